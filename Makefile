@@ -1,0 +1,58 @@
+# make demo and make test set themselves up: all they need is Python 3.11 or later, and pip's way to its packages.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+OPENSPEC := OPENSPEC_TELEMETRY=0 npx -y @fission-ai/openspec@1.13.2
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test lint spec corpus bench clean
+
+help:
+	@echo "make demo    load the starter compendium and ask it some questions"
+	@echo "make test    run the tests (ARGS='-k search' for some of them)"
+	@echo "make lint    ruff and mypy"
+	@echo "make spec    validate openspec/ (needs npx)"
+	@echo "make corpus  run the tests on a corpus of Open5e files, at LOREKEEPER_CORPUS"
+	@echo "make bench   measure how long storing holds up the event loop"
+	@echo "make venv    only the virtual environment, in $(VENV)"
+	@echo "make clean   remove the environment and everything that was built"
+
+venv: $(READY)
+	@:
+
+# PyTorch comes first and alone: where pip knows of a CPU build of the pinned version, it takes that one.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("LoreKeeper needs Python 3.11 or later. If you have one: make PYTHON=python3.12 ...")'
+	@echo "Setting up $(VENV), once; this takes some minutes ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet -c constraints.txt "$$(grep '^torch==' constraints.txt)"
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: export LOREKEEPER_MILVUS_DB_PATH ?= .demo/milvus.db
+demo: $(READY)
+	@$(BIN)/lorekeeper demo
+
+test: $(READY)
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+spec:
+	$(OPENSPEC) validate --all --strict --no-interactive
+	$(OPENSPEC) validate --archived --strict --no-interactive
+
+corpus: $(READY)
+	@test -d "$$LOREKEEPER_CORPUS" || { echo "set LOREKEEPER_CORPUS to the folder of the corpus" >&2; exit 2; }
+	@$(BIN)/python -m pytest -m corpus $(ARGS)
+
+bench: $(READY)
+	@$(BIN)/python benchmarks/event_loop_stall.py $(ARGS)
+
+clean:
+	rm -rf $(VENV) .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

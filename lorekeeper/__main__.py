@@ -1,0 +1,5 @@
+"""``python -m lorekeeper``."""
+
+from lorekeeper.cli import main
+
+raise SystemExit(main())

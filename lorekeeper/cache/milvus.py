@@ -1,0 +1,192 @@
+"""The Milvus backend: one collection per entity type, in an embedded library or on a Milvus server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ParamSpec, Self, TypeVar
+
+from lorekeeper.cache.milvus_connection import MilvusConnection
+from lorekeeper.cache.milvus_store import Cut, MilvusStore
+from lorekeeper.cache.protocol import Documents, Hit, Identity, Progress, Ranked, Statistics, hits
+from lorekeeper.embedding import EmbeddingService
+from lorekeeper.embedding.provider import Vectors
+from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.errors import FilterError
+from lorekeeper.filters import collection_of, parse_filters
+from lorekeeper.hints import hint_text
+from lorekeeper.text import CHUNKER, passages
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+STORE_ENTITIES = 128
+"""Entities embedded and written together."""
+
+
+class MilvusCache:
+    """`CacheProtocol` on Milvus. Opens at first use.
+
+    Args:
+        connection: where the collections are.
+        embedding: makes the vectors.
+        keywords_path: file of the keyword index.
+    """
+
+    def __init__(self, connection: MilvusConnection, embedding: EmbeddingService, keywords_path: Path) -> None:
+        self._store = MilvusStore(connection, keywords_path)
+        self._embedding = embedding
+
+    async def store_entities(
+        self, entities: Sequence[Entity], entity_type: str, progress: Progress | None = None
+    ) -> int:
+        collection_of(entity_type)
+        for entity in entities:
+            if entity.type != entity_type:
+                raise FilterError(f"{entity.uri} is no {entity_type} entity; store it under {entity.type}")
+        latest = list({e.identity: e for e in entities}.values())
+        for start in range(0, len(latest), STORE_ENTITIES):
+            batch = latest[start : start + STORE_ENTITIES]
+            cut, vectors = await self._embedded(batch)
+            await _in_thread(self._store.write, entity_type, cut, vectors, await self._fingerprint())
+            if progress:
+                progress(len(batch))
+        if latest:
+            await _in_thread(self._store.flush, entity_type)
+        return len(latest)
+
+    async def delete_document(self, document: str, entity_type: str | None = None) -> int:
+        types = [collection_of(entity_type).name] if entity_type else list(COLLECTIONS)
+        return sum([await _in_thread(self._store.delete, t, document) for t in types])
+
+    async def reindex(self, progress: Progress | None = None) -> int:
+        embedding = await self._fingerprint()
+        dimension = (await self._embedding.provider()).dimension
+        done = 0
+        for entity_type in COLLECTIONS:
+            lock = self._store.write_lock()
+            await _in_thread(lock.__enter__)
+            try:
+                done += await self._rebuild(entity_type, embedding, dimension, progress)
+            finally:
+                await _in_thread(lock.__exit__, None, None, None)
+        return done
+
+    async def get_entities(
+        self,
+        entity_type: str,
+        document: Documents = None,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        **filters: Any,
+    ) -> list[Entity]:
+        conditions = parse_filters(entity_type, filters)
+        found = await _in_thread(self._store.find, entity_type, conditions, _keys(document), limit, offset)
+        return await self.load(entity_type, found)
+
+    async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:
+        found = await self.load(entity_type, [(document, slug)])
+        return found[0] if found else None
+
+    async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+        collection_of(entity_type)
+        return await _in_thread(self._store.heads, entity_type, identities)
+
+    async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
+        return await _in_thread(self._store.count, entity_type, parse_filters(entity_type, filters), _keys(document))
+
+    async def semantic_search(
+        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+    ) -> list[Hit]:
+        return await hits(self, entity_type, await self.rank_semantic(entity_type, query, limit, document, **filters))
+
+    async def keyword_search(
+        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+    ) -> list[Hit]:
+        return await hits(self, entity_type, await self.rank_keyword(entity_type, query, limit, document, **filters))
+
+    async def rank_semantic(
+        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+    ) -> list[Ranked]:
+        conditions = parse_filters(entity_type, filters)
+        if await _in_thread(self._store.collections.info, entity_type) is None:
+            return []
+        vector, embedding = await self._embedding.embed_query(query), await self._fingerprint()
+        return await _in_thread(self._store.nearest, entity_type, vector, limit, conditions, _keys(document), embedding)
+
+    async def rank_keyword(
+        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+    ) -> list[Ranked]:
+        conditions = parse_filters(entity_type, filters)
+        return await _in_thread(self._store.by_keywords, entity_type, query, limit, conditions, _keys(document))
+
+    async def rank_names(
+        self, entity_type: str, query: str, document: Documents = None, **filters: Any
+    ) -> list[Ranked]:
+        conditions = parse_filters(entity_type, filters)
+        return await _in_thread(self._store.by_name, entity_type, query, conditions, _keys(document))
+
+    async def iterate(self, entity_type: str, batch_size: int = 256) -> AsyncIterator[list[Entity]]:
+        collection_of(entity_type)
+        identities = await _in_thread(self._store.identities, entity_type)
+        for start in range(0, len(identities), batch_size):
+            batch = await self.load(entity_type, identities[start : start + batch_size])
+            if batch:
+                yield batch
+
+    async def content_hashes(self, entity_type: str) -> dict[Identity, str]:
+        return await _in_thread(self._store.hashes, collection_of(entity_type).name)
+
+    async def documents(self) -> dict[str, dict[str, int]]:
+        counts: dict[str, dict[str, int]] = {}
+        for entity_type in COLLECTIONS:
+            for document, number in (await _in_thread(self._store.tally, entity_type, "document")).items():
+                counts.setdefault(document, {})[entity_type] = number
+        return dict(sorted(counts.items()))
+
+    async def statistics(self) -> Statistics:
+        return await _in_thread(self._store.statistics)
+
+    async def close(self) -> None:
+        await _in_thread(self._store.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _rebuild(self, entity_type: str, embedding: str, dimension: int, progress: Progress | None) -> int:
+        """Fill a second collection with new vectors and let it take the first one's place."""
+        fresh = await _in_thread(self._store.begin_rebuild, entity_type, embedding, dimension)
+        if fresh is None:
+            return 0
+        done = 0
+        async for batch in self.iterate(entity_type, STORE_ENTITIES):
+            await _in_thread(self._store.upsert, fresh, *await self._embedded(batch))
+            done += len(batch)
+            if progress:
+                progress(len(batch))
+        await _in_thread(self._store.collections.swap, entity_type)
+        return done
+
+    async def _embedded(self, entities: Sequence[Entity]) -> tuple[Cut, Vectors]:
+        """Entities with their passages, and the vectors of all of these."""
+        cut = await _in_thread(lambda: [(entity, passages(entity, hint=hint_text(entity))) for entity in entities])
+        return cut, await self._embedding.embed([p.embedded for _, found in cut for p in found])
+
+    async def _fingerprint(self) -> str:
+        return f"{(await self._embedding.provider()).fingerprint} {CHUNKER}"
+
+
+async def _in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    return await asyncio.to_thread(function, *args, **kwargs)
+
+
+def _keys(document: Documents) -> list[str] | None:
+    return [document] if isinstance(document, str) else None if document is None else list(document)

@@ -1,0 +1,163 @@
+"""The collections of one library in Milvus: made, described, swapped and scanned. Blocking."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from lorekeeper.cache import milvus_schema as ms
+from lorekeeper.cache.milvus_connection import MilvusConnection
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.errors import CacheError, MilvusSchemaError
+
+Row = dict[str, Any]
+
+MAX_ROWS = 16_384
+"""Most rows Milvus gives in one answer; what may be more is read in pages."""
+
+INFO_SECONDS = 5.0
+"""How long what was read of a collection's description is relied on: another process may reindex."""
+
+PROPERTY = "lorekeeper"
+"""Collection property that holds `CollectionInfo`. The description says the same: Milvus Lite does not keep that."""
+
+REBUILT = "__reindex"
+"""Suffix of a collection that is being filled to take the place of the one without it."""
+
+
+@dataclass(frozen=True)
+class CollectionInfo:
+    """What a collection says of itself.
+
+    Attributes:
+        store: random id, kept when the collection is rebuilt; ties the keyword index to it.
+        embedding: fingerprint of the model and the chunker.
+        dimension: of its vectors.
+    """
+
+    store: str
+    embedding: str
+    dimension: int
+
+
+class MilvusCollections:
+    """The collections behind one connection, loaded and ready."""
+
+    def __init__(self, connection: MilvusConnection) -> None:
+        self.connection = connection
+        self._infos: dict[str, tuple[int, float, CollectionInfo]] = {}
+        connection.when_owned = self._recover
+
+    def info(self, entity_type: str) -> CollectionInfo | None:
+        """What the collection of a type says of itself, loaded; None where nothing was stored yet."""
+        generation, now = self.connection.open(), time.monotonic()
+        known = self._infos.get(entity_type)
+        if known and known[0] == generation and now - known[1] < INFO_SECONDS:
+            return known[2]
+        if not self.connection.call("has_collection", entity_type):
+            return None
+        info = self._described(entity_type)
+        if known is None or known[0] != generation or known[2] != info:
+            self.connection.call("load_collection", entity_type)
+        self._infos[entity_type] = generation, now, info
+        return info
+
+    def create(self, entity_type: str, embedding: str, dimension: int) -> CollectionInfo:
+        """Make the collection of a type that has none."""
+        info = CollectionInfo(uuid.uuid4().hex, embedding, dimension)
+        self.make(entity_type, entity_type, info)
+        return info
+
+    def make(self, name: str, entity_type: str, info: CollectionInfo) -> None:
+        """Create and load an empty collection; one of that name that was left half filled is dropped first."""
+        if self.connection.call("has_collection", name):
+            self.connection.call("drop_collection", name)
+        said = json.dumps(
+            {"format": ms.FORMAT, "store": info.store, "embedding": info.embedding, "dimension": info.dimension}
+        )
+        schema = ms.schema(COLLECTIONS[entity_type], info.dimension, said)
+        self.connection.call("create_collection", name, schema=schema, properties={PROPERTY: said})
+        self.connection.call("create_index", name, ms.index_params(), sync=False)
+        self.connection.call("load_collection", name)
+
+    def swap(self, entity_type: str) -> None:
+        """Let the rebuilt collection take the place of the old one; `_recover` finishes it if the process ends between."""
+        fresh = entity_type + REBUILT
+        self.connection.call("flush", fresh)
+        self.connection.call("release_collection", fresh)
+        self.connection.call("drop_collection", entity_type)
+        self.connection.call("rename_collection", fresh, entity_type)
+        self.connection.call("load_collection", entity_type)
+        self._infos.pop(entity_type, None)
+
+    def scan(self, entity_type: str, test: str, fields: list[str]) -> list[Row]:
+        """All rows under a filter, however many."""
+        if self.info(entity_type) is None:
+            return []
+        rows = self.connection.call("query", entity_type, filter=test, output_fields=fields, limit=MAX_ROWS)
+        if len(rows) < MAX_ROWS:
+            return [dict(row) for row in rows]
+        pages = self.connection.call(
+            "query_iterator", entity_type, filter=test, output_fields=fields, batch_size=MAX_ROWS
+        )
+        try:
+            return [dict(row) for batch in iter(pages.next, []) for row in batch]
+        finally:
+            pages.close()
+
+    def count(self, entity_type: str, test: str) -> int:
+        """Number of rows under a filter."""
+        if self.info(entity_type) is None:
+            return 0
+        rows = self.connection.call("query", entity_type, filter=test, output_fields=["count(*)"])
+        return int(rows[0]["count(*)"])
+
+    def _described(self, entity_type: str) -> CollectionInfo:
+        location = self.connection.location
+        described = self.connection.call("describe_collection", entity_type)
+        try:
+            said = json.loads(described.get("properties", {}).get(PROPERTY) or described["description"])
+            version, info = said["format"], CollectionInfo(said["store"], said["embedding"], said["dimension"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise MilvusSchemaError(
+                f"the collection {entity_type} at {location} was not made by LoreKeeper; use another database"
+            ) from error
+        if version != ms.FORMAT:
+            raise MilvusSchemaError(
+                f"the collection {entity_type} at {location} has format {version}, this version of LoreKeeper reads "
+                f"{ms.FORMAT}; import again into a new library, or use the version that made it"
+            )
+        return info
+
+    def _recover(self) -> None:
+        """On becoming the owner: finish what a process that died left behind, load everything, flush what it had not."""
+        names = set(self.connection.call("list_collections"))
+        for entity_type in COLLECTIONS:
+            fresh = entity_type + REBUILT
+            if fresh in names and entity_type in names:
+                self.connection.call("drop_collection", fresh)
+            elif fresh in names:
+                self.connection.call("rename_collection", fresh, entity_type)
+            if names & {fresh, entity_type}:
+                self._load(entity_type)
+                self.connection.call("flush", entity_type)
+
+    def _load(self, entity_type: str) -> None:
+        """Load a collection; an index file that was cut off while it was written is made anew from the rows."""
+        try:
+            self.connection.call("load_collection", entity_type)
+        except CacheError:
+            if self.connection.path is None:
+                raise
+            for index in (self.connection.path / "collections" / entity_type).rglob("*.idx"):
+                index.unlink()
+            try:
+                self.connection.call("load_collection", entity_type)
+            except CacheError as error:
+                raise MilvusSchemaError(
+                    f"the library {self.connection.path} is damaged: its collection {entity_type} cannot be read. Move "
+                    f"the library away and import again, or restore a copy of it ({error.__cause__})"
+                ) from error

@@ -1,0 +1,185 @@
+"""The Milvus side of the declarations: collection schemas, filter expressions, and entities as rows.
+
+One row is one passage with its vector. Row 0 of an entity, its head, carries the whole entity; all rows carry its
+filter fields, so that a filtered vector search is exact. Strings are stored folded, decimals as whole thousandths.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from lorekeeper.cache.protocol import Identity
+from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Collection, Entity, FieldType, Value, canonical_json, fold
+from lorekeeper.filters import Condition, loaded, stored
+from lorekeeper.text import Passage
+
+if TYPE_CHECKING:
+    from pymilvus import CollectionSchema, IndexParams
+
+FORMAT = 1
+"""Version of the rows' shape, kept with each collection."""
+
+NLIST = 128
+"""Lists of the IVF_FLAT index. All of them are probed: with fewer, a filter sees only part of the collection."""
+
+SEARCH_PARAMS = {"metric_type": "COSINE", "params": {"nprobe": NLIST}}
+
+HEAD_FIELDS = ["name", "kind_name", "document", "slug", "source_api_name", "document_name", "entity"]
+
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+_KEY_BYTES = 8192
+_TEXT_BYTES = 4 * MAX_TEXT_LENGTH
+_PASSAGE_BYTES = 16384
+_MANY = 256
+
+
+def primary_key(document: str, slug: str, part: int = 0) -> str:
+    """Primary key of one passage: ``document/slug#part``, percent-encoded."""
+    return f"{quote(document, safe='')}/{quote(slug, safe='')}#{part}"
+
+
+def schema(collection: Collection, dimension: int, description: str) -> CollectionSchema:
+    """The schema of a collection's passages, for vectors of ``dimension`` values."""
+    from pymilvus import DataType, MilvusClient
+
+    made = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False, description=description)
+    made.add_field("pk", DataType.VARCHAR, is_primary=True, max_length=_KEY_BYTES)
+    for name in ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api", "source_api_name"):
+        made.add_field(name, DataType.VARCHAR, max_length=_TEXT_BYTES)
+    made.add_field("document_name", DataType.VARCHAR, max_length=_TEXT_BYTES, nullable=True)
+    made.add_field("part", DataType.INT64)
+    made.add_field("hash", DataType.VARCHAR, max_length=64)
+    made.add_field("section", DataType.VARCHAR, max_length=_PASSAGE_BYTES)
+    made.add_field("passage", DataType.VARCHAR, max_length=_PASSAGE_BYTES)
+    made.add_field("entity", DataType.JSON, nullable=True)
+    for field in collection.fields:
+        match field.type:
+            case FieldType.TEXT:
+                made.add_field(field.name, DataType.VARCHAR, max_length=_TEXT_BYTES, nullable=True)
+            case FieldType.INTEGER | FieldType.DECIMAL:
+                made.add_field(field.name, DataType.INT64, nullable=True)
+            case FieldType.FLAG:
+                made.add_field(field.name, DataType.BOOL, nullable=True)
+            case FieldType.TEXTS:
+                made.add_field(
+                    field.name,
+                    DataType.ARRAY,
+                    element_type=DataType.VARCHAR,
+                    max_capacity=_MANY,
+                    max_length=_TEXT_BYTES,
+                    nullable=True,
+                )
+    made.add_field("vector", DataType.FLOAT_VECTOR, dim=dimension)
+    return made
+
+
+def index_params() -> IndexParams:
+    """IVF_FLAT over the vectors, cosine."""
+    from pymilvus import MilvusClient
+
+    params = MilvusClient.prepare_index_params()
+    params.add_index("vector", index_type="IVF_FLAT", metric_type="COSINE", params={"nlist": NLIST})
+    return params
+
+
+def rows(entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any]) -> list[dict[str, Any]]:
+    """The rows of one entity, head first."""
+    common: dict[str, Any] = {
+        "name": entity.name,
+        "name_folded": fold(entity.name),
+        "kind": fold(entity.kind),
+        "kind_name": entity.kind,
+        "document": entity.document,
+        "slug": entity.slug,
+        "source_api": fold(entity.source_api),
+        "source_api_name": entity.source_api,
+        "document_name": entity.document_name,
+        "hash": entity.content_hash,
+    }
+    for field in entity.collection.fields:
+        value = entity.fields.get(field.name)
+        item = None if value is None else stored(field, value)
+        common[field.name] = list(item) if isinstance(item, tuple) else item
+    return [
+        {
+            **common,
+            "pk": primary_key(*entity.identity, part),
+            "part": part,
+            "section": passage.section,
+            "passage": passage.text,
+            "entity": canonical_json(entity.data) if part == 0 else None,
+            "vector": vector,
+        }
+        for part, (passage, vector) in enumerate(zip(passages, vectors, strict=True))
+    ]
+
+
+def entity(entity_type: str, row: Mapping[str, Any]) -> Entity:
+    """The entity of a head row that was read with `head_fields`."""
+    fields: dict[str, Value] = {
+        f.name: loaded(f, row[f.name]) for f in COLLECTIONS[entity_type].fields if row.get(f.name) is not None
+    }
+    data = row["entity"]
+    return Entity(
+        type=entity_type,
+        slug=row["slug"],
+        name=row["name"],
+        kind=row["kind_name"],
+        document=row["document"],
+        source_api=row["source_api_name"],
+        data=json.loads(data) if isinstance(data, (str, bytes)) else data,
+        fields=fields,
+        document_name=row.get("document_name"),
+    )
+
+
+def head_fields(entity_type: str) -> list[str]:
+    """Output fields that make an entity."""
+    return [*HEAD_FIELDS, *(f.name for f in COLLECTIONS[entity_type].fields)]
+
+
+def identity(row: Mapping[str, Any]) -> Identity:
+    """(document, slug) of a row."""
+    return row["document"], row["slug"]
+
+
+def expression(conditions: Sequence[Condition], documents: Sequence[str] | None, *, heads: bool = False) -> str:
+    """A Milvus filter expression; "" where everything matches. ``heads`` restricts it to one row per entity."""
+    parts = ["part == 0"] if heads else []
+    parts += [_test(c) for c in conditions]
+    if documents is not None:
+        parts.append(f"document in {quoted(list(documents))}")
+    return " and ".join(parts)
+
+
+def quoted(value: object) -> str:
+    """A value, or a list of them, as a Milvus literal. Of JSON's escapes Milvus Lite reads only those made here."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(quoted, value))}]"
+    return f'"{value.translate(_ESCAPES)}"' if isinstance(value, str) else json.dumps(value)
+
+
+def _test(condition: Condition) -> str:
+    name, values = condition.field.name, list(condition.values)
+    match condition.op:
+        case "name":
+            return f"name_folded like {quoted(f'%{_like(str(values[0]))}%')}"
+        case "min":
+            return f"{name} >= {quoted(values[0])}"
+        case "max":
+            return f"{name} <= {quoted(values[0])}"
+    if condition.field.type is FieldType.TEXTS:
+        return f"array_contains_any({name}, {quoted(values)})"
+    if not values:
+        return "part < 0"
+    if condition.field.type is FieldType.FLAG:
+        return "(" + " or ".join(f"{name} == {quoted(v)}" for v in dict.fromkeys(values)) + ")"
+    return f"{name} in {quoted(values)}"
+
+
+def _like(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -1,0 +1,368 @@
+"""What the Milvus backend does in threads: write, find, rank, and keep the keyword index in step. Blocking."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from lorekeeper.cache import milvus_schema as ms
+from lorekeeper.cache.keywords import KeywordIndex
+from lorekeeper.cache.milvus_collections import MAX_ROWS, REBUILT, CollectionInfo, MilvusCollections, Row
+from lorekeeper.cache.milvus_connection import MilvusConnection, read_owner
+from lorekeeper.cache.protocol import Identity, Ranked, Statistics
+from lorekeeper.embedding.provider import Vectors
+from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.errors import CacheError, EmbeddingError
+from lorekeeper.filters import Condition, name_rank
+from lorekeeper.text import Passage
+
+Cut = list[tuple[Entity, list[Passage]]]
+"""Entities with their passages."""
+
+UPSERT_ROWS = 128
+"""Rows a call: small enough that the event loop is not held up by their conversion."""
+
+GET_KEYS = 1024
+"""Primary keys a call."""
+
+ROWS_PER_ENTITY = 1.5
+"""Passages asked for per entity wanted, at first: every one costs time, and most entities have their best one early."""
+
+COUNT_SECONDS = 30.0
+"""How often a server is asked whether other machines have added or removed entities."""
+
+WRITE_WAIT_SECONDS = 600.0
+
+
+class MilvusStore:
+    """One library in Milvus, with its keyword index.
+
+    Args:
+        connection: where the collections are.
+        keywords_path: file of the keyword index.
+    """
+
+    def __init__(self, connection: MilvusConnection, keywords_path: Path) -> None:
+        self.connection = connection
+        self.keywords = KeywordIndex(keywords_path)
+        self.collections = MilvusCollections(connection)
+        self._writing = threading.Lock()
+        self._file_lock = FileLock(f"{keywords_path}.lock", thread_local=False)
+        self._counted: dict[str, float] = {}
+
+    @contextmanager
+    def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
+        """One writer at a time, over all threads and processes; CacheError after ``wait`` seconds."""
+        busy = CacheError(
+            f"somebody has been writing to {self.connection.location} for {wait:.0f} s; wait for it to finish, or end it"
+        )
+        self.connection.open()
+        if not self._writing.acquire(timeout=wait):
+            raise busy
+        try:
+            self.keywords.path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self._file_lock.acquire(timeout=wait)
+            except Timeout as error:
+                raise busy from error
+            try:
+                yield
+            finally:
+                self._file_lock.release()
+        finally:
+            self._writing.release()
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    def write(self, entity_type: str, cut: Cut, vectors: Vectors, embedding: str) -> None:
+        """Store entities with the vectors of all their passages, in order."""
+        with self.write_lock():
+            self.connection.require_space()
+            if self.collections.info(entity_type) is None:
+                self._create(entity_type, embedding, vectors.shape[1])
+            self.require_model(entity_type, embedding)
+            self._keep_keywords(entity_type)
+            self.keywords.begin(entity_type)
+            stale = self._surplus(entity_type, cut)
+            self.upsert(entity_type, cut, vectors)
+            if stale:
+                self.connection.call("delete", entity_type, ids=stale)
+            self.keywords.apply(entity_type, [entity for entity, _ in cut])
+
+    def upsert(self, collection: str, cut: Cut, vectors: Vectors) -> None:
+        """Write rows, whole entities at a time."""
+        remaining = iter(vectors)
+        for group in _groups(cut):
+            rows = [
+                row
+                for entity, found in group
+                for row in ms.rows(entity, found, list(itertools.islice(remaining, len(found))))
+            ]
+            self.connection.call("upsert", collection, rows)
+
+    def flush(self, entity_type: str) -> None:
+        """Seal what was written: unflushed rows are searched 20 to 90 times slower."""
+        with self.write_lock():
+            self.connection.require_space()
+            self.connection.call("flush", entity_type)
+
+    def delete(self, entity_type: str, document: str) -> int:
+        """Remove a document's entities of one type; returns how many."""
+        if self.collections.info(entity_type) is None:
+            return 0
+        with self.write_lock():
+            test = ms.expression([], [document])
+            number = self.collections.count(entity_type, f"part == 0 and {test}")
+            if number:
+                self._keep_keywords(entity_type)
+                self.keywords.begin(entity_type)
+                self.connection.call("delete", entity_type, filter=test)
+                self.connection.call("flush", entity_type)
+                self.keywords.remove(entity_type, document)
+            return number
+
+    def begin_rebuild(self, entity_type: str, embedding: str, dimension: int) -> str | None:
+        """Make the collection that is to be filled anew; its name, None where the type has nothing."""
+        info = self.collections.info(entity_type)
+        if info is None:
+            return None
+        fresh = entity_type + REBUILT
+        self.collections.make(fresh, entity_type, CollectionInfo(info.store, embedding, dimension))
+        return fresh
+
+    def require_model(self, entity_type: str, embedding: str) -> None:
+        """EmbeddingError where a type's vectors were made with another model."""
+        info = self.collections.info(entity_type)
+        if info and info.embedding != embedding:
+            raise EmbeddingError(
+                f"this library's vectors were made with {info.embedding}, but the model in force is {embedding}. "
+                "Run 'lorekeeper reindex' to embed everything again, or set LOREKEEPER_EMBEDDING_MODEL back"
+            )
+
+    def _create(self, entity_type: str, embedding: str, dimension: int) -> None:
+        for other in COLLECTIONS:
+            self.require_model(other, embedding)
+        info = self.collections.create(entity_type, embedding, dimension)
+        self.keywords.rebuild(entity_type, info.store, [])
+
+    def _surplus(self, entity_type: str, cut: Cut) -> list[str]:
+        """Keys of passages that earlier versions of these entities have and the new ones do not."""
+        keys = [ms.primary_key(*entity.identity, len(found)) for entity, found in cut]
+        longer = {row["pk"] for row in self.connection.call("get", entity_type, ids=keys, output_fields=["pk"])}
+        stale: list[str] = []
+        for (entity, _), key in zip(cut, keys, strict=True):
+            if key in longer:
+                document, slug = map(ms.quoted, entity.identity)
+                test = f"document == {document} and slug == {slug} and part >= {key.rsplit('#', 1)[1]}"
+                stale += [row["pk"] for row in self.collections.scan(entity_type, test, ["pk"])]
+        return stale
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def find(
+        self,
+        entity_type: str,
+        conditions: Sequence[Condition],
+        documents: list[str] | None,
+        limit: int | None,
+        offset: int,
+    ) -> list[Identity]:
+        """Identities under the filters: whole name matches first, then by name, document and slug."""
+        if self._catalogued(entity_type):
+            return self.keywords.find(entity_type, conditions, documents, limit, offset)
+        test = ms.expression(conditions, documents, heads=True)
+        found = self.collections.scan(entity_type, test, ["name_folded", "document", "slug"])
+        wanted = next((str(c.values[0]) for c in conditions if c.op == "name"), "")
+        found.sort(key=lambda row: (name_rank(row["name_folded"], wanted), row["name_folded"], *ms.identity(row)))
+        return [ms.identity(row) for row in found[offset : None if limit is None else offset + limit]]
+
+    def count(self, entity_type: str, conditions: Sequence[Condition], documents: list[str] | None) -> int:
+        """Number of entities under the filters."""
+        if self._catalogued(entity_type):
+            return self.keywords.count(entity_type, conditions, documents)
+        return self.collections.count(entity_type, ms.expression(conditions, documents, heads=True))
+
+    def tally(self, entity_type: str, column: str) -> dict[str, int]:
+        """Number of entities by "document" or "kind_name"."""
+        if self._catalogued(entity_type):
+            return self.keywords.tally(entity_type, column)
+        return dict(Counter(row[column] for row in self.collections.scan(entity_type, "part == 0", [column])))
+
+    def heads(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+        """The entities of these identities, in their order; those that are gone are left out."""
+        if not identities or self.collections.info(entity_type) is None:
+            return []
+        found: dict[Identity, Row] = {}
+        for start in range(0, len(identities), GET_KEYS):
+            keys = [ms.primary_key(*i) for i in identities[start : start + GET_KEYS]]
+            rows = self.connection.call("get", entity_type, ids=keys, output_fields=ms.head_fields(entity_type))
+            found |= {ms.identity(row): row for row in rows}
+        return [ms.entity(entity_type, found[i]) for i in identities if i in found]
+
+    def identities(self, entity_type: str) -> list[Identity]:
+        """Identities of all entities of a type, in order."""
+        return sorted(ms.identity(row) for row in self.collections.scan(entity_type, "part == 0", ["document", "slug"]))
+
+    def hashes(self, entity_type: str) -> dict[Identity, str]:
+        """Content hashes of all entities of a type."""
+        rows = self.collections.scan(entity_type, "part == 0", ["document", "slug", "hash"])
+        return {ms.identity(row): row["hash"] for row in rows}
+
+    def nearest(
+        self,
+        entity_type: str,
+        vector: Vectors,
+        limit: int,
+        conditions: Sequence[Condition],
+        documents: list[str] | None,
+        embedding: str,
+    ) -> list[Ranked]:
+        """The entities whose best passage is nearest to a vector; asks for more passages until there are enough."""
+        if self.collections.info(entity_type) is None:
+            return []
+        self.require_model(entity_type, embedding)
+        wanted = min(math.ceil(ROWS_PER_ENTITY * limit), MAX_ROWS)
+        while True:
+            (rows,) = self.connection.call(
+                "search",
+                entity_type,
+                data=[vector],
+                filter=ms.expression(conditions, documents),
+                limit=wanted,
+                output_fields=["document", "slug", "name", "section", "passage"],
+                search_params=ms.SEARCH_PARAMS,
+            )
+            best: dict[Identity, Ranked] = {}
+            for row in rows:
+                place = _place(entity_type, row)
+                best.setdefault(place.identity, place)
+            if len(best) >= limit or len(rows) < wanted or wanted == MAX_ROWS:
+                return sorted(best.values(), key=lambda place: (-place.score, place.identity))[:limit]
+            wanted = min(4 * wanted, MAX_ROWS)
+
+    def by_keywords(
+        self,
+        entity_type: str,
+        query: str,
+        limit: int,
+        conditions: Sequence[Condition],
+        documents: list[str] | None,
+    ) -> list[Ranked]:
+        """The entities that share words with a query, best first."""
+        if not self._keywords_ready(entity_type):
+            return []
+        return self.keywords.search(entity_type, query, limit, conditions, documents)
+
+    def by_name(
+        self, entity_type: str, query: str, conditions: Sequence[Condition], documents: list[str] | None
+    ) -> list[Ranked]:
+        """The entities whose names are similar to a query, best first."""
+        if not self._keywords_ready(entity_type):
+            return []
+        return self.keywords.similar(entity_type, query, conditions, documents)
+
+    def statistics(self) -> Statistics:
+        """Counts, model, and who owns the store."""
+        infos = [self.collections.info(t) for t in COLLECTIONS]
+        kinds = {t: self.tally(t, "kind_name") for t in COLLECTIONS}
+        details = {"role": self.connection.role, "keyword index": str(self.keywords.path)}
+        owner = read_owner(self.connection.path) if self.connection.path else None
+        if owner:
+            details["owner"] = f"process {owner.get('pid')}, LoreKeeper {owner.get('version')}"
+        return Statistics(
+            backend="milvus",
+            location=self.connection.location,
+            counts={t: sum(kinds[t].values()) for t in COLLECTIONS},
+            kinds=kinds,
+            passages={t: self.collections.count(t, "part >= 0") for t in COLLECTIONS},
+            embedding=", ".join(sorted({i.embedding for i in infos if i})) or None,
+            details=details,
+        )
+
+    def close(self) -> None:
+        """Let go of the store and the keyword index."""
+        self.connection.close()
+        self.keywords.close()
+
+    # --- the keyword index -------------------------------------------------------------------------------------------
+
+    def _catalogued(self, entity_type: str) -> bool:
+        """Whether structured questions go to the keyword index, which answers them ten times sooner than Milvus Lite.
+
+        On a server they go to Milvus: other machines may have written a moment ago.
+        """
+        return self.connection.uri is None and self._keywords_ready(entity_type)
+
+    def _keywords_ready(self, entity_type: str) -> bool:
+        """Build a type's keyword index anew where it does not match the store; False where there is nothing to search."""
+        info = self.collections.info(entity_type)
+        if info is None:
+            return False
+        state = self.keywords.state(entity_type)
+        if state == (info.store, True) and not self._miscounted(entity_type):
+            return True
+        being_written = state == (info.store, False)
+        try:
+            with self.write_lock(wait=0 if being_written else WRITE_WAIT_SECONDS):
+                self._keep_keywords(entity_type)
+        except CacheError:
+            if not being_written:
+                raise
+        return True
+
+    def _keep_keywords(self, entity_type: str) -> None:
+        """Rebuild a type's keyword index if it is stale. The caller holds the write lock, so nobody is writing."""
+        info = self.collections.info(entity_type)
+        if info and (self.keywords.state(entity_type) != (info.store, True) or self._miscounted(entity_type)):
+            self._sweep(entity_type)
+            identities = self.identities(entity_type)
+            batches = (identities[i : i + GET_KEYS] for i in range(0, len(identities), GET_KEYS))
+            entities = itertools.chain.from_iterable(self.heads(entity_type, batch) for batch in batches)
+            self.keywords.rebuild(entity_type, info.store, entities)
+
+    def _miscounted(self, entity_type: str) -> bool:
+        """On a server, whether other machines have added or removed entities."""
+        now = time.monotonic()
+        if self.connection.uri is None or now - self._counted.get(entity_type, -math.inf) < COUNT_SECONDS:
+            return False
+        if self.keywords.count(entity_type) != self.collections.count(entity_type, "part == 0"):
+            return True
+        self._counted[entity_type] = now
+        return False
+
+    def _sweep(self, entity_type: str) -> None:
+        """Remove passages of earlier versions that a write which was cut off left behind."""
+        rows = self.collections.scan(entity_type, "part >= 0", ["pk", "part", "hash", "document", "slug"])
+        current = {ms.identity(row): row["hash"] for row in rows if row["part"] == 0}
+        stale = [row["pk"] for row in rows if current.get(ms.identity(row)) != row["hash"]]
+        for start in range(0, len(stale), GET_KEYS):
+            self.connection.call("delete", entity_type, ids=stale[start : start + GET_KEYS])
+
+
+def _place(entity_type: str, row: Row) -> Ranked:
+    found, score = row["entity"], float(row["distance"])
+    if math.isnan(score):
+        raise CacheError(f"{entity_type} holds broken vectors; run 'lorekeeper reindex' to make them again")
+    return Ranked(ms.identity(found), found["name"], score, found["passage"], found["section"])
+
+
+def _groups(cut: Cut) -> Iterator[Cut]:
+    """Whole entities, about `UPSERT_ROWS` passages at a time."""
+    group: Cut = []
+    size = 0
+    for item in cut:
+        group.append(item)
+        size += len(item[1])
+        if size >= UPSERT_ROWS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

@@ -1,0 +1,197 @@
+"""What every cache backend does. One contract test suite runs over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from lorekeeper.entities import Entity
+
+Identity = tuple[str, str]
+"""(document, slug) of an entity within its type."""
+
+Documents = str | Sequence[str] | None
+"""One document key, several (any of them), or None for all."""
+
+Progress = Callable[[int], None]
+"""Called with the number of further items done."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One place in a ranking, without the entity itself.
+
+    Attributes:
+        identity: (document, slug).
+        name: the entry's name.
+        score: as in `Hit`.
+        passage: the text that matched best, "" where the search does not say.
+        section: heading that passage stands under, "" for the main text.
+    """
+
+    identity: Identity
+    name: str
+    score: float
+    passage: str = ""
+    section: str = ""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One search result.
+
+    Attributes:
+        entity: the whole entry.
+        score: higher is better; cosine similarity (-1 to 1) of a semantic search, BM25 (above 0) of a keyword search.
+        passage: the text that matched best, "" where the search does not say.
+        section: heading that passage stands under, "" for the main text.
+    """
+
+    entity: Entity
+    score: float
+    passage: str = ""
+    section: str = ""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a backend says of itself.
+
+    Attributes:
+        backend: "milvus" or "sqlite".
+        location: path or address.
+        counts: entities by type, types without entities included.
+        kinds: entities by type and kind.
+        passages: vectors by type.
+        embedding: fingerprint of the model the vectors were made with, None while there are none.
+        details: what else is worth knowing, by label.
+    """
+
+    backend: str
+    location: str
+    counts: dict[str, int]
+    kinds: dict[str, dict[str, int]]
+    passages: dict[str, int]
+    embedding: str | None
+    details: dict[str, str]
+
+
+class CacheProtocol(Protocol):
+    """A store of entities with filters, vectors and keywords.
+
+    All methods are coroutines; none blocks the event loop. Filters are keyword arguments as `filters.parse_filters`
+    reads them and apply before any limit. Every method may raise CacheError; those that take filters FilterError; those
+    that need vectors EmbeddingError.
+    """
+
+    async def store_entities(
+        self, entities: Sequence[Entity], entity_type: str, progress: Progress | None = None
+    ) -> int:
+        """Store entities of one type with their vectors; those of equal identity are replaced.
+
+        When it returns, all of them survive the end of the process. Of several with one identity the last is kept.
+        Returns how many were stored.
+        """
+        ...
+
+    async def get_entities(
+        self,
+        entity_type: str,
+        document: Documents = None,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        **filters: Any,
+    ) -> list[Entity]:
+        """Entities under the filters, by name, then document and slug.
+
+        The filter ``name`` matches folded names, whole ones first, then prefixes, then parts.
+        """
+        ...
+
+    async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:
+        """One entity by identity, None where there is none."""
+        ...
+
+    async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
+        """Number of entities under the filters."""
+        ...
+
+    async def semantic_search(
+        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+    ) -> list[Hit]:
+        """The entities nearest in meaning, best first: an entity's score is that of its best passage."""
+        ...
+
+    async def keyword_search(
+        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+    ) -> list[Hit]:
+        """The entities that share words with the query, best first, by BM25."""
+        ...
+
+    async def rank_semantic(
+        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+    ) -> list[Ranked]:
+        """`semantic_search` without loading the entities."""
+        ...
+
+    async def rank_keyword(
+        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+    ) -> list[Ranked]:
+        """`keyword_search` without loading the entities."""
+        ...
+
+    async def rank_names(
+        self, entity_type: str, query: str, document: Documents = None, **filters: Any
+    ) -> list[Ranked]:
+        """The entities whose names are the query, also misspelt or in another order, best first; similarity 0 to 1."""
+        ...
+
+    async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+        """The entities of these identities, in their order; those that are gone are left out."""
+        ...
+
+    def iterate(self, entity_type: str, batch_size: int = 256) -> AsyncIterator[list[Entity]]:
+        """All entities of a type in the order of their identities, in batches."""
+        ...
+
+    async def content_hashes(self, entity_type: str) -> dict[Identity, str]:
+        """``Entity.content_hash`` of everything stored of a type."""
+        ...
+
+    async def delete_document(self, document: str, entity_type: str | None = None) -> int:
+        """Remove all entities of one document (of one type); returns how many."""
+        ...
+
+    async def documents(self) -> dict[str, dict[str, int]]:
+        """Number of entities by document key and type."""
+        ...
+
+    async def statistics(self) -> Statistics:
+        """Counts, sizes and the embedding model in force."""
+        ...
+
+    async def reindex(self, progress: Progress | None = None) -> int:
+        """Embed every entity again with the current model; the library stays usable until each type is done.
+
+        Returns how many entities were embedded.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release files, locks and connections. Closing twice does nothing."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+async def hits(cache: CacheProtocol, entity_type: str, ranking: Sequence[Ranked]) -> list[Hit]:
+    """A ranking with its entities, as the search methods of every backend return it."""
+    entities = {e.identity: e for e in await cache.load(entity_type, [r.identity for r in ranking])}
+    return [Hit(entities[r.identity], r.score, r.passage, r.section) for r in ranking if r.identity in entities]

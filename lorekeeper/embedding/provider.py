@@ -1,0 +1,81 @@
+"""What an embedding provider is, and the deterministic one for tests."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lorekeeper.entities import fold
+
+Vectors = NDArray[np.float32]
+
+
+class EmbeddingProvider(Protocol):
+    """A loaded model. Blocking; the service calls it in a thread, one call at a time.
+
+    Attributes:
+        name: the provider's name, as in ``LOREKEEPER_EMBEDDING_PROVIDER``.
+        fingerprint: names the vector space. Vectors of equal fingerprints may be compared, others never.
+        dimension: length of its vectors.
+    """
+
+    name: str
+    fingerprint: str
+    dimension: int
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of shape (len(texts), dimension), float32, each of length 1.
+
+        Raises:
+            EmbeddingError: the model could not be asked.
+        """
+        ...
+
+
+class HashingProvider:
+    """Vectors from hashed words and letter trigrams: deterministic, instant, no model. For tests and examples.
+
+    Texts that share words get similar vectors (feature hashing, Weinberger et al. 2009); it knows nothing of meaning.
+    """
+
+    name = "hashing"
+
+    def __init__(self, dimension: int = 64) -> None:
+        self.dimension = dimension
+        self.fingerprint = f"hashing-{dimension}"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            for feature, weight in self._features(text):
+                digest = int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest(), "big")
+                row[digest % self.dimension] += weight if digest >> 63 else -weight
+        return normalized(vectors)
+
+    @staticmethod
+    def _features(text: str) -> list[tuple[str, float]]:
+        words = fold(text).split()
+        grams = [w[i : i + 3] for w in words for i in range(len(w) - 2)]
+        return [(w, 1.0) for w in words] + [(g, 0.3) for g in grams]
+
+
+def normalized(vectors: Vectors) -> Vectors:
+    """Rows scaled to length 1; a row of zeros becomes the first unit vector, so that cosine stays defined."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    empty = norms[:, 0] == 0
+    if empty.any():
+        vectors = vectors.copy()
+        vectors[empty, 0] = 1.0
+        norms[empty] = 1.0
+    result: Vectors = (vectors / norms).astype(np.float32)
+    return result
+
+
+def check_finite(vectors: Vectors) -> bool:
+    """Whether no value is NaN or infinite."""
+    return math.isfinite(float(np.sum(vectors)))

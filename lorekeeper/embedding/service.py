@@ -1,0 +1,125 @@
+"""The embedding service: one lazily loaded provider per process, batches, a thread, and a small cache for queries."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+
+from lorekeeper.embedding.provider import EmbeddingProvider, Vectors, check_finite
+from lorekeeper.errors import EmbeddingError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+logger = logging.getLogger(__name__)
+
+BATCH = 8
+"""Texts a batch: the smallest that keeps two cores busy, and the leanest (see docs of the benchmarks)."""
+
+SLICE = 64
+"""Texts a thread hop: between two slices other tasks get their turn, and a cancelled import stops."""
+
+QUERIES_KEPT = 512
+
+
+class EmbeddingService:
+    """Builds vectors, off the event loop, with a provider that is loaded at first use.
+
+    Args:
+        load: makes the provider; called once, in the service's thread, when the first vector is wanted.
+        retry_seconds: how long a failure to load it is remembered before it is tried again.
+    """
+
+    def __init__(self, load: Callable[[], EmbeddingProvider], *, retry_seconds: float = 60.0) -> None:
+        self._load = load
+        self._retry_seconds = retry_seconds
+        self._provider: EmbeddingProvider | None = None
+        self._failure: tuple[float, EmbeddingError] | None = None
+        self._loading = threading.Lock()
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="lorekeeper-embedding")
+        self._queries: OrderedDict[str, Vectors] = OrderedDict()
+        self.computed = 0
+        """Texts embedded so far."""
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the model is in memory."""
+        return self._provider is not None
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Fingerprint of the loaded model, None before it is."""
+        return self._provider.fingerprint if self._provider else None
+
+    async def provider(self) -> EmbeddingProvider:
+        """The provider, loaded if need be; EmbeddingError where it cannot be."""
+        return await self._run(self._ready)
+
+    async def embed(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> Vectors:
+        """Vectors of shape (len(texts), dimension), float32, of length 1, in the order of the texts.
+
+        Equal texts are embedded once. ``progress`` is told how many of the texts are done, slice by slice.
+
+        Raises:
+            EmbeddingError: the model cannot be loaded or asked.
+        """
+        provider = await self.provider()
+        unique = sorted(set(texts), key=len)
+        vectors = np.empty((len(unique), provider.dimension), dtype=np.float32)
+        for start in range(0, len(unique), SLICE):
+            part = unique[start : start + SLICE]
+            vectors[start : start + len(part)] = await self._run(self._embed_slice, part)
+            if progress:
+                progress(min(len(part), len(texts)))
+        place = {text: i for i, text in enumerate(unique)}
+        return vectors[[place[t] for t in texts]]
+
+    async def embed_query(self, query: str) -> Vectors:
+        """Vector of one query, shape (dimension,); the latest ones are remembered."""
+        if query in self._queries:
+            self._queries.move_to_end(query)
+            return self._queries[query]
+        vector: Vectors = (await self.embed([query]))[0]
+        self._queries[query] = vector
+        if len(self._queries) > QUERIES_KEPT:
+            self._queries.popitem(last=False)
+        return vector
+
+    def close(self) -> None:
+        """Let the thread go. A service that is used again starts a new one."""
+        self._worker.shutdown(wait=False, cancel_futures=True)
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="lorekeeper-embedding")
+
+    async def _run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.get_running_loop().run_in_executor(self._worker, partial(function, *args, **kwargs))
+
+    def _ready(self) -> EmbeddingProvider:
+        with self._loading:
+            if self._failure and time.monotonic() - self._failure[0] < self._retry_seconds:
+                raise self._failure[1]
+            if self._provider is None:
+                try:
+                    self._provider = self._load()
+                except EmbeddingError as error:
+                    self._failure = time.monotonic(), error
+                    raise
+                logger.info("embedding provider %s, %s", self._provider.name, self._provider.fingerprint)
+            return self._provider
+
+    def _embed_slice(self, texts: list[str]) -> Vectors:
+        provider = self._ready()
+        parts = [provider.embed(texts[i : i + BATCH]) for i in range(0, len(texts), BATCH)]
+        self.computed += len(texts)
+        vectors = np.concatenate(parts)
+        if not check_finite(vectors):
+            raise EmbeddingError(f"the model {provider.fingerprint} gave vectors with NaN; its files may be damaged")
+        return vectors

@@ -1,0 +1,304 @@
+"""Entity types, their kinds and filter fields: the one table that all else follows from.
+
+The Milvus and SQLite schemas, the filters, the parameters of the lookup tools, their documentation and the command
+line read `COLLECTIONS`. To add an entity type or a filter field, add one declaration here (and say in `normalize` where
+its value comes from).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote, unquote
+
+Value = str | int | float | bool | tuple[str, ...]
+
+MAX_KEY_LENGTH = 200
+"""Longest document key or slug, in characters."""
+
+MAX_TEXT_LENGTH = 500
+"""Longest name or filter text, in characters."""
+
+
+_DOCUMENT_PREFIX = re.compile(r"(?:srd|[a-z0-9-]*[0-9-][a-z0-9-]*)_(.*[^\W_].*)", re.DOTALL)
+
+
+def fold(text: str) -> str:
+    """Comparable form of a string: no case, accents, punctuation or extra space.
+
+    "Half-Elf", "half elf" and "half_elf" fold to "half elf"; "Will-o'-Wisp" to "will o wisp". A string without any
+    letter or digit folds to its own case-folded self, so that nothing folds to nothing by accident.
+    """
+    plain = unicodedata.normalize("NFKD", text.replace("’", "'")).replace("'", "").casefold()
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    return " ".join(re.findall(r"[^\W_]+", plain)) or text.strip().casefold()
+
+
+def fold_key(text: str) -> str:
+    """`fold` without the document that a source's key begins with: "srd-2024_wizard", "srd_wizard" and "Wizard" are alike.
+
+    A prefix counts as a document where it is "srd" or has a digit or a hyphen, so that "half_elf" stays "half elf".
+    """
+    match = _DOCUMENT_PREFIX.match(text)
+    return fold(match[1] if match else text)
+
+
+def fold_class(text: str) -> str:
+    """`fold` of what follows the last underscore: whatever book a class is from, "phb_wizard" is a wizard."""
+    return fold(text.rsplit("_", 1)[-1]) or fold(text)
+
+
+def fold_time(text: str) -> str:
+    """Casting times in one spelling: "1 action", "action" → "action"; "10minutes" → "10 minutes"."""
+    spaced = re.sub(r"(?<=\d)(?=[^\W\d_])", " ", fold(text))
+    return re.sub(r"^(1 )+(?=(bonus |re)?action|turn|round)", "", spaced)
+
+
+class FieldType(Enum):
+    """What a filter field holds; each backend maps these five to its own column types."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    FLAG = "true/false"
+    TEXTS = "list of texts"
+
+    @property
+    def ordered(self) -> bool:
+        """Whether ``_min`` and ``_max`` make sense."""
+        return self in (FieldType.INTEGER, FieldType.DECIMAL)
+
+
+@dataclass(frozen=True)
+class Field:
+    """One filter field of a collection.
+
+    Attributes:
+        name: the field's name in filters, schemas and normalised entities.
+        type: what it holds. Decimals are exact to a thousandth.
+        help: one line for the tools' documentation, with the unit.
+        tool: the lookup tool's parameters for it; the suffix ``_min`` or ``_max`` says which bound one sets.
+        fold: how its strings are made comparable, on both sides.
+    """
+
+    name: str
+    type: FieldType
+    help: str
+    tool: tuple[str, ...] = ()
+    fold: Callable[[str], str] = fold
+
+
+@dataclass(frozen=True)
+class Collection:
+    """One entity type: a Milvus collection, a group of filters and (documents aside) a lookup tool.
+
+    Attributes:
+        name: its name in URIs, filters and collections.
+        tool: the lookup tool's name, None where there is none.
+        label: singular, for people.
+        kinds: the kinds of entity inside; an entry of another kind is allowed where `open_kinds`.
+        fields: the filter fields beside the base ones.
+        facts: the keys of the facts line, in order (see `text.facts`).
+    """
+
+    name: str
+    tool: str | None
+    label: str
+    kinds: tuple[str, ...]
+    fields: tuple[Field, ...]
+    open_kinds: bool = False
+
+    @cached_property
+    def filters(self) -> dict[str, Field]:
+        """Every field that can be filtered on, the base ones included, by name."""
+        return {f.name: f for f in (*BASE_FIELDS, *self.fields)}
+
+    def field(self, name: str) -> Field:
+        """The filter field of that name; KeyError where there is none."""
+        return self.filters[name]
+
+
+T = FieldType
+
+NAME = Field("name", T.TEXT, "name, whole, its beginning or a part of it")
+"""The name: filtered by what it contains, not by equality."""
+
+BASE_FIELDS = (
+    NAME,
+    Field("kind", T.TEXT, "kind of entry"),
+    Field("document", T.TEXT, "key of the source document", fold=str.strip),
+    Field("source_api", T.TEXT, "where the entry came from"),
+)
+
+COLLECTIONS: dict[str, Collection] = {
+    c.name: c
+    for c in (
+        Collection(
+            "spells",
+            "lookup_spell",
+            "spell",
+            ("spell",),
+            (
+                Field("level", T.INTEGER, "spell level, 0 = cantrip", ("level", "level_min", "level_max")),
+                Field("school", T.TEXT, "school of magic", ("school",)),
+                Field(
+                    "classes",
+                    T.TEXTS,
+                    'class that can cast it ("wizard": every edition\'s)',
+                    ("class_key",),
+                    fold_class,
+                ),
+                Field("ritual", T.FLAG, "castable as a ritual", ("ritual",)),
+                Field("concentration", T.FLAG, "needs concentration", ("concentration",)),
+                Field(
+                    "casting_time",
+                    T.TEXT,
+                    '"action", "bonus action", "reaction", "1 minute"',
+                    ("casting_time",),
+                    fold_time,
+                ),
+                Field("damage_types", T.TEXTS, "damage type it deals", ("damage_type",)),
+                Field("range", T.DECIMAL, "range in feet"),
+            ),
+        ),
+        Collection(
+            "creatures",
+            "lookup_creature",
+            "creature",
+            ("creature",),
+            (
+                Field(
+                    "challenge_rating",
+                    T.DECIMAL,
+                    'challenge rating, as 0.25 or "1/4"',
+                    ("cr", "cr_min", "cr_max"),
+                ),
+                Field("type", T.TEXT, "creature type: dragon, undead, ...", ("type",)),
+                Field("size", T.TEXT, "tiny to gargantuan", ("size",)),
+                Field("alignment", T.TEXT, 'as in "chaotic evil"', ("alignment",)),
+                Field("armor_class", T.INTEGER, "armor class", ("armor_class_min",)),
+                Field("hit_points", T.INTEGER, "hit points", ("hit_points_min",)),
+                Field("environments", T.TEXTS, "where it is met: forest, caves, ...", ("environment",), fold_key),
+            ),
+        ),
+        Collection(
+            "equipment",
+            "lookup_equipment",
+            "item",
+            ("weapon", "armor", "magic-item", "gear"),
+            (
+                Field("category", T.TEXT, "potion, ring, weapon, tools, ...", ("category",)),
+                Field("rarity", T.TEXT, "common to legendary, artifact", ("rarity",)),
+                Field("requires_attunement", T.FLAG, "must be attuned to", ("requires_attunement",)),
+                Field("cost", T.DECIMAL, "price in gp", ("cost_min", "cost_max")),
+                Field("weight", T.DECIMAL, "weight in lb", ("weight_max",)),
+                Field("damage_type", T.TEXT, "damage type of a weapon", ("damage_type",)),
+                Field("properties", T.TEXTS, "property: finesse, two-handed, ...", ("property",)),
+            ),
+        ),
+        Collection(
+            "character_options",
+            "lookup_character_option",
+            "character option",
+            ("class", "subclass", "race", "subrace", "background", "feat"),
+            (
+                Field("parent", T.TEXT, "class of a subclass, race of a subrace", ("parent",), fold_key),
+                Field("hit_die", T.TEXT, "hit die of a class, as in d10"),
+            ),
+        ),
+        Collection(
+            "rules",
+            "lookup_rule",
+            "rule",
+            ("rule", "section", "condition"),
+            (Field("parent", T.TEXT, "chapter it stands in", ("parent",), fold_key),),
+            open_kinds=True,
+        ),
+        Collection(
+            "documents",
+            None,
+            "document",
+            ("document",),
+            (
+                Field("publisher", T.TEXT, "publisher"),
+                Field("game_system", T.TEXT, "game system and edition"),
+                Field("licenses", T.TEXTS, "licence it is published under"),
+            ),
+        ),
+    )
+}
+"""Every entity type by name, in the order in which results and tables list them."""
+
+
+def canonical_json(value: object) -> str:
+    """One JSON text per value: sorted keys, no spaces, no escapes; raises ValueError on NaN and infinities."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+@dataclass(frozen=True)
+class Entity:
+    """One entry of the library. Its identity is (type, document, slug).
+
+    Attributes:
+        type: name of its collection.
+        slug: its key within the document, at most `MAX_KEY_LENGTH` characters.
+        name: as shown to people.
+        kind: what it is within its collection ("weapon", "condition", ...).
+        document: key of the document it is from.
+        source_api: where it came from: "open5e-v2", "open5e-v1", "lorekeeper", ...
+        data: the whole entry as it came, a JSON object.
+        fields: normalised filter values by field name; what is not known is left out.
+        document_name: title of the document where the entry itself says it.
+    """
+
+    type: str
+    slug: str
+    name: str
+    kind: str
+    document: str
+    source_api: str
+    data: Mapping[str, Any]
+    fields: Mapping[str, Value] = field(default_factory=dict)
+    document_name: str | None = None
+
+    @property
+    def collection(self) -> Collection:
+        """The declaration of its type."""
+        return COLLECTIONS[self.type]
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """(document, slug), unique within its type."""
+        return self.document, self.slug
+
+    @property
+    def uri(self) -> str:
+        """``lore://{type}/{document}/{slug}``, percent-encoded."""
+        return f"lore://{self.type}/{quote(self.document, safe='')}/{quote(self.slug, safe='')}"
+
+    @cached_property
+    def content_hash(self) -> str:
+        """Hash of all that is stored of it: equal hashes need no second embedding. 32 hexadecimal digits."""
+        content = canonical_json(
+            [self.name, self.kind, self.source_api, self.document_name, dict(self.fields), self.data]
+        )
+        return hashlib.blake2b(content.encode("utf-8"), digest_size=16).hexdigest()
+
+
+def parse_uri(uri: str) -> tuple[str, str, str]:
+    """Split ``lore://type/document/slug`` into its three decoded parts; ValueError where it is not one."""
+    scheme, _, rest = uri.partition("://")
+    parts = [unquote(p) for p in rest.split("/")]
+    if scheme != "lore" or len(parts) != 3 or not all(parts) or parts[0] not in COLLECTIONS:
+        raise ValueError(
+            f"{uri!r} is not a lore URI; use lore://TYPE/DOCUMENT/SLUG with TYPE one of {', '.join(COLLECTIONS)}, "
+            "for example lore://spells/srd-2014/fireball"
+        )
+    return parts[0], parts[1], parts[2]

@@ -1,0 +1,60 @@
+"""The errors LoreKeeper raises.
+
+    LoreKeeperError
+    ├── ConfigError                  a setting is wrong or contradicts another
+    ├── FilterError                  a filter names an unknown field or has a value of the wrong type
+    ├── CacheError                   the library could not be read or written
+    │   ├── MilvusConnectionError    no Milvus at that path or address
+    │   └── MilvusSchemaError        the collections there are not ours, or of another version
+    ├── EmbeddingError               the embedding model cannot be found, loaded or asked
+    ├── SourceError                  a remote source answered wrongly or not at all
+    └── ImportFileError              a file, or an entry in it, cannot be imported
+
+The driver's own exception is always the ``__cause__``. Every message says what is wrong and what to do next.
+"""
+
+
+class LoreKeeperError(Exception):
+    """Base of all errors that LoreKeeper raises on purpose."""
+
+
+class ConfigError(LoreKeeperError):
+    """A setting is wrong; the message names the variable and the allowed values."""
+
+
+class FilterError(LoreKeeperError):
+    """A filter names an unknown field, or its value is of the wrong type."""
+
+
+class CacheError(LoreKeeperError):
+    """The library could not be read or written."""
+
+
+class MilvusConnectionError(CacheError):
+    """No Milvus answers at the configured path or address."""
+
+
+class MilvusSchemaError(CacheError):
+    """The collections found do not have the shape this version of LoreKeeper writes."""
+
+
+class EmbeddingError(LoreKeeperError):
+    """The embedding model cannot be found, loaded or asked."""
+
+
+class SourceError(LoreKeeperError):
+    """A remote source answered wrongly or not at all."""
+
+
+class ImportFileError(LoreKeeperError):
+    """A file, or one entry in it, cannot be imported.
+
+    Attributes:
+        where: ``file:line`` (or ``file``) of what could not be read.
+        reason: why, in one sentence.
+    """
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(f"{where}: {reason}")
+        self.where = where
+        self.reason = reason

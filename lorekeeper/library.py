@@ -1,0 +1,198 @@
+"""The composition root: from settings to a ready library. Import, search and upkeep run through it."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from lorekeeper.cache.protocol import CacheProtocol, Progress, Statistics
+from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
+from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.errors import ConfigError, ImportFileError
+from lorekeeper.hints import STARTER
+from lorekeeper.search import Searcher
+from lorekeeper.settings import Settings
+from lorekeeper.sources.files import read_path
+
+logger = logging.getLogger(__name__)
+
+IMPORT_BATCH = 512
+"""Entities of one type stored in one go; when it is done they are safe."""
+
+
+@dataclass
+class ImportReport:
+    """What an import did. `as_dict` is its public shape."""
+
+    stored: int = 0
+    unchanged: int = 0
+    embedded: int = 0
+    removed: int = 0
+    failed: list[ImportFileError] = field(default_factory=list)
+    skipped: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """``{"stored", "unchanged", "embedded", "removed", "failed": [{"where", "why"}], "seconds"}``."""
+        failed = [{"where": f.where, "why": f.reason} for f in self.failed]
+        return {
+            "stored": self.stored,
+            "unchanged": self.unchanged,
+            "embedded": self.embedded,
+            "removed": self.removed,
+            "failed": failed,
+            "seconds": round(self.seconds, 2),
+        }
+
+
+@lru_cache(maxsize=1)
+def embedding_service(settings: Settings) -> EmbeddingService:
+    """The process's one embedding service; nothing is loaded before its first use."""
+    return EmbeddingService(lambda: load_provider(settings))
+
+
+def load_provider(settings: Settings) -> EmbeddingProvider:
+    """The provider that the settings ask for. Blocking; EmbeddingError where it cannot be had."""
+    if settings.embedding_provider == "http":
+        from lorekeeper.embedding.http import HttpProvider
+
+        if settings.offline and not _is_loopback(settings.embedding_url or ""):
+            raise ConfigError("LOREKEEPER_OFFLINE is set, but LOREKEEPER_EMBEDDING_URL is not on this machine")
+        return HttpProvider(settings.embedding_url or "", settings.embedding_model, settings.embedding_api_key)
+
+    from lorekeeper.embedding.model import MINILM_SHA256, find_model
+
+    files = find_model(settings.embedding_model, offline=settings.offline)
+    known = files.sha256 == MINILM_SHA256
+    if settings.embedding_provider == "onnx" or (settings.embedding_provider == "auto" and known):
+        from lorekeeper.embedding.onnx import OnnxProvider
+
+        return OnnxProvider(files)
+
+    from lorekeeper.embedding.sentence_transformers import SentenceTransformersProvider
+
+    return SentenceTransformersProvider(files)
+
+
+def open_cache(settings: Settings, embedding: EmbeddingService) -> CacheProtocol:
+    """The cache backend that the settings ask for; it opens at first use."""
+    from lorekeeper.cache.milvus import MilvusCache
+    from lorekeeper.cache.milvus_connection import MilvusConnection
+
+    path = settings.milvus_db_path
+    if settings.milvus_uri:
+        server = hashlib.blake2b(settings.milvus_uri.encode(), digest_size=6).hexdigest()
+        connection = MilvusConnection(uri=settings.milvus_uri, token=settings.milvus_token)
+        return MilvusCache(connection, embedding, path.parent / f"server-{server}.keywords")
+    return MilvusCache(MilvusConnection(path), embedding, path.with_name(path.name + ".keywords"))
+
+
+class Library:
+    """A user's shelf: one cache, one embedding service, search over both. Use it as an async context manager."""
+
+    def __init__(self, cache: CacheProtocol, embedding: EmbeddingService, *, offline: bool = False) -> None:
+        self.cache = cache
+        self.embedding = embedding
+        self.offline = offline
+        self.searcher = Searcher(cache)
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        """A library as configured; nothing is opened or loaded before it is used."""
+        embedding = embedding_service(settings)
+        return cls(open_cache(settings, embedding), embedding, offline=settings.offline)
+
+    async def import_paths(
+        self,
+        paths: Iterable[Path],
+        *,
+        document: str | None = None,
+        dry_run: bool = False,
+        start: Progress | None = None,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Import files and folders. What cannot be read is reported; everything else is stored.
+
+        Args:
+            paths: files or folders of Open5e JSON, JSON lines (also .gz), or our own JSON.
+            document: key of the document to file everything under; each entry's own by default.
+            dry_run: read and count only.
+            start: told the number of entities to store.
+            progress: told of each batch that was stored.
+
+        Raises:
+            ImportFileError: a path does not exist.
+        """
+        began, before = time.monotonic(), self.embedding.computed
+        report = ImportReport()
+        entities = await read_path(list(paths), document, report.failed, report.skipped)
+        fresh = await self._changed(entities, report)
+        if start:
+            start(sum(map(len, fresh.values())))
+        for entity_type, batch in fresh.items():
+            for first in range(0, len(batch), IMPORT_BATCH):
+                part = batch[first : first + IMPORT_BATCH]
+                if not dry_run:
+                    await self.cache.store_entities(part, entity_type, progress)
+                report.stored += len(part)
+        self.searcher.forget()
+        report.embedded = self.embedding.computed - before
+        report.seconds = time.monotonic() - began
+        return report
+
+    async def _changed(self, entities: Iterable[Entity], report: ImportReport) -> dict[str, list[Entity]]:
+        """The entities that the cache does not hold as they are, by type; the last of each identity."""
+        by_type: dict[str, dict[tuple[str, str], Entity]] = {name: {} for name in COLLECTIONS}
+        for entity in entities:
+            by_type[entity.type][entity.identity] = entity
+        fresh: dict[str, list[Entity]] = {}
+        for entity_type, found in by_type.items():
+            if found:
+                known = await self.cache.content_hashes(entity_type)
+                fresh[entity_type] = [e for i, e in found.items() if known.get(i) != e.content_hash]
+                report.unchanged += len(found) - len(fresh[entity_type])
+        return fresh
+
+    async def load_starter(self, **callbacks: Any) -> ImportReport:
+        """Load the starter compendium that ships with the package."""
+        return await self.import_paths([STARTER], **callbacks)
+
+    async def reindex(self, progress: Progress | None = None) -> int:
+        """Embed everything again with the current model; returns how many entities."""
+        return await self.cache.reindex(progress)
+
+    async def check_model(self) -> None:
+        """EmbeddingError where the library's vectors were made with another model than the one in force."""
+        for entity_type in COLLECTIONS:
+            await self.cache.rank_semantic(entity_type, "check", 1)
+
+    async def statistics(self) -> Statistics:
+        """Counts, sizes, model."""
+        return await self.cache.statistics()
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        await self.cache.close()
+        self.embedding.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def _is_loopback(url: str) -> bool:
+    from urllib.parse import urlsplit
+
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")

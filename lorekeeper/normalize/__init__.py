@@ -1,0 +1,50 @@
+"""Foreign objects to entities: pure functions, one module per source shape.
+
+`normalize` looks at an object's own keys; a file name is only a hint where two shapes look alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lorekeeper.entities import Entity
+from lorekeeper.errors import FilterError
+from lorekeeper.normalize import open5e, own
+
+
+class UnknownShapeError(ValueError):
+    """The object is none that LoreKeeper knows, or lacks what an entity needs; the message says which."""
+
+
+def normalize(obj: Mapping[str, Any], *, hint: str | None = None, document: str | None = None) -> list[Entity]:
+    """The entities one foreign object holds: usually one; a class of Open5e's first API brings its subclasses along.
+
+    Args:
+        obj: a JSON object as its source wrote it. It is kept whole in ``Entity.data``.
+        hint: name of the endpoint or file it stood in, used where its keys leave a doubt.
+        document: key of the document to file it under where it names none.
+
+    Returns:
+        An empty list for bookkeeping objects that hold no lore (licences, publishers, ...).
+
+    Raises:
+        UnknownShapeError: with the reason in one sentence.
+    """
+    try:
+        if own.recognises(obj):
+            return [own.entity(obj, document)]
+        endpoint = open5e.endpoint_of(obj, hint)
+        if endpoint is None:
+            raise UnknownShapeError(
+                "its keys are not those of an Open5e object, nor of our own JSON ('collection', 'name')"
+            )
+        return open5e.entities(obj, endpoint, document)
+    except FilterError as error:
+        raise UnknownShapeError(str(error)) from error
+    except KeyError as error:
+        raise UnknownShapeError(f"the key {error} is missing") from error
+    except (TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, UnknownShapeError):
+            raise
+        raise UnknownShapeError("one of its values is not of the type that its source uses") from error

@@ -1,0 +1,140 @@
+"""What all normalisers share: making one checked entity, and reading loosely typed foreign values."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from lorekeeper.entities import MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Entity, canonical_json, fold
+from lorekeeper.errors import FilterError
+from lorekeeper.filters import clean_fields
+
+MAX_DEPTH = 100
+"""Levels of lists and objects in one entry."""
+
+_COINS = {"cp": 0.01, "sp": 0.1, "ep": 0.5, "gp": 1, "pp": 10}
+_MILE = 5280
+
+
+def build(
+    entity_type: str,
+    data: Mapping[str, Any],
+    *,
+    name: str,
+    kind: str,
+    document: str,
+    source_api: str,
+    slug: str | None = None,
+    document_name: str | None = None,
+    **fields: Any,
+) -> Entity:
+    """One entity with folded, checked fields; raises FilterError with the reason where it cannot be one."""
+    if not isinstance(name, str) or not name.strip():
+        raise FilterError("it has no name")
+    for what, text in (
+        ("name", name),
+        ("kind", kind),
+        ("document_name", "none" if document_name is None else document_name),
+    ):
+        if not isinstance(text, str) or not text.strip() or max(len(text), len(fold(text))) > MAX_TEXT_LENGTH:
+            raise FilterError(f"its {what} must be a text, not empty and not longer than {MAX_TEXT_LENGTH} characters")
+    try:
+        canonical_json(data).encode("utf-8")
+        _check_values(data)
+    except (ValueError, RecursionError) as error:
+        raise FilterError(f"it cannot be kept as JSON: {error}") from error
+    return Entity(
+        type=entity_type,
+        slug=_key("slug", slug or slugify(name)),
+        name=name.strip(),
+        kind=kind,
+        document=_key("document", document),
+        source_api=source_api,
+        data=data,
+        fields=clean_fields(entity_type, fields),
+        document_name=document_name,
+    )
+
+
+def slugify(name: str) -> str:
+    """The key of a name: "Will-o'-Wisp" to "will-o-wisp": letters and digits of any script, in lower case, joined by hyphens."""
+    return fold(name).replace(" ", "-")
+
+
+def _check_values(value: object, depth: int = 0) -> None:
+    """ValueError on what a store cannot keep: integers beyond 64 bits come back as floats; deep nesting cannot be read."""
+    if depth > MAX_DEPTH:
+        raise ValueError(f"it is nested more than {MAX_DEPTH} deep")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError("it holds an integer of more than 64 bits")
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            _check_values(item, depth + 1)
+
+
+def _key(what: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise FilterError(f"its {what} must be a text that is not empty")
+    if len(value) > MAX_KEY_LENGTH or any(unicodedata.category(c) == "Cc" for c in value):
+        raise FilterError(f"its {what} has control characters or more than {MAX_KEY_LENGTH} characters")
+    return value.strip()
+
+
+def ref_key(ref: object) -> str | None:
+    """Key of a reference in any of Open5e's shapes: an object with ``key``, a URL, a plain key."""
+    if isinstance(ref, Mapping):
+        return ref_key(ref.get("key") or ref.get("url") or ref.get("name"))
+    if not isinstance(ref, str) or not ref.strip():
+        return None
+    return ref.rstrip("/").rsplit("/", 1)[-1] if "://" in ref else ref
+
+
+def local_key(ref: object) -> str | None:
+    """`ref_key` without the document that Open5e puts before it: "srd-2024_wizard" is "wizard"."""
+    key = ref_key(ref)
+    return key.rsplit("_", 1)[-1] or key if key else None
+
+
+def local_keys(refs: object) -> list[str] | None:
+    """`local_key` of each of a list of references; None where there is no list."""
+    if not isinstance(refs, (list, tuple)):
+        return None
+    return [key for key in map(local_key, refs) if key]
+
+
+def flag(value: object) -> bool | None:
+    """True or false from yes/no words; None where it says neither."""
+    if isinstance(value, bool):
+        return value
+    word = fold(value) if isinstance(value, str) and value.strip() else ""
+    return True if word in ("yes", "true") else False if word in ("no", "false") else None
+
+
+def number(value: object) -> float | None:
+    """The first number in a value ("3 lb." is 3); None where there is none."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    match = re.search(r"-?\d[\d,]*(?:\.\d+)?", value) if isinstance(value, str) else None
+    return float(match[0].replace(",", "")) if match else None
+
+
+def gold(value: object) -> float | None:
+    """A price in gp: "5 sp" is 0.5, "25.00" is 25."""
+    amount = number(value)
+    coin = re.search(r"\b(cp|sp|ep|gp|pp)\b", value.lower()) if isinstance(value, str) else None
+    return amount if amount is None or coin is None else amount * _COINS[coin[1]]
+
+
+def feet(value: object, unit: object = None) -> float | None:
+    """A distance in feet; miles are converted. None where the unit is no length."""
+    words = fold(f"{value} {unit or ''}")
+    amount = number(value)
+    if amount is None:
+        return 0 if words.startswith(("self", "touch")) else None
+    if re.search(r"\bmiles?\b", words):
+        return amount * _MILE
+    return amount if unit is None or re.search(r"\b(feet|foot|ft)\b", words) else None

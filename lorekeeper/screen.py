@@ -1,0 +1,141 @@
+"""What the command line shows people: tables on stdout, a progress bar on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from lorekeeper.search import Page, Result
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.protocol import Statistics
+    from lorekeeper.doctor import Findings
+    from lorekeeper.library import ImportReport
+
+SHOWN_FAILURES = 20
+
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False)
+
+
+class Bar:
+    """A progress bar with a rate and the time left, on stderr, and only on a terminal."""
+
+    def __init__(self, label: str) -> None:
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=errors,
+            transient=True,
+            disable=not errors.is_terminal,
+        )
+        self._task = self._progress.add_task(label, total=None, rate="")
+
+    def start(self, total: int) -> None:
+        """Say how much there is to do."""
+        self._progress.update(self._task, total=total)
+
+    def advance(self, done: int) -> None:
+        """Say how much more is done."""
+        self._progress.update(self._task, advance=done)
+        speed = self._progress.tasks[0].speed
+        if speed:
+            self._progress.update(self._task, rate=f"{speed:,.0f}/s")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+
+def print_page(page: Page) -> None:
+    """Search results as a table."""
+    if page.note:
+        console.print(f"[yellow]{escape(page.note)}[/]")
+    if not page.results:
+        console.print("Nothing found.")
+        return
+    console.print(results_table(page.results))
+    console.print(f"[dim]{len(page.results)} of {page.total}, {page.mode}[/]")
+
+
+def results_table(results: Sequence[Result]) -> Table:
+    """Results as name, facts and snippet, source, score."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("score", justify="right")
+    table.add_column("entry", ratio=1)
+    table.add_column("source", style="cyan", max_width=24)
+    for r in results:
+        score = "" if r.score is None else f"{r.score:.2f}"
+        text = f"[bold]{escape(r.entity.name)}[/]  [green]{escape(r.facts)}[/]\n{escape(r.snippet)}"
+        table.add_row(score, text, escape(r.document_name))
+    return table
+
+
+def print_report(report: ImportReport, *, dry_run: bool) -> None:
+    """What an import did; failures on stderr."""
+    verb = "would be stored" if dry_run else "stored"
+    console.print(
+        f"{report.stored:,} {verb}, {report.unchanged:,} unchanged, {report.embedded:,} texts embedded, "
+        f"{len(report.failed):,} failed, in {report.seconds:.1f} s"
+    )
+    for name, number in sorted(report.skipped.items()):
+        errors.print(f"[dim]{escape(name)}: {number} objects hold no lore and were passed over[/]")
+    for failure in report.failed[:SHOWN_FAILURES]:
+        errors.print(f"[red]failed[/] {escape(str(failure))}")
+    if len(report.failed) > SHOWN_FAILURES:
+        errors.print(f"... and {len(report.failed) - SHOWN_FAILURES} more; --json lists them all")
+
+
+def print_statistics(statistics: Statistics) -> None:
+    """Counts by type and kind, and where they are kept."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name, justify in (("type", "left"), ("entries", "right"), ("passages", "right"), ("kinds", "left")):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    for name, count in statistics.counts.items():
+        kinds = ", ".join(f"{k} {n:,}" for k, n in statistics.kinds.get(name, {}).items())
+        table.add_row(name, f"{count:,}", f"{statistics.passages[name]:,}", kinds)
+    console.print(table)
+    total, vectors = sum(statistics.counts.values()), sum(statistics.passages.values())
+    console.print(f"{total:,} entries, {vectors:,} vectors, {statistics.embedding or 'no model yet'}")
+    console.print(f"{statistics.backend} at {escape(statistics.location)}")
+
+
+def print_documents(documents: Sequence[Mapping[str, Any]]) -> None:
+    """Documents with publisher, licences and counts."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("key", "title", "publisher", "licence", "entries"):
+        table.add_column(name)
+    for d in documents:
+        counts = ", ".join(f"{n:,} {t}" for t, n in d["counts"].items())
+        table.add_row(
+            d["key"], escape(d["name"]), escape(d["publisher"] or ""), escape(", ".join(d["licenses"])), counts
+        )
+    console.print(table)
+
+
+def print_findings(findings: Findings) -> None:
+    """Settings with their origins, then each check."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("setting", "value", "from"):
+        table.add_column(name)
+    for setting in findings.settings:
+        table.add_row(setting["name"], escape(setting["value"]), setting["from"])
+    console.print(table)
+    for check in findings.checks:
+        mark = "[green]ok[/]  " if check.ok else "[red]bad[/] "
+        console.print(f"{mark} {escape(check.name)}: {escape(check.message)}")

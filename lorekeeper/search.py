@@ -1,0 +1,341 @@
+"""The search pipeline: structured, semantic and keyword, over one type or several, from a question to a page."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from lorekeeper.cache.protocol import CacheProtocol, Identity, Ranked
+from lorekeeper.entities import COLLECTIONS, Entity, fold
+from lorekeeper.errors import EmbeddingError, FilterError
+from lorekeeper.filters import collection_of, unknown_name
+from lorekeeper.fusion import HEAD, Place, fuse
+from lorekeeper.hints import STARTER_DOCUMENT, base_name
+from lorekeeper.text import best_passage, content_words, facts, snippet
+
+logger = logging.getLogger(__name__)
+
+Mode = Literal["structured", "semantic", "hybrid", "keyword"]
+Match = Literal["semantic", "keyword", "name"]
+Key = tuple[str, Identity]
+"""(type, identity)."""
+
+Side = dict[Key, Ranked]
+"""One side's ranking, best first."""
+
+MAX_QUERY_CHARS = 2000
+MAX_LIMIT = 50
+
+DEPTHS = (HEAD, 4 * HEAD, 16 * HEAD, 64 * HEAD, 256 * HEAD)
+"""How many entries each side ranks: the smallest that holds the page. The head is always the same, so that pages fit."""
+
+CLEAR_SIMILARITY = 0.42
+"""Cosine similarity of the best hit from which on a query surely has to do with the shelf."""
+
+KNOWN_SHARE = 0.5
+"""Share of a text's words that must occur on the shelf where its meaning is not clear."""
+
+NOTHING_CLOSE = "Nothing on the shelf comes close to this query. Describe it in other words, or give its name."
+
+SRD_DOCUMENTS = frozenset({"srd-2014", "srd-2024", "srd", "wotc-srd"})
+"""Documents that hold in full what the starter compendium describes; where they are, the starter's entries are hidden."""
+
+DOCUMENTS_SECONDS = 10.0
+"""How long the list of documents is relied on."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question.
+
+    Attributes:
+        types: the entity types to search.
+        text: what is meant, in plain words; None for a structured lookup.
+        filters: as `filters.parse_filters` reads them.
+        documents: keys of the only documents to search; None for all.
+        limit: results a page, 1 to 50.
+        offset: results to pass over.
+        mode: "auto" fuses all sides there are; "semantic" and "keyword" force one.
+    """
+
+    types: Sequence[str]
+    text: str | None = None
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    documents: Sequence[str] | None = None
+    limit: int = 10
+    offset: int = 0
+    mode: Literal["auto", "semantic", "keyword"] = "auto"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One entry of a page.
+
+    Attributes:
+        entity: the whole entry.
+        document_name: title of its source document.
+        score: 0 to 1, higher is better, comparable within a page's query only; None where nothing was ranked.
+        match: the side that placed it highest; None in a lookup by filters alone.
+        facts: its key facts in one line, and the other documents that hold a variant of it.
+        snippet: the text that matched, or the beginning.
+    """
+
+    entity: Entity
+    document_name: str
+    score: float | None
+    match: Match | None
+    facts: str
+    snippet: str
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The documents of a library, when it was last looked at: titles, publication dates, counts by key and type."""
+
+    read: float
+    names: dict[str, str]
+    dates: dict[str, str]
+    counts: dict[str, dict[str, int]]
+
+    @property
+    def keys(self) -> set[str]:
+        """Every document that is described or has entries."""
+        return self.names.keys() | self.counts.keys()
+
+
+@dataclass(frozen=True)
+class Page:
+    """Results, best first.
+
+    Attributes:
+        results: at most ``limit``.
+        total: entries found: under the filters, or ranked.
+        mode: which sides were asked.
+        next_offset: where the next page begins, None on the last one.
+        note: what the asker should know, None when all went as asked.
+    """
+
+    results: list[Result]
+    total: int
+    mode: Mode
+    next_offset: int | None = None
+    note: str | None = None
+
+
+class Searcher:
+    """Asks a cache and makes pages of what it answers."""
+
+    def __init__(self, cache: CacheProtocol) -> None:
+        self._cache = cache
+        self._shelf: Shelf | None = None
+
+    async def search(self, query: Query) -> Page:
+        """Answer one question.
+
+        Raises:
+            FilterError: an empty or overlong text, an unknown type, field or document, a limit out of range.
+            EmbeddingError: only where ``mode`` forces the semantic side; "auto" falls back and says so in the note.
+            CacheError: the library cannot be read.
+        """
+        _check(query)
+        if query.documents is not None:
+            await self._check_documents(query.documents)
+        page = await (self._structured(query) if query.text is None else self._ranked(query, query.text))
+        if page.total == 0 and not any((await self._cache.documents()).values()):
+            return Page(
+                [], 0, page.mode, note="The library is empty: run 'lorekeeper demo' or 'lorekeeper import PATH'."
+            )
+        return page
+
+    async def document_names(self) -> dict[str, str]:
+        """Titles of the documents by key."""
+        return (await self._known_documents()).names
+
+    def forget(self) -> None:
+        """Drop what was remembered of the library's documents; call it after writing."""
+        self._shelf = None
+
+    async def _structured(self, query: Query) -> Page:
+        names = await self.document_names()
+        scopes = await self._scopes(query)
+        results: list[Result] = []
+        total, skip = 0, query.offset
+        for entity_type in query.types:
+            documents = scopes[entity_type]
+            count = await self._cache.count_entities(entity_type, documents, **query.filters)
+            missing = query.limit - len(results)
+            if missing and skip < count:
+                found = await self._cache.get_entities(
+                    entity_type, documents, limit=missing, offset=skip, **query.filters
+                )
+                by_name: Match | None = "name" if query.filters.get("name") else None
+                results += [_result(e, names, None, by_name) for e in found]
+            skip = max(skip - count, 0)
+            total += count
+        return Page(results, total, "structured", _next(query, len(results), total))
+
+    async def _ranked(self, query: Query, text: str) -> Page:
+        depth = next(d for d in DEPTHS if d >= query.offset + query.limit or d == DEPTHS[-1])
+        note = None
+        semantic: Side = {}
+        if query.mode != "keyword":
+            try:
+                semantic = await self._side(self._cache.rank_semantic, query, text, depth)
+            except EmbeddingError as error:
+                if query.mode == "semantic":
+                    raise
+                logger.warning("no semantic search: %s", error)
+                note = f"Searched by keywords and filters only, since meaning could not be: {error}"
+        keyword: Side = {}
+        names: Side = {}
+        if query.mode != "semantic":
+            keyword = await self._side(self._cache.rank_keyword, query, text, depth)
+            names = await self._side(self._cache.rank_names, query, text, None)
+        mode: Mode = (
+            "keyword" if note or query.mode == "keyword" else "semantic" if query.mode == "semantic" else "hybrid"
+        )
+        if mode == "hybrid" and not names and not query.filters and await self._is_noise(query, text, semantic):
+            return Page([], 0, mode, note=NOTHING_CLOSE)
+        dates = (await self._known_documents()).dates
+        order = fuse(
+            *([(key, place.score) for key, place in side.items()] for side in (semantic, keyword, names)),
+            group=lambda key: (key[0], base_name(_named(key, semantic, keyword, names))),
+            preference=lambda key: _newest_first(key, query.documents, dates),
+        )
+        total = len(order) if mode == "keyword" else max(await self._count(query), len(order))
+        chosen = order[query.offset : query.offset + query.limit]
+        results = await self._load(chosen, semantic, text)
+        return Page(results, total, mode, _next(query, len(chosen), total), note)
+
+    async def _side(self, ask: Any, query: Query, text: str, depth: int | None) -> Side:
+        """One side's ranking over all types, best first."""
+        size = () if depth is None else (depth,)
+        documents = await self._scopes(query)
+        rankings = await asyncio.gather(*(ask(t, text, *size, documents[t], **query.filters) for t in query.types))
+        places = [((t, r.identity), r) for t, ranking in zip(query.types, rankings, strict=True) for r in ranking]
+        places.sort(key=lambda place: (-place[1].score, place[0]))
+        return dict(places[:depth])
+
+    async def _scopes(self, query: Query) -> dict[str, list[str] | None]:
+        """The documents to search, by type: those asked for, else all but a starter whose entries an SRD has in full."""
+        if query.documents is not None:
+            return {entity_type: list(query.documents) for entity_type in query.types}
+        counts = (await self._known_documents()).counts
+        scopes: dict[str, list[str] | None] = {}
+        for entity_type in query.types:
+            holding = [key for key, own in counts.items() if own.get(entity_type)]
+            hidden = STARTER_DOCUMENT in holding and any(key in SRD_DOCUMENTS for key in holding)
+            scopes[entity_type] = [key for key in holding if key != STARTER_DOCUMENT] if hidden else None
+        return scopes
+
+    async def _count(self, query: Query) -> int:
+        scopes = await self._scopes(query)
+        return sum([await self._cache.count_entities(t, scopes[t], **query.filters) for t in query.types])
+
+    async def _is_noise(self, query: Query, text: str, semantic: Side) -> bool:
+        """Whether a text has nothing to do with the shelf: little similarity, and most of its words are unknown there."""
+        closest = max((place.score for place in semantic.values()), default=0.0)
+        words = content_words(fold(text))
+        if closest >= CLEAR_SIMILARITY:
+            return False
+        known = 0
+        for word in words:
+            found = [await self._cache.rank_keyword(t, word, 1) for t in query.types]
+            known += any(found)
+        return not words or known < KNOWN_SHARE * len(words)
+
+    async def _load(self, chosen: Sequence[Place[Key]], semantic: Side, text: str) -> list[Result]:
+        names = await self.document_names()
+        keys = [place.key for place in chosen]
+        entities: dict[Key, Entity] = {}
+        for entity_type in dict.fromkeys(t for t, _ in keys):
+            wanted = [identity for t, identity in keys if t == entity_type]
+            entities |= {(entity_type, e.identity): e for e in await self._cache.load(entity_type, wanted)}
+        results = []
+        for place, key in zip(chosen, keys, strict=True):
+            if key in entities:
+                passage = semantic[key].passage if key in semantic else ""
+                also = tuple(dict.fromkeys(document for _, (document, _) in place.variants if document != key[1][0]))
+                results.append(_result(entities[key], names, place.score, place.side, passage, text, also))
+        return results
+
+    async def _check_documents(self, documents: Sequence[str]) -> None:
+        for attempt in (1, 2):
+            known = (await self._known_documents()).keys
+            unknown = [key for key in documents if key not in known]
+            if not unknown:
+                return
+            if attempt == 1:
+                self.forget()
+        if known:
+            raise FilterError(unknown_name(unknown[0], sorted(known), "document"))
+
+    async def _known_documents(self) -> Shelf:
+        """What documents there are; remembered for a while."""
+        if self._shelf is None or time.monotonic() - self._shelf.read > DOCUMENTS_SECONDS:
+            described = await self._cache.get_entities("documents")
+            self._shelf = Shelf(
+                read=time.monotonic(),
+                names={e.document: str(e.data.get("display_name") or e.name) for e in described},
+                dates={e.document: str(e.data.get("publication_date") or "") for e in described},
+                counts=await self._cache.documents(),
+            )
+        return self._shelf
+
+
+def _named(key: Key, *sides: Side) -> str:
+    return next(side[key].name for side in sides if key in side)
+
+
+def _newest_first(key: Key, asked: Sequence[str] | None, dates: Mapping[str, str]) -> tuple[object, ...]:
+    """Which of several variants stands for all: the document asked for first, else the newest; the starter's comes last."""
+    document = key[1][0]
+    place = list(asked).index(document) if asked and document in asked else 0
+    date = dates.get(document, "")
+    return document == STARTER_DOCUMENT, place, [-ord(c) for c in date] or [0]
+
+
+def _check(query: Query) -> None:
+    for entity_type in query.types:
+        collection_of(entity_type)
+    if not query.types:
+        raise FilterError(f"no type to search; known: {', '.join(COLLECTIONS)}")
+    if query.text is not None and not query.text.strip():
+        raise FilterError("the query is empty; say in a few words what you are looking for")
+    if query.text is not None and len(query.text) > MAX_QUERY_CHARS:
+        raise FilterError(
+            f"the query has {len(query.text):,} characters, at most {MAX_QUERY_CHARS:,} are read; ask in a sentence or two"
+        )
+    if not 1 <= query.limit <= MAX_LIMIT:
+        raise FilterError(f"limit must be 1 to {MAX_LIMIT}, not {query.limit}")
+    if query.offset < 0:
+        raise FilterError(f"offset must be 0 or more, not {query.offset}")
+
+
+def _next(query: Query, shown: int, total: int) -> int | None:
+    following = query.offset + shown
+    return following if shown and following < total else None
+
+
+def _result(
+    entity: Entity,
+    names: Mapping[str, str],
+    score: float | None,
+    match: Match | None,
+    passage: str = "",
+    text: str = "",
+    also_in: tuple[str, ...] = (),
+) -> Result:
+    shown = passage or best_passage(entity, text)
+    return Result(
+        entity=entity,
+        document_name=names.get(entity.document) or entity.document_name or entity.document,
+        score=None if score is None else round(score, 4),
+        match=match,
+        facts=" · ".join([facts(entity), *([f"also in {', '.join(also_in)}"] if also_in else [])]),
+        snippet=snippet(shown),
+    )

@@ -1,0 +1,166 @@
+"""The MCP server: the tools and resources over stdio or HTTP. The one door to the mcp SDK."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import logging
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+
+import lorekeeper
+from lorekeeper.entities import COLLECTIONS, parse_uri
+from lorekeeper.errors import LoreKeeperError
+from lorekeeper.library import Library
+from lorekeeper.tools import Tool, ToolError, all_tools
+
+logger = logging.getLogger(__name__)
+
+INSTRUCTIONS = (
+    "LoreKeeper searches the user's own tabletop role-playing shelf: rules, spells, creatures, items, homebrew. "
+    "Use the lookup tool of the kind of entry that is asked for; pass semantic_query for anything described rather than "
+    "named, and filters for what is certain (level, class, challenge rating ...). Use search_lore when the kind is open, "
+    "get_entity for the full text. Name the source document in your answer, and do not mix editions: pass documents to "
+    "stay within one."
+)
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def build_server(library: Library) -> Server[Any]:
+    """The server over one library. Nothing is opened before the first call."""
+    tools = {tool.name: tool for tool in all_tools()}
+    handlers = _Handlers(library, tools)
+    return Server(
+        "lorekeeper",
+        version=lorekeeper.__version__,
+        title="LoreKeeper",
+        instructions=INSTRUCTIONS,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+    )
+
+
+async def serve_stdio(library: Library) -> None:
+    """Serve one client on stdin and stdout until its end of input."""
+    server = build_server(library)
+    async with stdio_server() as (reader, writer):
+        await server.run(reader, writer, server.create_initialization_options())
+
+
+async def serve_http(library: Library, host: str, port: int, token: str | None) -> None:
+    """Serve clients over streamable HTTP at ``http://host:port/mcp``.
+
+    Host and Origin headers are checked on loopback; any other address needs a token that clients send as
+    ``Authorization: Bearer``.
+
+    Raises:
+        ToolError: no token for an address that others can reach.
+    """
+    import uvicorn
+
+    if host not in LOOPBACK and not token:
+        raise ToolError(f"serving on {host} lets others in: set LOREKEEPER_HTTP_TOKEN, or use --host 127.0.0.1")
+    print(f"LoreKeeper on http://{f'[{host}]' if ':' in host else host}:{port}/mcp", file=sys.stderr)
+    app: Any = build_server(library).streamable_http_app(host=host)
+    if token:
+        app = _with_token(app, token)
+    await uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning")).serve()
+
+
+class _Handlers:
+    """The SDK's requests, answered from a library."""
+
+    def __init__(self, library: Library, tools: dict[str, Tool]) -> None:
+        self._library = library
+        self._tools = tools
+
+    async def list_tools(self, _: Any, __: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_described(tool) for tool in self._tools.values()])
+
+    async def call_tool(self, _: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        try:
+            tool = self._tools.get(params.name)
+            if tool is None:
+                raise ToolError(f"there is no tool {params.name!r}; there are {', '.join(self._tools)}")
+            answer = await tool.run(self._library, tool.check(params.arguments or {}))
+        except LoreKeeperError as error:
+            return _failure(str(error))
+        except Exception:
+            logger.exception("%s failed", params.name)
+            return _failure("LoreKeeper failed unexpectedly; its log has the details. Run 'lorekeeper doctor'.")
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.structured
+        )
+
+    async def list_resources(self, _: Any, __: Any) -> types.ListResourcesResult:
+        found = await self._library.cache.get_entities("documents")
+        listed = [
+            types.Resource(
+                uri=e.uri, name=e.slug, title=e.name, mime_type="application/json", description="source document"
+            )
+            for e in found
+        ]
+        return types.ListResourcesResult(resources=listed)
+
+    async def list_templates(self, _: Any, __: Any) -> types.ListResourceTemplatesResult:
+        template = types.ResourceTemplate(
+            uri_template="lore://{type}/{document}/{slug}",
+            name="entry",
+            title="One entry of the library",
+            description=f"type is one of {', '.join(COLLECTIONS)}",
+            mime_type="application/json",
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(self, _: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        try:
+            entity = await self._library.cache.get_entity(*parse_uri(uri))
+        except (ValueError, LoreKeeperError) as error:
+            raise MCPError(code=types.INVALID_PARAMS, message=str(error)) from error
+        if entity is None:
+            raise MCPError(code=types.INVALID_PARAMS, message=f"there is no {uri} in the library")
+        text = json.dumps(dict(entity.data), ensure_ascii=False)
+        return types.ReadResourceResult(
+            contents=[types.TextResourceContents(uri=uri, mime_type="application/json", text=text)]
+        )
+
+
+def _described(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=tool.output,
+        annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
+    )
+
+
+def _failure(text: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+
+
+def _with_token(app: Any, token: str) -> Callable[..., Awaitable[None]]:
+    """An ASGI app that wants a bearer token, compared in constant time."""
+    expected = f"Bearer {token}".encode()
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        given = dict(scope.get("headers") or []).get(b"authorization", b"")
+        if scope["type"] == "http" and not hmac.compare_digest(given, expected):
+            await send({"type": "http.response.start", "status": 401, "headers": [(b"www-authenticate", b"Bearer")]})
+            await send({"type": "http.response.body", "body": b"a bearer token is needed"})
+            return
+        await app(scope, receive, send)
+
+    return guarded

@@ -1,0 +1,167 @@
+"""Who may import whom: rooms know only those below them, and each foreign library has one door."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import lorekeeper
+
+PACKAGE = Path(lorekeeper.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+BASE = {"errors", "entities", "filters", "text", "names", "hints", "fusion"}
+
+MAY_KNOW = {
+    "errors": set[str](),
+    "fusion": set[str](),
+    "entities": {"errors"},
+    "filters": {"errors", "entities"},
+    "text": {"errors", "entities", "filters"},
+    "names": {"text"},
+    "hints": {"entities"},
+    "settings": {"errors"},
+    "normalize": BASE,
+    "embedding": BASE,
+    "cache": BASE | {"embedding"},
+    "sources": BASE | {"normalize"},
+    "search": BASE | {"cache"},
+    "library": BASE | {"settings", "normalize", "embedding", "cache", "sources", "search"},
+    "tools": BASE | {"search", "library"},
+    "doctor": BASE | {"settings", "library"},
+    "server": BASE | {"library", "tools"},
+    "screen": BASE | {"cache", "search", "library", "doctor"},
+    "demo": BASE | {"settings", "library", "screen"},
+    "cli": BASE | {"settings", "library", "search", "tools", "doctor", "server", "screen", "demo"},
+    "__main__": {"cli"},
+    "__init__": set[str](),
+}
+"""Every room (a module, or a folder) and the other rooms it may know."""
+
+DOORS = {
+    "pymilvus": ("cache/milvus",),
+    "milvus_lite": ("cache/milvus",),
+    "faiss": ("cache/milvus",),
+    "grpc": ("cache/milvus",),
+    "sqlite3": ("cache/",),
+    "filelock": ("cache/",),
+    "httpx": ("embedding/http.py", "sources/"),
+    "rapidfuzz": ("names.py",),
+    "stamina": ("embedding/http.py", "sources/"),
+    "mcp": ("server.py", "demo.py"),
+    "mcp_types": ("server.py", "demo.py"),
+    "uvicorn": ("server.py",),
+    "rich": ("screen.py", "demo.py"),
+    "pydantic": ("settings.py", "tools.py"),
+    "dotenv": ("settings.py",),
+    "numpy": ("embedding/", "cache/"),
+    "sentence_transformers": ("embedding/",),
+    "transformers": ("embedding/",),
+    "torch": ("embedding/",),
+    "tokenizers": ("embedding/",),
+    "onnxruntime": ("embedding/",),
+    "huggingface_hub": ("embedding/",),
+}
+"""Every foreign library and the beginnings of the paths that may import it."""
+
+
+def place(module: Path) -> str:
+    return module.relative_to(PACKAGE).as_posix()
+
+
+def room(path: str) -> str:
+    return path.split("/")[0].removesuffix(".py")
+
+
+def imported(module: Path) -> Iterator[str]:
+    """Full names of all that a module imports, at any depth of its code, type checking included."""
+    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{place(module)} imports relatively"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in (
+            "import_module",
+            "importlib.import_module",
+            "__import__",
+        ):
+            yield from (a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str))
+
+
+def rooms_known(module: Path) -> set[str]:
+    names = [name.split(".") for name in imported(module)]
+    ours = {name[1] for name in names if name[0] == "lorekeeper" and len(name) > 1}
+    return {name for name in ours if (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()}
+
+
+def test_every_room_is_in_the_plan_and_the_plan_has_no_other():
+    assert {room(place(m)) for m in MODULES} == set(MAY_KNOW)
+
+
+def test_the_plan_leads_downward_only():
+    below: set[str] = set()
+    for name, known in MAY_KNOW.items():
+        assert known <= below, f"{name} would know rooms that are not below it: {known - below}"
+        below.add(name)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=place)
+def test_a_module_knows_only_its_own_room_and_those_below(module):
+    own = room(place(module))
+    assert rooms_known(module) - {own} <= MAY_KNOW[own]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=place)
+def test_foreign_libraries_are_imported_at_their_door_only(module):
+    foreign = {name.split(".")[0] for name in imported(module)} - set(sys.stdlib_module_names) - {"lorekeeper"}
+    foreign |= {name for name in DOORS if name in {n.split(".")[0] for n in imported(module)}}
+    assert foreign <= set(DOORS), "a library without a door"
+    assert [name for name in foreign if not place(module).startswith(DOORS[name])] == []
+
+
+def loaded_by(statement: str) -> set[str]:
+    program = f"{statement}; import sys; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    return set(done.stdout.split())
+
+
+def test_the_command_line_starts_without_any_heavy_library():
+    heavy = {
+        "torch",
+        "transformers",
+        "sentence_transformers",
+        "pymilvus",
+        "milvus_lite",
+        "faiss",
+        "mcp",
+        "rich",
+        "numpy",
+        "httpx",
+        "sqlite3",
+    }
+    loaded = loaded_by("import lorekeeper.cli")
+    assert "lorekeeper.cli" in loaded
+    assert loaded & heavy == set()
+
+
+def test_the_library_and_the_server_start_without_model_and_store():
+    loaded = loaded_by("import lorekeeper.server, lorekeeper.library")
+    assert {"lorekeeper.server", "mcp"} <= loaded
+    assert (
+        loaded & {"torch", "transformers", "sentence_transformers", "pymilvus", "milvus_lite", "faiss", "rich"} == set()
+    )
+
+
+def test_the_package_itself_loads_nothing():
+    assert {name for name in loaded_by("import lorekeeper") if name.startswith("lorekeeper")} == {"lorekeeper"}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=place)
+def test_every_module_says_what_it_is_for(module):
+    assert ast.get_docstring(ast.parse(module.read_text("utf-8")))

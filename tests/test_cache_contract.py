@@ -1,0 +1,732 @@
+"""What every cache backend does, whatever it is built on."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import itertools
+import math
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.embedding import HashingProvider
+from lorekeeper.entities import COLLECTIONS, Entity, canonical_json
+from lorekeeper.errors import EmbeddingError, FilterError
+from tests.conftest import Shelf, everything, make
+
+IN_ONE_STORE = settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+FIRE = make(
+    "fireball", "A bright streak blossoms into an explosion of flame.", name="Fireball", level=3, school="Evocation"
+)
+ICE = make("ice-storm", "Hail and freezing rain pound the ground.", name="Ice Storm", level=4, school="Evocation")
+LIGHT = make("light", "The touched object sheds bright light.", name="Light", level=0, school="Evocation", ritual=False)
+WARD = make("ward", "A circle of salt keeps the restless dead away.", name="Ward", school="abjuration", ritual=True)
+SPELLS = [FIRE, ICE, LIGHT, WARD]
+
+NASTY = [
+    "'",
+    '"',
+    "\\",
+    '\\"',
+    "\\\\",
+    "%",
+    "_",
+    "%%",
+    "a\nb",
+    "a\\nb",
+    "tab\there",
+    "\x01\x1f",
+    '" or part >= 0 or document == "',
+    "' OR 1=1 --",
+    "own\\",
+    "a/b#1",
+    "a%2Fb",
+    "{x}",
+    "$(x)",
+    "café 龍 🐉",
+    "]",
+    "null",
+]
+"""Strings that have broken a query language somewhere."""
+
+
+def slugs(entities: list[Entity]) -> list[str]:
+    return [e.slug for e in entities]
+
+
+# --- storing -------------------------------------------------------------------------------------------------------
+
+
+async def test_what_is_stored_comes_back_whole(cache: CacheProtocol) -> None:
+    assert await cache.store_entities(SPELLS, "spells") == 4
+    assert await cache.get_entity("spells", "own", "fireball") == FIRE
+    assert await cache.get_entity("spells", "own", "ward") == WARD
+    assert await cache.get_entity("spells", "own", "no-such") is None
+    assert await cache.get_entity("spells", "other", "fireball") is None
+
+
+async def test_nothing_can_be_asked_of_an_empty_store_without_an_answer(cache: CacheProtocol) -> None:
+    assert await cache.store_entities([], "spells") == 0
+    assert await cache.get_entities("spells") == []
+    assert await cache.count_entities("spells", level=3) == 0
+    assert await cache.semantic_search("spells", "fire") == []
+    assert await cache.keyword_search("spells", "fire") == []
+    assert await cache.load("spells", [("own", "fireball")]) == []
+    assert await everything(cache) == []
+    assert await cache.content_hashes("spells") == {}
+    assert await cache.documents() == {}
+    assert await cache.delete_document("own") == 0
+    assert await cache.reindex() == 0
+    assert (await cache.statistics()).embedding is None
+
+
+async def test_progress_adds_up_to_what_was_stored(cache: CacheProtocol) -> None:
+    steps: list[int] = []
+    many = [make(f"s{i}", f"Text number {i}.") for i in range(300)]
+    assert await cache.store_entities(many, "spells", steps.append) == 300
+    assert sum(steps) == 300
+    assert await cache.count_entities("spells") == 300
+
+
+async def test_equal_identity_replaces_the_entity_as_a_whole(cache: CacheProtocol) -> None:
+    await cache.store_entities(
+        [make("fireball", "Flame.", level=3, ritual=True, data={"desc": "Flame.", "old": 1})], "spells"
+    )
+    fresh = make("fireball", "Frost.", name="Frostball", school="necromancy", data={"desc": "Frost.", "new": 2})
+    assert await cache.store_entities([fresh], "spells") == 1
+    assert await cache.get_entities("spells") == [fresh]
+    assert await cache.count_entities("spells") == 1
+    assert await cache.get_entities("spells", level=3) == []
+    assert [h.entity for h in await cache.semantic_search("spells", "frost", school="necromancy")] == [fresh]
+    assert await cache.keyword_search("spells", "flame") == []
+
+
+async def test_of_several_with_one_identity_the_last_is_kept(cache: CacheProtocol) -> None:
+    first, last = make("x", "First words."), make("x", "Last words.")
+    assert await cache.store_entities([first, last], "spells") == 1
+    assert await cache.get_entities("spells") == [last]
+
+
+async def test_one_slug_in_two_documents_is_two_entities(cache: CacheProtocol) -> None:
+    a, b = make("fireball", "From book A.", document="a"), make("fireball", "From book B.", document="b")
+    await cache.store_entities([a], "spells")
+    await cache.store_entities([b], "spells")
+    assert await cache.get_entities("spells") == [a, b]
+    assert await cache.load("spells", [("b", "fireball"), ("c", "fireball"), ("a", "fireball")]) == [b, a]
+    assert {h.entity.document for h in await cache.semantic_search("spells", "book")} == {"a", "b"}
+
+
+async def test_identities_that_only_look_alike_stay_apart(cache: CacheProtocol) -> None:
+    pairs = [("a", "b/c"), ("a/b", "c"), ("a", "b%2Fc"), ("A", "b/c"), ("a", "b/c#0"), ("a", "b/c ")]
+    await cache.store_entities([make(slug, f"{doc} {slug}", document=doc) for doc, slug in pairs], "spells")
+    assert sorted(e.identity for e in await everything(cache)) == sorted(pairs)
+    for document, slug in pairs:
+        found = await cache.get_entity("spells", document, slug)
+        assert found is not None
+        assert found.identity == (document, slug)
+
+
+async def test_an_entity_of_another_type_is_refused_and_nothing_is_stored(cache: CacheProtocol) -> None:
+    with pytest.raises(FilterError, match="creatures"):
+        await cache.store_entities([FIRE, make("wolf", type="creatures")], "spells")
+    assert await cache.get_entities("spells") == []
+
+
+async def test_every_entity_type_has_its_own_shelf(cache: CacheProtocol) -> None:
+    for entity_type in COLLECTIONS:
+        await cache.store_entities([make("same", f"One of {entity_type}.", type=entity_type)], entity_type)
+    for entity_type in COLLECTIONS:
+        (found,) = await cache.get_entities(entity_type)
+        assert found.type == entity_type
+        assert [h.entity for h in await cache.semantic_search(entity_type, "one")] == [found]
+        assert [h.entity for h in await cache.keyword_search(entity_type, "one of")] == [found]
+    assert await cache.documents() == {"own": dict.fromkeys(COLLECTIONS, 1)}
+
+
+# --- filters -------------------------------------------------------------------------------------------------------
+
+
+SELECTIONS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"level": 0}, ["light"]),
+    ({"level": "3"}, ["fireball"]),
+    ({"level": [3, 4]}, ["fireball", "ice-storm"]),
+    ({"level": [7]}, []),
+    ({"level": []}, []),
+    ({"level_min": 3}, ["fireball", "ice-storm"]),
+    ({"level_max": 3}, ["fireball", "light"]),
+    ({"level_min": 1, "level_max": 3}, ["fireball"]),
+    ({"level": None}, ["fireball", "ice-storm", "light", "ward"]),
+    ({"ritual": True}, ["ward"]),
+    ({"ritual": False}, ["light"]),
+    ({"school": "EVOCATION"}, ["fireball", "ice-storm", "light"]),
+    ({"school": ["abjuration", "illusion"]}, ["ward"]),
+    ({"school": "evocation", "level_min": 4}, ["ice-storm"]),
+    ({"kind": "Spell", "source_api": "LoreKeeper", "level": 3}, ["fireball"]),
+    ({"classes": "wizard"}, []),
+]
+
+
+async def test_filters_select_and_null_never_matches(cache: CacheProtocol) -> None:
+    await cache.store_entities(SPELLS, "spells")
+    for filters, expected in SELECTIONS:
+        assert slugs(await cache.get_entities("spells", **filters)) == expected, filters
+        assert await cache.count_entities("spells", **filters) == len(expected), filters
+        near = await cache.semantic_search("spells", "magic", **filters)
+        assert sorted(h.entity.slug for h in near) == expected, filters
+        words = await cache.keyword_search("spells", "streak hail light circle", **filters)
+        assert sorted(h.entity.slug for h in words) == expected, filters
+
+
+@pytest.mark.parametrize("flags", [[], [True, False], [True, True]])
+async def test_a_list_of_flags_means_any_of_them_and_none_nothing(cache: CacheProtocol, flags: list[bool]) -> None:
+    await cache.store_entities(SPELLS, "spells")
+    expected = sorted({"ward" if flag else "light" for flag in flags})
+    assert slugs(await cache.get_entities("spells", ritual=flags)) == expected
+    assert await cache.count_entities("spells", ritual=flags) == len(expected)
+    near = await cache.semantic_search("spells", "magic", ritual=flags)
+    assert sorted(h.entity.slug for h in near) == expected
+
+
+async def test_spellings_of_one_word_are_one_value(cache: CacheProtocol) -> None:
+    elf = make(
+        "elf",
+        "Folk of two worlds.",
+        type="creatures",
+        name="Half-Elf Scout",
+        size="Half-Elf",
+        environments=["Half Elf"],
+    )
+    await cache.store_entities([elf, make("orc", "Green folk.", type="creatures", size="elf")], "creatures")
+    for spelling in ("Half-Elf", "half elf", "HALF-ELF", " half-elf "):
+        for filters in ({"size": spelling}, {"environments": spelling}, {"size": [spelling, "x"]}, {"name": spelling}):
+            assert slugs(await cache.get_entities("creatures", **filters)) == ["elf"], filters
+            assert [h.entity.slug for h in await cache.semantic_search("creatures", "folk", **filters)] == ["elf"], (
+                filters
+            )
+
+
+async def test_a_class_filter_finds_every_editions_class(cache: CacheProtocol) -> None:
+    both = [make("a", "One.", classes=["srd_wizard"]), make("b", "Two.", classes=["srd-2024_wizard", "Bard"])]
+    await cache.store_entities([*both, make("c", "Three.", classes=["bard"])], "spells")
+    assert slugs(await cache.get_entities("spells", classes="Wizard")) == ["a", "b"]
+    assert slugs(await cache.get_entities("spells", classes=["bard"])) == ["b", "c"]
+
+
+async def test_decimals_are_exact(cache: CacheProtocol) -> None:
+    ratings = [0.099, 0.1, 0.101, 0.125, 0.25, 0.3, 1, 1.001, 30]
+    await cache.store_entities(
+        [make(f"c{i}", "Beast.", type="creatures", challenge_rating=r) for i, r in enumerate(ratings)], "creatures"
+    )
+    for i, rating in enumerate(ratings):
+        (found,) = await cache.get_entities("creatures", challenge_rating=rating)
+        assert found.fields["challenge_rating"] == rating
+        assert {h.entity.slug for h in await cache.semantic_search("creatures", "x", challenge_rating=rating)} == {
+            f"c{i}"
+        }
+        assert await cache.count_entities("creatures", challenge_rating_min=rating) == len(ratings) - i
+        assert await cache.count_entities("creatures", challenge_rating_max=rating) == i + 1
+
+
+async def test_a_fraction_is_a_number_too(cache: CacheProtocol) -> None:
+    await cache.store_entities([make("rat", "Vermin.", type="creatures", challenge_rating="1/8")], "creatures")
+    assert slugs(await cache.get_entities("creatures", challenge_rating=0.125)) == ["rat"]
+
+
+async def test_documents_are_one_key_or_several(cache: CacheProtocol) -> None:
+    await cache.store_entities([make("s", f"From {d}.", document=d) for d in "abc"], "spells")
+    for wanted, expected in [("b", "b"), (["a", "c"], "ac"), (("c",), "c"), (["x"], ""), ([], ""), (None, "abc")]:
+        assert [e.document for e in await cache.get_entities("spells", wanted)] == list(expected)
+        assert await cache.count_entities("spells", wanted) == len(expected)
+        near = await cache.semantic_search("spells", "from", document=wanted)
+        assert sorted(h.entity.document for h in near) == list(expected)
+        words = await cache.rank_keyword("spells", "s", document=wanted)
+        assert sorted(r.identity[0] for r in words) == list(expected)
+
+
+async def test_names_match_whole_then_by_their_beginning_then_in_part(cache: CacheProtocol) -> None:
+    names = ["Greater Light", "Lightning Bolt", "Moonlight", "light", "Light Touch", "Dark"]
+    await cache.store_entities([make(f"s{i}", "Text.", name=n) for i, n in enumerate(names)], "spells")
+    found = [e.name for e in await cache.get_entities("spells", name="Light")]
+    assert found == ["light", "Light Touch", "Lightning Bolt", "Greater Light", "Moonlight"]
+    assert [e.name for e in await cache.get_entities("spells", name="light", limit=2, offset=1)] == found[1:3]
+
+
+async def test_without_a_name_filter_the_order_is_name_document_slug(cache: CacheProtocol) -> None:
+    keys = [("b", "x", "Zeta"), ("b", "y", "alpha"), ("a", "z", "Alpha"), ("b", "a", "ALPHA"), ("a", "q", "Élan")]
+    await cache.store_entities([make(s, "Text.", document=d, name=n) for d, s, n in keys], "spells")
+    found = [(e.name, e.document, e.slug) for e in await cache.get_entities("spells")]
+    assert found == [
+        ("Alpha", "a", "z"),
+        ("ALPHA", "b", "a"),
+        ("alpha", "b", "y"),
+        ("Élan", "a", "q"),
+        ("Zeta", "b", "x"),
+    ]
+
+
+async def test_pages_cover_everything_once(cache: CacheProtocol) -> None:
+    many = [make(f"s{i:03}", "Same text.", name=f"Name {i % 7}", document="ab"[i % 2], level=i % 3) for i in range(60)]
+    await cache.store_entities(many, "spells")
+    for filters in ({}, {"level": 1}, {"name": "name"}):
+        whole = await cache.get_entities("spells", **filters)
+        pages = [await cache.get_entities("spells", limit=7, offset=o, **filters) for o in range(0, len(whole) + 7, 7)]
+        assert list(itertools.chain.from_iterable(pages)) == whole
+        assert len({e.identity for e in whole}) == await cache.count_entities("spells", **filters)
+    assert await cache.get_entities("spells", limit=0) == []
+    assert await cache.get_entities("spells", offset=1000) == []
+
+
+WRONG: list[dict[str, Any]] = [
+    {"levle": 3},
+    {"level": "high"},
+    {"level": 2.5},
+    {"level": True},
+    {"level": math.nan},
+    {"level": 2**70},
+    {"level_min": [1, 2]},
+    {"school": 3},
+    {"school": ""},
+    {"school": "x" * 501},
+    {"school_min": "a"},
+    {"ritual": "maybe"},
+    {"ritual": 1},
+    {"classes": [None]},
+    {"name": "a\0b"},
+    {"range": "1e400"},
+    {"part": 0},
+    {"pk": "x"},
+    {"documents": "own"},
+]
+
+
+@pytest.mark.parametrize("stored", [[], [FIRE]], ids=["empty", "filled"])
+async def test_a_wrong_filter_is_an_error_with_or_without_entries(cache: CacheProtocol, stored: list[Entity]) -> None:
+    await cache.store_entities(stored, "spells")
+    for filters in WRONG:
+        calls = [
+            cache.get_entities("spells", **filters),
+            cache.count_entities("spells", **filters),
+            cache.semantic_search("spells", "x", **filters),
+            cache.keyword_search("spells", "x", **filters),
+        ]
+        for error in await asyncio.gather(*calls, return_exceptions=True):
+            assert isinstance(error, FilterError), (filters, error)
+
+
+async def test_an_unknown_field_is_answered_with_the_known_ones(cache: CacheProtocol) -> None:
+    with pytest.raises(FilterError, match=r"did you mean 'level'.*school"):
+        await cache.get_entities("spells", levle=3)
+
+
+async def test_an_unknown_type_is_answered_with_the_known_ones(cache: CacheProtocol) -> None:
+    calls: list[Callable[[], Awaitable[object]]] = [
+        lambda: cache.store_entities([], "spell"),
+        lambda: cache.get_entities("spell"),
+        lambda: cache.get_entity("spell", "a", "b"),
+        lambda: cache.count_entities("spell"),
+        lambda: cache.semantic_search("spell", "x"),
+        lambda: cache.keyword_search("spell", "x"),
+        lambda: cache.rank_semantic("spell", "x"),
+        lambda: cache.rank_keyword("spell", "x"),
+        lambda: cache.load("spell", []),
+        lambda: cache.content_hashes("spell"),
+        lambda: cache.delete_document("own", "spell"),
+        lambda: everything(cache, "spell"),
+    ]
+    for call in calls:
+        with pytest.raises(FilterError, match="creatures"):
+            await call()
+
+
+# --- nasty strings -------------------------------------------------------------------------------------------------
+
+
+async def test_no_string_in_an_entity_breaks_or_injects(cache: CacheProtocol) -> None:
+    stored = [
+        make(text, f"{text} {i}", name=text, document=text, kind=text, data={"desc": text, text: [text]})
+        for i, text in enumerate(NASTY)
+    ]
+    stored.append(make("plain", "Plain."))
+    assert await cache.store_entities(stored, "spells") == len(stored)
+    assert await cache.store_entities(stored, "spells") == len(stored)
+    assert {e.identity: e for e in await everything(cache)} == {e.identity: e for e in stored}
+    for entity in stored:
+        assert await cache.get_entity("spells", *entity.identity) == entity
+        assert await cache.get_entities("spells", entity.document) == [entity]
+        assert [h.entity for h in await cache.semantic_search("spells", "x", document=entity.document)] == [entity]
+    for entity in stored:
+        assert await cache.delete_document(entity.document) == 1
+    assert await cache.count_entities("spells") == 0
+
+
+async def test_no_string_in_a_filter_breaks_or_injects(cache: CacheProtocol) -> None:
+    await cache.store_entities(SPELLS, "spells")
+    for text in NASTY:
+        for filters in ({"school": text}, {"classes": [text]}, {"name": text}, {"kind": text}, {"document": text}):
+            assert await cache.get_entities("spells", **filters) == [], filters
+            assert await cache.count_entities("spells", **filters) == 0, filters
+            assert await cache.semantic_search("spells", text, **filters) == [], filters
+            assert await cache.keyword_search("spells", "light", **filters) == [], filters
+        assert await cache.delete_document(text) == 0
+    assert await cache.count_entities("spells") == 4
+
+
+async def test_no_query_breaks_a_search(cache: CacheProtocol) -> None:
+    await cache.store_entities(SPELLS, "spells")
+    for text in [*NASTY, "light AND (", 'NEAR("a")', "name:light*", "-light", "^light", "light " * 2000, " ", "\0"]:
+        near = await cache.semantic_search("spells", text)
+        assert len(near) == 4, text
+        assert all(math.isfinite(h.score) for h in near)
+        words = await cache.keyword_search("spells", text)
+        assert slugs([h.entity for h in words]) in ([], ["light"]), text
+
+
+async def test_a_sign_in_a_name_filter_is_itself_and_no_wildcard(cache: CacheProtocol) -> None:
+    names = ["%", "_", "\\", '"', "'", "Fireball", "100% Pure"]
+    await cache.store_entities([make(f"s{i}", "Text.", name=n) for i, n in enumerate(names)], "spells")
+    for name in names[:4]:
+        assert [e.name for e in await cache.get_entities("spells", name=name)] == [name]
+        assert [h.entity.name for h in await cache.semantic_search("spells", "text", name=name)] == [name]
+
+
+# --- searches ------------------------------------------------------------------------------------------------------
+
+
+async def test_semantic_hits_are_ranked_by_cosine_and_carry_their_passage(cache: CacheProtocol) -> None:
+    await cache.store_entities(SPELLS, "spells")
+    found = await cache.semantic_search("spells", "freezing rain and hail", limit=3)
+    assert found[0].entity == ICE
+    assert "freezing rain" in found[0].passage
+    scores = [h.score for h in found]
+    assert len(scores) == 3
+    assert scores == sorted(scores, reverse=True)
+    assert all(-1.001 <= s <= 1.001 for s in scores)
+    ranked = await cache.rank_semantic("spells", "freezing rain and hail", limit=3)
+    assert [(r.identity, r.name, r.score, r.passage, r.section) for r in ranked] == [
+        (h.entity.identity, h.entity.name, h.score, h.passage, h.section) for h in found
+    ]
+
+
+async def test_keyword_hits_share_words_and_have_scores_above_zero(cache: CacheProtocol) -> None:
+    await cache.store_entities(SPELLS, "spells")
+    found = await cache.keyword_search("spells", "the bright explosions?")
+    assert slugs([h.entity for h in found]) == ["fireball", "light"]
+    assert found[0].score > found[1].score > 0
+    assert (
+        await cache.keyword_search("spells", "bright", limit=1) == (await cache.keyword_search("spells", "bright"))[:1]
+    )
+    assert await cache.keyword_search("spells", "dragons") == []
+    ranked = await cache.rank_keyword("spells", "the bright explosions?")
+    assert [(r.identity, r.name, r.score) for r in ranked] == [
+        (h.entity.identity, h.entity.name, h.score) for h in found
+    ]
+
+
+async def test_filters_apply_before_the_limit(cache: CacheProtocol) -> None:
+    near = [make(f"near{i}", "Fire burns bright here.", level=1) for i in range(150)]
+    far = [
+        make(f"far{i}", "Some fire, among much that speaks of water, stone, wood and wind.", level=9) for i in range(3)
+    ]
+    await cache.store_entities([*near, *far], "spells")
+    for search in (cache.semantic_search, cache.keyword_search):
+        top = await search("spells", "fire burns bright", limit=100)
+        assert {h.entity.fields["level"] for h in top} == {1}
+        assert len(top) == 100
+        assert {h.entity.slug for h in await search("spells", "fire burns bright", limit=3, level=9)} == {
+            "far0",
+            "far1",
+            "far2",
+        }
+        assert len(await search("spells", "fire burns bright", limit=1, level_min=2)) == 1
+
+
+LONG = " ".join(f"Sentence number {i} speaks of nothing in particular, at some length, as they do." for i in range(80))
+
+
+async def test_what_stands_last_in_a_long_entity_is_found(cache: CacheProtocol) -> None:
+    late = make("long", f"{LONG} At the very end a purple walrus plays chess.")
+    await cache.store_entities([late, *(make(f"s{i}", f"Other text {i}.") for i in range(20))], "spells")
+    for search in (cache.semantic_search, cache.keyword_search):
+        found = await search("spells", "purple walrus plays chess", limit=5)
+        assert found[0].entity == late
+        assert sum(h.entity == late for h in found) == 1
+    (best, *_) = await cache.semantic_search("spells", "purple walrus plays chess", limit=1)
+    assert "purple walrus" in best.passage
+
+
+async def test_many_passages_of_one_entity_do_not_push_others_out(cache: CacheProtocol) -> None:
+    long = make("long", " ".join(f"A purple walrus plays chess in room {i} of the palace." for i in range(600)))
+    await cache.store_entities([long, make("other", "A walrus."), make("third", "Stones.")], "spells")
+    found = await cache.semantic_search("spells", "purple walrus plays chess", limit=3)
+    assert {h.entity.slug for h in found} == {"long", "other", "third"}
+
+
+async def test_an_entity_that_gets_shorter_leaves_nothing_behind(cache: CacheProtocol) -> None:
+    await cache.store_entities([make("long", f"{LONG} A purple walrus plays chess.")], "spells")
+    before = (await cache.statistics()).passages["spells"]
+    short = make("long", "Now it is short.")
+    await cache.store_entities([short], "spells")
+    assert before > 3
+    assert (await cache.statistics()).passages["spells"] == 1
+    (hit,) = await cache.semantic_search("spells", "purple walrus plays chess")
+    assert hit.entity == short
+    assert "walrus" not in hit.passage
+    assert await cache.keyword_search("spells", "walrus") == []
+    assert await everything(cache) == [short]
+
+
+# --- listing, counting, deleting -----------------------------------------------------------------------------------
+
+
+async def test_iteration_goes_by_identity_in_batches_of_the_size_asked(cache: CacheProtocol) -> None:
+    many = [make(f"s{i:02}", "Text.", name=f"{99 - i}", document="ba"[i % 2]) for i in range(25)]
+    await cache.store_entities(many, "spells")
+    batches = [batch async for batch in cache.iterate("spells", batch_size=10)]
+    assert [len(b) for b in batches] == [10, 10, 5]
+    assert list(itertools.chain.from_iterable(batches)) == sorted(many, key=lambda e: e.identity)
+
+
+async def test_content_hashes_are_those_of_the_entities(cache: CacheProtocol) -> None:
+    await cache.store_entities(SPELLS, "spells")
+    assert await cache.content_hashes("spells") == {e.identity: e.content_hash for e in SPELLS}
+    assert {e.identity: e.content_hash for e in await everything(cache)} == await cache.content_hashes("spells")
+
+
+async def test_deleting_a_document_takes_all_of_it_and_nothing_else(cache: CacheProtocol) -> None:
+    await cache.store_entities([make("x", LONG, document="a"), make("y", "Why.", document="a"), FIRE], "spells")
+    await cache.store_entities([make("wolf", "A wolf.", type="creatures", document="a")], "creatures")
+    assert await cache.delete_document("a", "spells") == 2
+    assert await cache.get_entities("spells") == [FIRE]
+    assert [h.entity for h in await cache.semantic_search("spells", "sentence number")] == [FIRE]
+    assert await cache.keyword_search("spells", "sentence") == []
+    assert await cache.documents() == {"a": {"creatures": 1}, "own": {"spells": 1}}
+    assert await cache.delete_document("a") == 1
+    assert await cache.delete_document("a") == 0
+    assert await cache.documents() == {"own": {"spells": 1}}
+    assert await cache.store_entities([make("x", "Again.", document="a")], "spells") == 1
+    assert slugs(await cache.get_entities("spells", "a")) == ["x"]
+
+
+async def test_statistics_agree_with_what_is_stored(cache: CacheProtocol) -> None:
+    await cache.store_entities([*SPELLS, make("long", LONG)], "spells")
+    gear = [
+        make("axe", "An axe.", type="equipment", kind="weapon"),
+        make("rope", "Rope.", type="equipment", kind="gear"),
+    ]
+    await cache.store_entities(gear, "equipment")
+    said = await cache.statistics()
+    assert said.counts == dict.fromkeys(COLLECTIONS, 0) | {"spells": 5, "equipment": 2}
+    assert said.kinds["equipment"] == {"weapon": 1, "gear": 1}
+    assert said.passages["equipment"] == 2
+    assert said.passages["spells"] > 8
+    assert "hashing-512" in (said.embedding or "")
+    assert said.backend
+    assert said.location
+
+
+# --- another model -------------------------------------------------------------------------------------------------
+
+
+async def test_another_model_is_an_error_until_everything_is_embedded_again(shelf: Shelf) -> None:
+    old = shelf.open(HashingProvider(512))
+    await old.store_entities([*SPELLS, make("long", LONG)], "spells")
+    await old.store_entities([make("wolf", "A wolf.", type="creatures")], "creatures")
+    await old.close()
+    new = shelf.open(HashingProvider(256))
+    calls: tuple[Callable[[], Awaitable[object]], ...] = (
+        lambda: new.semantic_search("spells", "fire"),
+        lambda: new.store_entities([FIRE], "spells"),
+        lambda: new.store_entities([make("r", "R.", type="rules")], "rules"),
+    )
+    for call in calls:
+        with pytest.raises(EmbeddingError, match="lorekeeper reindex"):
+            await call()
+    assert slugs(await new.get_entities("spells", level=3)) == ["fireball"]
+    assert slugs([h.entity for h in await new.keyword_search("spells", "hail")]) == ["ice-storm"]
+    before, steps = await everything(new), list[int]()
+    assert await new.reindex(steps.append) == 6
+    assert sum(steps) == 6
+    assert await everything(new) == before
+    assert (await new.semantic_search("spells", "freezing rain and hail", limit=1))[0].entity == ICE
+    assert "hashing-256" in ((await new.statistics()).embedding or "")
+    assert await new.store_entities([WARD], "spells") == 1
+    assert slugs([h.entity for h in await new.keyword_search("spells", "hail")]) == ["ice-storm"]
+
+
+async def test_embedding_again_with_the_same_model_changes_nothing(cache: CacheProtocol) -> None:
+    await cache.store_entities(SPELLS, "spells")
+    before = await cache.semantic_search("spells", "bright light")
+    assert await cache.reindex() == 4
+    assert await cache.semantic_search("spells", "bright light") == before
+    assert (await cache.statistics()).passages["spells"] == 4
+
+
+async def test_entities_can_be_read_and_stored_while_everything_is_embedded_again(cache: CacheProtocol) -> None:
+    await cache.store_entities([make(f"s{i}", f"Text {i}.") for i in range(200)], "spells")
+    reindexed, found, stored = await asyncio.gather(
+        cache.reindex(), cache.get_entities("spells"), cache.store_entities([make("late", "Late.")], "spells")
+    )
+    assert reindexed in (200, 201)
+    assert len(found) in (200, 201)
+    assert stored == 1
+    assert await cache.count_entities("spells") == 201
+    assert len(await cache.semantic_search("spells", "text", limit=500)) == 201
+
+
+# --- life ----------------------------------------------------------------------------------------------------------
+
+
+async def test_closing_twice_does_nothing_and_using_it_again_reopens(cache: CacheProtocol) -> None:
+    await cache.close()
+    await cache.store_entities([FIRE], "spells")
+    await cache.close()
+    await cache.close()
+    assert await cache.get_entities("spells") == [FIRE]
+    assert [h.entity for h in await cache.semantic_search("spells", "flame")] == [FIRE]
+
+
+async def test_it_closes_as_a_context_manager_and_what_was_stored_stays(shelf: Shelf) -> None:
+    async with shelf.open() as first:
+        await first.store_entities(SPELLS, "spells")
+    async with shelf.open() as second:
+        assert {e.slug for e in await everything(second)} == {e.slug for e in SPELLS}
+        assert slugs(await second.get_entities("spells", level=3)) == ["fireball"]
+        assert (await second.semantic_search("spells", "hail", limit=1))[0].entity == ICE
+
+
+async def test_all_that_happens_at_once_is_kept(cache: CacheProtocol) -> None:
+    parts = [[make(f"s{t}-{i}", f"Text {t} {i}.") for i in range(40)] for t in range(8)]
+    done = await asyncio.gather(*(cache.store_entities(part, "spells") for part in parts))
+    assert done == [40] * 8
+    expected = {e.slug for part in parts for e in part}
+    assert {e.slug for e in await everything(cache)} == expected
+    assert {h.entity.slug for h in await cache.semantic_search("spells", "text", limit=400)} == expected
+    assert {h.entity.slug for h in await cache.keyword_search("spells", "text", limit=400)} == expected
+
+
+def test_every_method_of_the_contract_is_a_coroutine_or_an_iterator(cache: CacheProtocol) -> None:
+    names = [n for n, f in vars(CacheProtocol).items() if inspect.isfunction(f) and not n.startswith("_")]
+    assert len(names) >= 15
+    for name in names:
+        method = getattr(cache, name)
+        assert inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method), name
+
+
+# --- laws ----------------------------------------------------------------------------------------------------------
+
+TEXT = st.text(max_size=30)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+    max_leaves=12,
+)
+KEY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)
+
+
+@given(
+    data=st.lists(
+        st.dictionaries(TEXT | st.sampled_from(["desc", "actions"]), JSON, max_size=5), min_size=1, max_size=8
+    )
+)
+@IN_ONE_STORE
+async def test_any_json_object_comes_back_as_it_went_in(cache: CacheProtocol, data: list[dict[str, Any]]) -> None:
+    stored = [make(f"s{i}", data=d, name="Any") for i, d in enumerate(data)]
+    await cache.store_entities(stored, "spells")
+    found = await cache.load("spells", [e.identity for e in stored])
+    assert [canonical_json(e.data) for e in found] == [canonical_json(e.data) for e in stored]
+    assert [e.content_hash for e in found] == [e.content_hash for e in stored]
+
+
+@given(keys=st.lists(st.tuples(KEY, KEY, KEY), min_size=1, max_size=8, unique_by=lambda k: k[:2]))
+@IN_ONE_STORE
+async def test_any_name_and_identity_comes_back_as_it_went_in(
+    cache: CacheProtocol, keys: list[tuple[str, str, str]]
+) -> None:
+    stored = [make(slug, name, document=document, name=name) for document, slug, name in keys]
+    await cache.store_entities(stored, "spells")
+    assert await cache.load("spells", [e.identity for e in stored]) == stored
+
+
+SCHOOLS = ["evocation", "abjuration", "half-elf", 'it\'s "odd"']
+CLASSES = ["wizard", "bard", "war-mage"]
+
+
+FILTERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "document": st.sampled_from(["a", "b", "c d"]) | st.lists(st.sampled_from(["a", "b", "c d", "x"]), min_size=1),
+        "level": st.integers(-2, 9) | st.lists(st.integers(-2, 9), min_size=1, max_size=4),
+        "level_min": st.integers(-3, 10),
+        "level_max": st.integers(-3, 10),
+        "school": st.sampled_from(SCHOOLS) | st.lists(st.sampled_from(SCHOOLS), min_size=1, max_size=3),
+        "classes": st.sampled_from(CLASSES) | st.lists(st.sampled_from(CLASSES), min_size=1, max_size=3),
+        "ritual": st.booleans(),
+        "range": st.sampled_from([0, 0.1, 0.3, 60]),
+        "range_min": st.sampled_from([0, 0.1, 0.2, 61]),
+        "range_max": st.sampled_from([0, 0.3, 60, 150.125]),
+    },
+)
+
+
+def agrees(raw: dict[str, Any], key: str, wanted: Any) -> bool:
+    """The meaning of one filter, in plain Python over the raw values."""
+    bound = key[-4:] if key.endswith(("_min", "_max")) else ""
+    value = raw.get(key.removesuffix(bound))
+    if value is None:
+        return False
+    if bound:
+        return bool(value >= wanted if bound == "_min" else value <= wanted)
+    options = wanted if isinstance(wanted, list) else [wanted]
+    return any(v in options for v in (value if isinstance(value, list) else [value]))
+
+
+@pytest.fixture
+async def filled(cache: CacheProtocol) -> tuple[CacheProtocol, list[dict[str, Any]]]:
+    """A store of 120 spells whose fields are known or not in all combinations."""
+    options: list[list[dict[str, Any]]] = [
+        [{}, *({"level": v} for v in (-1, 0, 3, 9))],
+        [{}, *({"school": v} for v in SCHOOLS)],
+        [{}, {"classes": []}, {"classes": ["wizard"]}, {"classes": ["bard", "war-mage"]}],
+        [{}, {"ritual": True}, {"ritual": False}],
+        [{}, *({"range": v} for v in (0, 0.1, 0.3, 60, 150.125))],
+        [{"document": d} for d in ("a", "b", "c d")],
+    ]
+    combinations = list(itertools.product(*options))
+    raws = [
+        dict(itertools.chain.from_iterable(d.items() for d in c)) for c in combinations[:: len(combinations) // 120]
+    ]
+    stored = [make(f"s{i}", f"Text {i}.", **raw) for i, raw in enumerate(raws)]
+    await cache.store_entities(stored, "spells")
+    return cache, raws
+
+
+@given(filters=FILTERS)
+@settings(IN_ONE_STORE, max_examples=60)
+async def test_filters_agree_with_plain_python(
+    filled: tuple[CacheProtocol, list[dict[str, Any]]], filters: dict[str, Any]
+) -> None:
+    cache, raws = filled
+    expected = {f"s{i}" for i, raw in enumerate(raws) if all(agrees(raw, k, v) for k, v in filters.items())}
+    assert {e.slug for e in await cache.get_entities("spells", **filters)} == expected
+    assert await cache.count_entities("spells", **filters) == len(expected)
+    assert {r.identity[1] for r in await cache.rank_semantic("spells", "text", 500, **filters)} == expected
+    assert {r.identity[1] for r in await cache.rank_keyword("spells", "text", 500, **filters)} == expected
+
+
+async def test_spellings_in_filters_agree_with_plain_python(cache: CacheProtocol) -> None:
+    await cache.store_entities([make(f"s{i}", "Text.", school=s) for i, s in enumerate(SCHOOLS)], "spells")
+    for i, school in enumerate(SCHOOLS):
+        for spelling in (school.upper(), school.replace("-", " "), f" {school} "):
+            assert slugs(await cache.get_entities("spells", school=spelling)) == [f"s{i}"], spelling

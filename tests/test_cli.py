@@ -1,0 +1,480 @@
+"""The command line: real processes on real libraries; vectors come from a small embedding server, so that each is quick."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lorekeeper
+from lorekeeper.cli import main
+from lorekeeper.settings import Settings
+from tests.embedding_server import EmbeddingServer
+from tests.shelf import ALMANAC, ATLAS, SHELF, TITLES, environment, run_lorekeeper, write_lines
+
+SECONDS = 60
+REPORT_KEYS = ["stored", "unchanged", "embedded", "removed", "failed", "seconds"]
+COUNTS = Counter(entry["collection"] for entry in SHELF)
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+Inside = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def embeddings() -> Iterator[EmbeddingServer]:
+    server = EmbeddingServer()
+    with server.running():
+        yield server
+
+
+@pytest.fixture(scope="module")
+def run(embeddings: EmbeddingServer) -> Run:
+    """Run a command on the library in a folder; further settings as keyword arguments."""
+
+    def start(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+        return run_lorekeeper(folder, *arguments, env=with_embeddings(folder, embeddings, **settings))
+
+    return start
+
+
+def with_embeddings(folder: Path, server: EmbeddingServer, **settings: str) -> dict[str, str]:
+    return environment(folder, **{"EMBEDDING_PROVIDER": "http", "EMBEDDING_URL": server.url, **settings})
+
+
+@pytest.fixture(scope="module")
+def imported(run: Run, tmp_path_factory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """Folder of a library with the shelf, and what the import said."""
+    folder = tmp_path_factory.mktemp("cli")
+    return folder, run(folder, "import", str(write_lines(folder / "shelf.jsonl")), "--json")
+
+
+@pytest.fixture(scope="module")
+def library(imported) -> Path:
+    folder: Path = imported[0]
+    return folder
+
+
+@pytest.fixture
+def inside(embeddings, monkeypatch, capsys) -> Inside:
+    """Run a command on the library in a folder within this process, which is quicker; status, stdout and stderr."""
+    monkeypatch.delenv("LOREKEEPER_CORPUS", raising=False)
+
+    def start(folder: Path, *arguments: str, **settings: str) -> tuple[int, str, str]:
+        with monkeypatch.context() as patch:
+            patch.chdir(folder)
+            for name, value in with_embeddings(folder, embeddings, **settings).items():
+                patch.setenv(name, value)
+            status = main(arguments)
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return start
+
+
+@pytest.fixture
+def here(library, inside) -> Callable[..., tuple[int, str, str]]:
+    """The same on the module's library."""
+    return partial(inside, library)
+
+
+def report(printed: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(printed)
+    assert list(content) == REPORT_KEYS
+    return content
+
+
+# --- import ----------------------------------------------------------------------------------------------------------
+
+
+def test_import_prints_one_json_document_of_the_promised_shape_and_nothing_else(imported):
+    _, done = imported
+    said = report(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (said["stored"], said["unchanged"], said["removed"], said["failed"]) == (len(SHELF), 0, 0, [])
+    assert said["embedded"] >= len(SHELF) - 2
+    assert said["seconds"] > 0
+
+
+def test_a_second_import_embeds_nothing(run, library):
+    done = run(library, "import", "shelf.jsonl", "--json")
+    said = report(done.stdout)
+    assert done.returncode == 0
+    assert (said["stored"], said["unchanged"], said["embedded"], said["failed"]) == (0, len(SHELF), 0, [])
+
+
+def test_import_goes_on_past_broken_lines_and_names_file_and_line(run, inside, tmp_path):
+    good = [json.dumps({"collection": "spells", "name": f"Spell {n}"}) for n in range(3)]
+    lines = [
+        good[0],
+        "{broken",
+        good[1],
+        '{"collection": "spels", "name": "Misspelt"}',
+        "",
+        "[1, 2]",
+        '{"collection": "spells", "name": "Wrong", "level": "many"}',
+        '{"collection": "spells", "name": "No number", "level": NaN}',
+        good[2],
+    ]
+    (tmp_path / "mixed.jsonl").write_text("\n".join(lines))
+    done = run(tmp_path, "import", "mixed.jsonl", "--json")
+    said = report(done.stdout)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert said["stored"] == 3
+    assert [f["where"].rsplit("/", 1)[-1] for f in said["failed"]] == [f"mixed.jsonl:{n}" for n in (2, 4, 6, 7, 8)]
+    whys = [f["why"] for f in said["failed"]]
+    for why, word in zip(whys, ["JSON", "did you mean 'spells'", "object", "level", "NaN"], strict=True):
+        assert word in why
+    status, out, err = inside(tmp_path, "import", "mixed.jsonl")
+    assert status == 1
+    assert "3 unchanged" in out
+    assert "mixed.jsonl:2: no valid JSON" in " ".join(err.split())
+
+
+def test_a_dry_run_reads_and_counts_and_stores_nothing(inside, tmp_path):
+    write_lines(tmp_path / "shelf.jsonl")
+    _, out, _ = inside(tmp_path, "import", "shelf.jsonl", "--dry-run", "--json")
+    assert (report(out)["stored"], report(out)["embedded"]) == (len(SHELF), 0)
+    assert json.loads(inside(tmp_path, "stats", "--json")[1])["total"] == 0
+
+
+def test_import_files_everything_under_the_document_it_is_given(inside, tmp_path):
+    write_lines(tmp_path / "shelf.jsonl", [e for e in SHELF if e["collection"] == "rules"])
+    inside(tmp_path, "import", "shelf.jsonl", "--document", "my-book")
+    documents = json.loads(inside(tmp_path, "documents", "--json")[1])["documents"]
+    assert [(d["key"], d["counts"]) for d in documents] == [("my-book", {"rules": COUNTS["rules"]})]
+
+
+def test_import_of_what_is_not_there_fails_and_says_so(here):
+    status, out, err = here("import", "nowhere.jsonl", "--json")
+    assert (status, out) == (1, "")
+    assert "nowhere.jsonl" in err
+    assert "no such file" in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_progress_is_shown_on_a_terminal_and_results_stay_on_stdout(embeddings, tmp_path):
+    import pty
+
+    write_lines(tmp_path / "shelf.jsonl")
+    terminal, errors = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "lorekeeper", "import", "shelf.jsonl", "--json"],
+        cwd=tmp_path,
+        env=with_embeddings(tmp_path, embeddings) | {"TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+    ) as process:
+        os.close(errors)
+        shown = b""
+        with contextlib.suppress(OSError), os.fdopen(terminal, "rb", buffering=0) as screen:
+            while part := screen.read(1024):
+                shown += part
+        out, _ = process.communicate(timeout=SECONDS)
+    assert report(out)["stored"] == len(SHELF)
+    assert b"Importing" in shown
+    assert f"{len(SHELF)}/{len(SHELF)}".encode() in shown
+
+
+def test_ctrl_c_during_an_import_leaves_a_usable_library(tmp_path):
+    """The embedding server holds its answer in the middle of the import until the interrupt is sent."""
+    total = 1200
+    objects = [
+        {"collection": "rules", "kind": "rule", "name": f"Rule {n}", "description": f"{n}"} for n in range(total)
+    ]
+    write_lines(tmp_path / "many.jsonl", objects)
+    server = EmbeddingServer()
+    server.hold_after = 700
+    with server.running():
+        env = with_embeddings(tmp_path, server)
+        command = [sys.executable, "-m", "lorekeeper", "import", "many.jsonl", "--json"]
+        with subprocess.Popen(
+            command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert server.holding.wait(SECONDS)
+            process.send_signal(signal.SIGINT)
+            server.proceed.set()
+            out, err = process.communicate(timeout=SECONDS)
+        assert (process.returncode, out) == (130, "")
+        assert "Interrupted" in err
+        assert "Traceback" not in err
+        kept = json.loads(run_lorekeeper(tmp_path, "stats", "--json", env=env).stdout)["total"]
+        assert 512 <= kept < total
+        again = report(run_lorekeeper(tmp_path, "import", "many.jsonl", "--json", env=env).stdout)
+        assert (again["unchanged"], again["stored"], again["failed"]) == (kept, total - kept, [])
+
+
+# --- search ----------------------------------------------------------------------------------------------------------
+
+
+def test_search_prints_a_page_as_json(run, library):
+    done = run(library, "search", "tide lance", "--json")
+    page = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(page) == ["results", "total", "mode", "next_offset", "note"]
+    assert page["results"][0]["name"] == "Tide Lance"
+    assert page["results"][0]["document_name"] == TITLES[ATLAS]
+    assert page["mode"] == "hybrid"
+
+
+def test_search_prints_a_table_for_people_with_the_source(run, library):
+    done = run(library, "search", "lantern", "--mode", "keyword")
+    assert (done.returncode, done.stderr) == (0, "")
+    for shown in ("Lantern of Hush", TITLES[ATLAS], "1 of 1, keyword"):
+        assert shown in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--type", "spells", "--filter", "level_min=2"], {"Tide Lance", "Soft Landing", "Ash Storm"}),
+        (["--type", "spells", "--filter", "level=0", "--filter", "level=3"], {"Ember Whisper", "Ash Storm"}),
+        (["--type", "spells", "--filter", "ritual=true"], {"Lantern of Hush"}),
+        (["--type", "creatures", "--filter", "challenge_rating=1/4"], {"Brine Hound", "Lamp Wight"}),
+        (
+            ["--type", "rules", "--type", "character_options", "--document", ALMANAC],
+            {"Ash Weather", "Cinderborn", "Lamp Keeper"},
+        ),
+    ],
+)
+def test_search_stays_within_types_documents_and_filters(here, arguments, expected):
+    status, out, err = here("search", "soft ash", *arguments, "--mode", "semantic", "--json")
+    page = json.loads(out)
+    assert (status, err, page["mode"]) == (0, "", "semantic")
+    assert {r["name"] for r in page["results"]} == expected
+
+
+@pytest.mark.parametrize("mode", ["auto", "semantic", "keyword"])
+def test_search_limits_its_results(here, mode):
+    _, out, _ = here("search", "ash lamp tide", "--mode", mode, "--limit", "2", "--json")
+    page = json.loads(out)
+    assert len(page["results"]) == page["next_offset"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["x", "--type", "spells", "--filter", "levl=3"], "did you mean 'level'"),
+        (["x", "--type", "spells", "--filter", "level=high"], "level must be a number"),
+        (["x", "--type", "spells", "--filter", "level"], "FIELD=VALUE"),
+        (["x", "--type", "spells", "--filter", "=3"], "FIELD=VALUE"),
+        (["x", "--document", "nope"], ATLAS),
+        (["x", "--limit", "0"], "1 to 50"),
+        (["x", "--limit", "51"], "1 to 50"),
+        ([""], "empty"),
+        (["x" * 10_000], "2,000"),
+    ],
+)
+def test_a_wrong_question_is_wrong_use_and_says_what_is_known(here, arguments, named):
+    status, out, err = here("search", *arguments, "--json")
+    assert (status, out) == (2, "")
+    assert named in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["sing"],
+        ["search"],
+        ["search", "x", "--type", "spels"],
+        ["search", "x", "--mode", "psychic"],
+        ["search", "x", "--limit", "many"],
+        ["import"],
+        ["stats", "--verbose"],
+        ["serve", "--port", "0"],
+        ["serve", "--port", "x"],
+        ["serve", "--transport", "pigeon"],
+    ],
+)
+def test_wrong_use_shows_the_usage(arguments, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    printed = capsys.readouterr()
+    assert (left.value.code, printed.out) == (2, "")
+    assert "usage: lorekeeper" in printed.err
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert (left.value.code, capsys.readouterr().out) == (0, f"lorekeeper {lorekeeper.__version__}\n")
+
+
+# --- stats, documents, reindex ---------------------------------------------------------------------------------------
+
+
+def test_stats_count_by_type_and_kind(here):
+    status, out, _ = here("stats", "--json")
+    stats = json.loads(out)
+    assert status == 0
+    assert (stats["total"], stats["counts"]) == (len(SHELF), dict(COUNTS))
+    kinds = Counter(e["kind"] for e in SHELF if e["collection"] == "equipment")
+    assert stats["kinds"]["equipment"] == dict(kinds)
+    assert all(stats["passages"][t] >= n for t, n in stats["counts"].items())
+    status, table, _ = here("stats")
+    assert status == 0
+    assert f"{len(SHELF)} entries" in table
+
+
+def test_documents_list_titles_licences_and_counts(here):
+    status, out, _ = here("documents", "--json")
+    documents = {d["key"]: d for d in json.loads(out)["documents"]}
+    assert status == 0
+    for key, document in documents.items():
+        counts = Counter(e["collection"] for e in SHELF if e["document"] == key)
+        assert document["name"] == TITLES[key]
+        assert document["counts"] == {t: n for t, n in counts.items() if t != "documents"}
+    assert documents[ALMANAC]["licenses"] == ["CC0"]
+    status, table, _ = here("documents")
+    assert status == 0
+    assert ALMANAC in table
+
+
+def test_another_model_is_refused_until_reindex_has_run(run, inside, tmp_path):
+    other = {"EMBEDDING_MODEL": "another-model"}
+    write_lines(tmp_path / "shelf.jsonl")
+    inside(tmp_path, "import", "shelf.jsonl")
+    for command in (
+        ["search", "tide", "--mode", "semantic"],
+        ["import", "shelf.jsonl", "--document", "copy"],
+        ["doctor"],
+    ):
+        status, out, err = inside(tmp_path, *command, **other)
+        assert status == 1, command
+        assert "lorekeeper reindex" in " ".join((out + err).split())
+    fallback = json.loads(inside(tmp_path, "search", "tide", "--json", **other)[1])
+    assert fallback["mode"] == "keyword"
+    assert "reindex" in fallback["note"]
+    done = run(tmp_path, "reindex", **other)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert str(len(SHELF)) in done.stdout
+    page = json.loads(inside(tmp_path, "search", "tide lance", "--mode", "semantic", "--json", **other)[1])
+    assert page["results"][0]["name"] == "Tide Lance"
+    assert page["total"] == len(SHELF) - COUNTS["documents"]
+
+
+# --- doctor and settings ---------------------------------------------------------------------------------------------
+
+
+def test_doctor_shows_every_setting_with_its_origin_and_no_secret(run, library):
+    (library / ".env").write_text("LOREKEEPER_HTTP_TOKEN=from-the-file\nLOREKEEPER_LOG_LEVEL=error\nUNRELATED=1\n")
+    try:
+        done = run(library, "doctor", "--json", EMBEDDING_API_KEY="from-outside", LOG_LEVEL="warning")
+        table = run(library, "doctor", EMBEDDING_API_KEY="from-outside")
+    finally:
+        (library / ".env").unlink()
+    findings = json.loads(done.stdout)
+    shown = {s["name"].removeprefix("LOREKEEPER_").lower(): (s["value"], s["from"]) for s in findings["settings"]}
+    assert set(shown) == set(Settings.model_fields)
+    assert shown["milvus_db_path"] == (str(library / "milvus.db"), "environment")
+    assert shown["http_token"] == ("***", ".env")
+    assert shown["embedding_api_key"] == ("***", "environment")
+    assert shown["log_level"] == ("WARNING", "environment")
+    assert shown["embedding_model"] == ("all-MiniLM-L6-v2", "default")
+    assert (done.returncode, findings["healthy"]) == (0, True)
+    assert {c["name"]: c["ok"] for c in findings["checks"]} == {
+        "versions": True,
+        "embedding model": True,
+        "library": True,
+    }
+    assert table.returncode == 0
+    for printed in (done.stdout, done.stderr, table.stdout, table.stderr):
+        assert "from-outside" not in printed
+        assert "from-the-file" not in printed
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(b"a shopping list", "plain file"), (b"SQLite format 3\0" + b"\0" * 84, "Milvus Lite 2 file")],
+)
+def test_a_library_path_that_is_a_file_is_named_and_left_alone(run, tmp_path, content, reason):
+    file = tmp_path / "milvus.db"
+    file.write_bytes(content)
+    examined = run(tmp_path, "doctor", "--json")
+    findings = json.loads(examined.stdout)
+    assert (examined.returncode, findings["healthy"]) == (1, False)
+    assert reason in next(c["message"] for c in findings["checks"] if not c["ok"])
+    write_lines(tmp_path / "shelf.jsonl")
+    done = run(tmp_path, "import", "shelf.jsonl", "--json")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert reason in done.stderr
+    assert "LOREKEEPER_MILVUS_DB_PATH" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert file.read_bytes() == content
+
+
+def test_a_damaged_library_is_a_failure_of_doctor_and_of_every_command(run, inside, tmp_path):
+    write_lines(tmp_path / "shelf.jsonl")
+    inside(tmp_path, "import", "shelf.jsonl")
+    segments = list((tmp_path / "milvus.db").rglob("*.parquet"))
+    assert segments
+    for segment in segments:
+        segment.write_bytes(segment.read_bytes()[:20])
+    done = run(tmp_path, "doctor", "--json")
+    findings = json.loads(done.stdout)
+    assert (done.returncode, findings["healthy"]) == (1, False)
+    assert "milvus.db is damaged" in next(c["message"] for c in findings["checks"] if c["name"] == "library")
+    for command in (["stats", "--json"], ["search", "tide", "--json"], ["import", "shelf.jsonl"], ["reindex"]):
+        status, out, err = inside(tmp_path, *command)
+        assert (status, out) == (1, "")
+        assert "milvus.db is damaged" in err
+        assert "import again" in err
+
+
+def test_an_unreachable_model_is_a_failure_of_doctor_and_of_import(inside, tmp_path):
+    write_lines(tmp_path / "shelf.jsonl")
+    missing = {"EMBEDDING_PROVIDER": "auto", "EMBEDDING_MODEL": str(tmp_path / "no-model")}
+    status, out, _ = inside(tmp_path, "doctor", "--json", **missing)
+    checks = {c["name"]: c for c in json.loads(out)["checks"]}
+    assert (status, checks["embedding model"]["ok"]) == (1, False)
+    assert "LOREKEEPER_EMBEDDING_MODEL" in checks["embedding model"]["message"]
+    status, out, err = inside(tmp_path, "import", "shelf.jsonl", "--json", **missing)
+    assert (status, out) == (1, "")
+    assert "LOREKEEPER_EMBEDDING_MODEL" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("LOREKEEPER_MILVUS_PATH", "x", ["LOREKEEPER_MILVUS_DB_PATH", "LOREKEEPER_EMBEDDING_MODEL"]),
+        ("LOREKEEPER_CACHE_BACKEND", "postgres", ["milvus"]),
+        ("LOREKEEPER_EMBEDDING_PROVIDER", "magic", ["auto", "sentence-transformers", "http"]),
+        ("LOREKEEPER_OFFLINE", "perhaps", ["LOREKEEPER_OFFLINE"]),
+        ("LOREKEEPER_LOG_LEVEL", "LOUD", ["DEBUG", "INFO", "WARNING", "ERROR"]),
+    ],
+)
+@pytest.mark.parametrize("origin", ["environment", "file"])
+def test_an_unknown_setting_or_value_is_wrong_use(inside, tmp_path, origin, name, value, allowed):
+    setting = name.removeprefix("LOREKEEPER_")
+    if origin == "environment":
+        status, out, err = inside(tmp_path, "stats", "--json", **{setting: value})
+    else:
+        (tmp_path / ".env").write_text(f"{name}={value}\n")
+        status, out, err = inside(tmp_path, "stats", "--json", **{setting: ""})
+    assert (status, out) == (2, "")
+    assert name in err
+    assert all(word in err for word in allowed)
+
+
+def test_http_embeddings_without_an_address_are_wrong_use(here):
+    status, _, err = here("stats", EMBEDDING_URL="")
+    assert status == 2
+    assert "LOREKEEPER_EMBEDDING_URL" in err
+
+
+def test_offline_refuses_an_embedding_server_elsewhere(here):
+    elsewhere = {"EMBEDDING_URL": "https://embeddings.example/v1"}
+    status, out, err = here("search", "tide", "--mode", "semantic", "--json", **elsewhere)
+    assert (status, out) == (2, "")
+    assert "LOREKEEPER_OFFLINE" in err

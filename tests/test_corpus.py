@@ -1,0 +1,363 @@
+"""The whole Open5e corpus in one library, compared with the raw objects by a reader that knows nothing of ours."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lorekeeper.library import ImportReport, Library
+from lorekeeper.tools import Tool, all_tools, document_list
+from tests.shelf import open_library
+
+pytestmark = [pytest.mark.corpus, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(1200)]
+
+Raw = dict[str, Any]
+
+ENDPOINTS = {
+    "spells": ["spells"],
+    "creatures": ["creatures"],
+    "equipment": ["magicitems", "items", "weapons", "armor", "services"],
+    "character_options": ["classes", "species", "feats", "backgrounds"],
+    "rules": """rules rulesets sections_v1 planes_v1 conditions abilities skills languages environments alignments
+        damagetypes creaturetypes spellschools weaponproperties itemsets""".split(),
+    "documents": ["documents"],
+}
+"""The corpus's files by the collection their objects belong to."""
+
+NO_LORE = {"sizes", "creaturesets", "itemcategories", "itemrarities", "licenses", "publishers", "gamesystems"}
+COMBINATIONS = 300
+MOST_RANKED = 300
+"""Most entries that a combination with a semantic query may have: each of its pages ranks all of them."""
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in all_tools()}
+
+
+@pytest.fixture(scope="module")
+def raw(corpus: Path) -> dict[str, list[Raw]]:
+    """Every object of the corpus by file."""
+    found: dict[str, list[Raw]] = {}
+    for file in sorted((corpus / "entities").iterdir()):
+        if not file.name.startswith("_"):
+            with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as f:
+                found[file.name.split(".")[0]] = [json.loads(line) for line in f]
+    return found
+
+
+@pytest.fixture(scope="module")
+def described(corpus: Path) -> dict[str, Any]:
+    """What the corpus says of itself."""
+    stats: dict[str, Any] = json.loads((corpus / "entities" / "_stats.json").read_text("utf-8"))
+    return stats
+
+
+@pytest.fixture(scope="module")
+async def imported(corpus, tmp_path_factory):
+    async with open_library(tmp_path_factory.mktemp("corpus")) as library:
+        report = await library.import_paths([corpus / "entities"])
+        yield library, report
+
+
+@pytest.fixture(scope="module")
+def library(imported: tuple[Library, ImportReport]) -> Library:
+    return imported[0]
+
+
+# --- counts ----------------------------------------------------------------------------------------------------------
+
+
+async def test_everything_is_stored_and_nothing_fails(imported, described):
+    _, report = imported
+    lore = sum(d["count"] for name, d in described.items() if name not in NO_LORE)
+    assert (report.stored, report.failed, report.unchanged) == (lore, [], 0)
+    assert report.stored >= 9000
+    assert sum(report.skipped.values()) == sum(described[name]["count"] for name in NO_LORE)
+
+
+async def test_a_second_import_stores_and_embeds_nothing(imported, corpus):
+    library, first = imported
+    second = await library.import_paths([corpus / "entities"])
+    assert (second.stored, second.embedded, second.failed) == (0, 0, [])
+    assert second.unchanged == first.stored
+    assert second.seconds < first.seconds / 2
+
+
+async def test_statistics_agree_with_the_corpus_by_collection(library, described):
+    counts = (await library.statistics()).counts
+    assert counts == {c: sum(described[name]["count"] for name in names) for c, names in ENDPOINTS.items()}
+
+
+async def test_documents_agree_with_the_corpus_by_document_and_collection(library, described):
+    expected: dict[str, Counter[str]] = {}
+    for collection, names in ENDPOINTS.items():
+        for name in names if collection != "documents" else []:
+            for document, number in described[name]["by_document"].items():
+                expected.setdefault(document, Counter())[collection] += number
+    listed = {d["key"]: d["counts"] for d in await document_list(library)}
+    assert {key: counts for key, counts in listed.items() if counts} == expected
+
+
+async def test_documents_bring_title_and_licences_of_the_corpus(library, raw):
+    listed = {d["key"]: d for d in await document_list(library)}
+    for document in raw["documents"]:
+        assert listed[document["key"]]["name"] == document["display_name"]
+        assert listed[document["key"]]["licenses"] == [licence["name"] for licence in document["licenses"]]
+
+
+async def test_every_object_is_kept_whole(library, raw):
+    for collection, names in ENDPOINTS.items():
+        kept = Counter(
+            [json.dumps(e.data, sort_keys=True) async for batch in library.cache.iterate(collection) for e in batch]
+        )
+        assert kept == Counter(json.dumps(o, sort_keys=True) for name in names for o in raw[name])
+
+
+# --- the oracle ------------------------------------------------------------------------------------------------------
+
+
+def plain(text: str) -> str:
+    """Lower case and without accents, everything but letters and digits as single spaces."""
+    bare = "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
+    return " ".join(re.findall(r"[a-z0-9]+", re.sub("['’]", "", bare)))
+
+
+def key_of(ref: Any) -> str | None:
+    """Key of a reference: "srd-2024_wizard" is "wizard"."""
+    key = ref.get("key") if isinstance(ref, dict) else ref
+    return plain(key.split("_")[-1]) if key else None
+
+
+def document_of(o: Raw) -> str:
+    document = o.get("document") or o.get("document__slug")
+    return str(document["key"] if isinstance(document, dict) else document)
+
+
+def name_of(o: Raw) -> str:
+    return plain(o.get("name") or o["key"])
+
+
+def number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def properties_of(o: Raw) -> set[str]:
+    listed = o.get("properties") or (o.get("weapon") or {}).get("properties") or []
+    found = {plain(re.sub(r"\(.*\)", "", p["property"]["name"])) for p in listed}
+    armour = o.get("armor") or (o if "ac_base" in o else None)
+    if armour:
+        worn = armour["category"]
+        found.add(worn if worn == "shield" else f"{worn} armor")
+        if armour["grants_stealth_disadvantage"]:
+            found.add("stealth disadvantage")
+    return found
+
+
+def damage_of(o: Raw) -> str | None:
+    return key_of(o.get("damage_type") or (o.get("weapon") or {}).get("damage_type"))
+
+
+def category_of(o: Raw) -> str | None:
+    if "detail" in o:
+        return "service"
+    if "damage_dice" in o:
+        return "weapon"
+    return key_of(o.get("category"))
+
+
+def equipment_kind(o: Raw) -> str:
+    if "rarity" in o:
+        return "magic item"
+    if "damage_dice" in o or o.get("weapon"):
+        return "weapon"
+    return "armor" if "ac_base" in o or o.get("armor") else "gear"
+
+
+def option_kind(o: Raw) -> str:
+    if "features" in o:
+        return "subclass" if o["subclass_of"] else "class"
+    if "is_subspecies" in o:
+        return "subrace" if o["subspecies_of"] else "race"
+    return "feat" if "has_prerequisite" in o else "background"
+
+
+def parent_of(o: Raw) -> str | None:
+    return key_of(o.get("subclass_of") or o.get("subspecies_of") or o.get("ruleset") or o.get("parent"))
+
+
+Read = Callable[[Raw], Any]
+Test = Callable[[Any, Any], bool]
+
+
+def same(known: Any, wanted: Any) -> bool:
+    return known is not None and known == (plain(wanted) if isinstance(wanted, str) else wanted)
+
+
+def holds(known: Any, wanted: Any) -> bool:
+    return known is not None and plain(wanted) in known
+
+
+def at_least(known: Any, wanted: Any) -> bool:
+    return known is not None and known >= wanted
+
+
+def at_most(known: Any, wanted: Any) -> bool:
+    return known is not None and known <= wanted
+
+
+def has_part(known: Any, wanted: Any) -> bool:
+    return plain(wanted) in known
+
+
+NAME: dict[str, tuple[Read, Test]] = {"name": (name_of, has_part)}
+PARAMETERS: dict[str, dict[str, tuple[Read, Test]]] = {
+    "lookup_spell": {
+        **NAME,
+        "level": (lambda o: o["level"], same),
+        "level_min": (lambda o: o["level"], at_least),
+        "level_max": (lambda o: o["level"], at_most),
+        "school": (lambda o: key_of(o["school"]), same),
+        "class_key": (lambda o: {key_of(c) for c in o["classes"]}, holds),
+        "ritual": (lambda o: o["ritual"], same),
+        "concentration": (lambda o: o["concentration"], same),
+        "damage_type": (lambda o: {key_of(t) for t in o["damage_types"]}, holds),
+    },
+    "lookup_creature": {
+        **NAME,
+        "cr": (lambda o: o["challenge_rating"], same),
+        "cr_min": (lambda o: o["challenge_rating"], at_least),
+        "cr_max": (lambda o: o["challenge_rating"], at_most),
+        "type": (lambda o: key_of(o["type"]), same),
+        "size": (lambda o: key_of(o["size"]), same),
+        "alignment": (lambda o: plain(o["alignment"]) if o["alignment"] else None, same),
+        "armor_class_min": (lambda o: o["armor_class"], at_least),
+        "hit_points_min": (lambda o: o["hit_points"], at_least),
+        "environment": (lambda o: {key_of(e) for e in o.get("environments") or []}, holds),
+    },
+    "lookup_equipment": {
+        **NAME,
+        "kind": (equipment_kind, same),
+        "category": (category_of, same),
+        "rarity": (lambda o: key_of(o.get("rarity")), same),
+        "requires_attunement": (lambda o: o.get("requires_attunement"), same),
+        "cost_min": (lambda o: number(o.get("cost")), at_least),
+        "cost_max": (lambda o: number(o.get("cost")), at_most),
+        "weight_max": (lambda o: number(o.get("weight")), at_most),
+        "damage_type": (damage_of, same),
+        "property": (properties_of, holds),
+    },
+    "lookup_character_option": {**NAME, "kind": (option_kind, same), "parent": (parent_of, same)},
+    "lookup_rule": {**NAME, "parent": (parent_of, same)},
+}
+COLLECTION = {
+    "lookup_spell": "spells",
+    "lookup_creature": "creatures",
+    "lookup_equipment": "equipment",
+    "lookup_character_option": "character_options",
+    "lookup_rule": "rules",
+}
+QUERIES = ["fire in the dark", "a healing touch", "something that flies", "poisoned blade", "the dead walk", "in water"]
+
+
+def oracle(objects: list[Raw], tool: str, arguments: Raw) -> list[Raw]:
+    """The objects under all filters, by their raw values."""
+    tests = PARAMETERS[tool]
+    return [
+        o
+        for o in objects
+        if all(tests[p][1](tests[p][0](o), wanted) for p, wanted in arguments.items() if p in tests)
+        and document_of(o) in arguments.get("documents", [document_of(o)])
+    ]
+
+
+def spelled(chance: random.Random, value: str) -> str:
+    """The same text as somebody else would write it."""
+    return chance.choice([value, value.upper(), value.title(), value.replace(" ", "-")])
+
+
+def wish(chance: random.Random, tool: str, parameter: str, model: Raw) -> Any:
+    """A value for a parameter, taken from an object, so that something is found more often than not."""
+    read, test = PARAMETERS[tool][parameter]
+    known = read(model)
+    if not known and known not in (0, False):
+        return None
+    if test is holds:
+        known = chance.choice(sorted(known))
+    if test is has_part:
+        return spelled(chance, chance.choice(known.split()))
+    if isinstance(known, str):
+        return spelled(chance, known)
+    if parameter == "cr" and known in (0.125, 0.25, 0.5):
+        return chance.choice([known, f"1/{round(1 / known)}"])
+    return known
+
+
+def combinations(raw: dict[str, list[Raw]]) -> Iterator[tuple[str, Raw, list[Raw]]]:
+    """(tool, arguments, expected objects), seeded; every second one asks by meaning too."""
+    chance = random.Random(20240531)
+    made = 0
+    while made < COMBINATIONS:
+        tool = chance.choice(["lookup_spell", "lookup_creature", "lookup_equipment"] * 2 + list(PARAMETERS)[3:])
+        objects = [o for name in ENDPOINTS[COLLECTION[tool]] for o in raw[name]]
+        model = chance.choice(objects)
+        chosen = chance.sample(sorted(PARAMETERS[tool]), k=min(chance.randint(1, 4), len(PARAMETERS[tool])))
+        arguments = {p: value for p in chosen if (value := wish(chance, tool, p, model)) is not None}
+        if chance.random() < 0.3:
+            arguments["documents"] = sorted({document_of(model), document_of(chance.choice(objects))})
+        expected = oracle(objects, tool, arguments | {k: fraction(v) for k, v in arguments.items()})
+        if made % 2:
+            arguments["semantic_query"] = chance.choice(QUERIES)
+        if len(arguments) > made % 2 and (len(expected) <= MOST_RANKED or not made % 2):
+            yield tool, arguments, expected
+            made += 1
+
+
+def fraction(value: Any) -> Any:
+    return 1 / int(value[2:]) if isinstance(value, str) and re.fullmatch(r"1/\d", value) else value
+
+
+async def all_uris(library: Library, tool: str, arguments: Raw) -> tuple[list[str], set[int]]:
+    """Uris over all pages, and the totals the pages stated."""
+    uris: list[str] = []
+    totals: set[int] = set()
+    offset: int | None = 0
+    while offset is not None:
+        page = {**arguments, "limit": 50, "offset": offset}
+        answer = (await TOOLS[tool].run(library, TOOLS[tool].check(page))).structured
+        uris += [r["uri"] for r in answer["results"]]
+        totals.add(answer["total"])
+        offset = answer["next_offset"]
+    return uris, totals
+
+
+async def uris_by_object(library: Library, collection: str) -> dict[str, str]:
+    """Uri of each raw object: entities keep them whole."""
+    return {
+        json.dumps(e.data, sort_keys=True): e.uri async for batch in library.cache.iterate(collection) for e in batch
+    }
+
+
+async def test_random_filters_find_exactly_what_the_raw_objects_say(library, raw):
+    known = {tool: await uris_by_object(library, collection) for tool, collection in COLLECTION.items()}
+    wrong: list[str] = []
+    sizes: list[int] = []
+    for tool, arguments, expected in combinations(raw):
+        wanted = {known[tool][json.dumps(o, sort_keys=True)] for o in expected}
+        uris, totals = await all_uris(library, tool, arguments)
+        sizes.append(len(wanted))
+        if set(uris) != wanted or len(uris) != len(wanted) or totals != {len(wanted)}:
+            missing, extra = wanted - set(uris), set(uris) - wanted
+            wrong.append(
+                f"{tool} {arguments}: {len(uris)} found, totals {sorted(totals)}, {len(wanted)} expected; "
+                f"missing {sorted(missing)[:2]}, extra {sorted(extra)[:2]}, {len(uris) - len(set(uris))} twice"
+            )
+    assert not wrong, "\n".join([f"{len(wrong)} of {len(sizes)} differ", *wrong])
+    assert len(sizes) == COMBINATIONS
+    assert sum(size > 0 for size in sizes) > COMBINATIONS / 2
+    assert sum(size > 50 for size in sizes) > COMBINATIONS / 10

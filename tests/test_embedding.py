@@ -1,0 +1,523 @@
+"""Texts to vectors: the service, the model on disk, and every provider."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider
+from lorekeeper.embedding.http import HttpProvider
+from lorekeeper.embedding.model import MINILM, find_model
+from lorekeeper.embedding.provider import Vectors
+from lorekeeper.embedding.sentence_transformers import SentenceTransformersProvider
+from lorekeeper.errors import EmbeddingError
+
+# --- the service ---------------------------------------------------------------------------------------------------
+
+
+class Recorder(HashingProvider):
+    """Notes what it is asked, and in which thread."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+        self.threads = {threading.current_thread()}
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked += texts
+        self.threads.add(threading.current_thread())
+        return super().embed(texts)
+
+
+class Loader:
+    """Makes recorders, or fails the first few times."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.failures = failures
+        self.calls = 0
+        self.made: list[Recorder] = []
+
+    def __call__(self) -> Recorder:
+        self.calls += 1
+        if self.calls <= self.failures:
+            raise EmbeddingError(f"no model, try {self.calls}")
+        self.made.append(Recorder())
+        return self.made[-1]
+
+
+async def test_nothing_is_loaded_before_the_first_text() -> None:
+    load = Loader()
+    service = EmbeddingService(load)
+    assert (load.calls, service.loaded, service.fingerprint) == (0, False, None)
+    await service.embed(["a"])
+    assert (load.calls, service.loaded, service.fingerprint) == (1, True, "hashing-64")
+
+
+async def test_many_callers_at_once_load_the_model_once() -> None:
+    load = Loader()
+    service = EmbeddingService(load)
+    await asyncio.gather(*(service.embed([f"text {i}"]) for i in range(20)), *(service.provider() for _ in range(20)))
+    assert load.calls == 1
+
+
+async def test_vectors_keep_the_order_of_the_texts_and_equal_texts_are_embedded_once() -> None:
+    load = Loader()
+    service = EmbeddingService(load)
+    texts = [f"text {'long ' * (i % 5)}{i % 150}" for i in range(400)]
+    vectors = await service.embed(texts)
+    assert vectors.shape == (400, 64)
+    assert vectors.dtype == np.float32
+    assert np.array_equal(vectors, HashingProvider().embed(texts))
+    assert sorted(load.made[0].asked) == sorted(set(texts))
+    assert service.computed == len(set(texts))
+
+
+async def test_no_texts_are_no_vectors() -> None:
+    assert (await EmbeddingService(Loader()).embed([])).shape == (0, 64)
+
+
+async def test_progress_tells_of_every_text() -> None:
+    steps: list[int] = []
+    await EmbeddingService(Loader()).embed([f"text {i}" for i in range(200)], steps.append)
+    assert sum(steps) == 200
+    assert len(steps) > 1
+
+
+async def test_a_query_is_the_vector_of_its_text_and_is_remembered() -> None:
+    load = Loader()
+    service = EmbeddingService(load)
+    first = await service.embed_query("fire")
+    assert first.shape == (64,)
+    assert np.array_equal(first, HashingProvider().embed(["fire"])[0])
+    assert np.array_equal(await service.embed_query("fire"), first)
+    assert load.made[0].asked == ["fire"]
+
+
+async def test_a_model_is_loaded_and_asked_off_the_event_loop() -> None:
+    load = Loader()
+    service = EmbeddingService(load)
+    await service.embed(["a"])
+    await service.embed_query("b")
+    assert threading.current_thread() not in load.made[0].threads
+
+
+async def test_a_failure_is_remembered_and_every_caller_hears_it() -> None:
+    load = Loader(failures=1)
+    service = EmbeddingService(load)
+    for call in (service.embed(["a"]), service.embed_query("a"), service.provider(), service.embed(["b"])):
+        with pytest.raises(EmbeddingError, match="no model, try 1"):
+            await call
+    assert load.calls == 1
+    assert not service.loaded
+
+
+async def test_a_failure_is_tried_again_later() -> None:
+    load = Loader(failures=2)
+    service = EmbeddingService(load, retry_seconds=0.0)
+    for number in (1, 2):
+        with pytest.raises(EmbeddingError, match=f"no model, try {number}"):
+            await service.embed(["a"])
+    assert (await service.embed(["a"])).shape == (1, 64)
+    assert load.calls == 3
+
+
+async def test_a_closed_service_can_be_used_again() -> None:
+    service = EmbeddingService(Loader())
+    before = await service.embed(["a"])
+    service.close()
+    service.close()
+    assert np.array_equal(await service.embed(["a"]), before)
+
+
+class BrokenProvider(HashingProvider):
+    """A model with NaN in its weights."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = super().embed(texts)
+        vectors[-1, 0] = np.nan
+        return vectors
+
+
+async def test_vectors_with_nan_are_an_error() -> None:
+    with pytest.raises(EmbeddingError, match="NaN"):
+        await EmbeddingService(BrokenProvider).embed(["a", "b"])
+
+
+# --- every provider ------------------------------------------------------------------------------------------------
+
+
+def check_contract(provider: EmbeddingProvider) -> None:
+    """What `EmbeddingProvider` promises."""
+    texts = ["A ball of fire.", "", "Ein Feuerball 龍 🐉", "A ball of fire.", "\n", "x" * 3000, "word " * 2000]
+    vectors = provider.embed(texts)
+    assert provider.name
+    assert provider.fingerprint
+    assert vectors.shape == (len(texts), provider.dimension)
+    assert vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert np.allclose(vectors[0], vectors[3], atol=1e-5)
+    alone = np.concatenate([provider.embed([t]) for t in texts])
+    assert np.allclose(alone, vectors, atol=1e-5)
+    assert provider.embed([]).shape == (0, provider.dimension)
+
+
+@pytest.mark.parametrize("dimension", [8, 64, 512])
+def test_the_hashing_provider_keeps_the_contract(dimension: int) -> None:
+    check_contract(HashingProvider(dimension))
+    assert HashingProvider(dimension).fingerprint != HashingProvider(dimension + 1).fingerprint
+
+
+@given(st.lists(st.text(), max_size=5))
+def test_hashed_vectors_are_of_length_one_and_the_same_every_time(texts: list[str]) -> None:
+    vectors = HashingProvider().embed(texts)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert np.array_equal(vectors, HashingProvider().embed(texts))
+
+
+@pytest.fixture(scope="module")
+def minilm() -> SentenceTransformersProvider:
+    """The real model."""
+    return SentenceTransformersProvider(find_model(MINILM, offline=True))
+
+
+def test_the_real_model_keeps_the_contract(minilm: SentenceTransformersProvider) -> None:
+    assert minilm.dimension == 384
+    assert minilm.name == "sentence-transformers"
+    check_contract(minilm)
+
+
+def test_the_real_model_knows_what_is_alike(minilm: SentenceTransformersProvider) -> None:
+    vectors = minilm.embed(
+        [
+            "An explosion of flame burns everyone nearby.",
+            "A blast of fire scorches all around.",
+            "A merchant sells cheese.",
+        ]
+    )
+    assert vectors[0] @ vectors[1] > 0.5 > 0.2 > vectors[0] @ vectors[2]
+
+
+def test_the_real_model_reads_256_word_pieces(minilm: SentenceTransformersProvider) -> None:
+    start = "stone " * 200
+    read, cut = (
+        minilm.embed([start, start + "dragon " * 20]),
+        minilm.embed(["stone " * 300, "stone " * 300 + "dragon " * 20]),
+    )
+    assert read[0] @ read[1] < 0.99
+    assert np.allclose(cut[0], cut[1], atol=1e-5)
+
+
+# --- where the model is --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def packaged() -> Path:
+    """Folder of the installed model."""
+    return find_model(MINILM, offline=True).path
+
+
+@pytest.fixture
+def model_folder(packaged: Path, tmp_path: Path) -> Path:
+    """A copy of the model that may be spoilt."""
+    return Path(shutil.copytree(packaged, tmp_path / "my-model"))
+
+
+@pytest.mark.parametrize("name", [MINILM, f"sentence-transformers/{MINILM}"])
+def test_a_name_finds_the_installed_package(name: str) -> None:
+    found = find_model(name, offline=True)
+    assert (found.name, found.origin) == (MINILM, "package")
+    assert (found.path / "model.safetensors").is_file()
+    assert found.sha256.startswith("53aa5117")
+
+
+def test_a_folder_comes_first_and_the_same_weights_are_the_same_space(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renamed = model_folder.rename(model_folder.with_name(MINILM))
+    monkeypatch.chdir(renamed.parent)
+    found = find_model(MINILM, offline=True)
+    assert (found.origin, found.path.resolve()) == ("folder", renamed.resolve())
+    monkeypatch.chdir("/")
+    assert find_model(MINILM, offline=True).fingerprint == found.fingerprint
+
+
+def test_other_weights_are_another_space(model_folder: Path) -> None:
+    before = find_model(str(model_folder), offline=True)
+    with (model_folder / "model.safetensors").open("r+b") as file:
+        file.seek(-4, 2)
+        file.write(b"\1\2\3\4")
+    assert find_model(str(model_folder), offline=True).fingerprint != before.fingerprint
+
+
+def test_a_home_folder_is_found(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(model_folder.parent))
+    assert find_model("~/my-model", offline=True).path == model_folder
+
+
+@pytest.mark.parametrize("name", ["./no/such/folder", "~/no-such-folder", "/no/such/folder", "a/b/c"])
+def test_a_folder_that_is_not_there_is_named(name: str) -> None:
+    with pytest.raises(EmbeddingError, match=r"no model folder.*LOREKEEPER_EMBEDDING_MODEL"):
+        find_model(name, offline=True)
+
+
+@pytest.mark.parametrize("missing", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_missing_file_is_named(model_folder: Path, missing: str) -> None:
+    (model_folder / missing).unlink()
+    with pytest.raises(EmbeddingError, match=missing) as caught:
+        find_model(str(model_folder), offline=True)
+    assert str(model_folder) in str(caught.value)
+
+
+OFFLINE = """
+import sys
+from lorekeeper.embedding.model import find_model
+from lorekeeper.errors import EmbeddingError
+try:
+    find_model(sys.argv[1], offline=True)
+except EmbeddingError as error:
+    print(error)
+"""
+
+
+def offline(name: str, home: Path, *paths: Path) -> str:
+    """What a new process with an empty hub cache, and these folders to import from, answers to a model's name."""
+    ran = subprocess.run(
+        [sys.executable, "-c", OFFLINE, name],
+        env={"HF_HOME": str(home), "PYTHONPATH": ":".join(map(str, [*paths, Path(__file__).parent.parent]))},
+        cwd=home,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.stderr == ""
+    return ran.stdout
+
+
+@pytest.mark.parametrize("name", ["no-such-model", "nobody/no-such-model"])
+def test_a_model_that_is_nowhere_is_not_fetched_offline(name: str, tmp_path: Path) -> None:
+    said = offline(name, tmp_path)
+    assert name in said
+    assert "LOREKEEPER_OFFLINE" in said
+    assert "lorekeeper[offline]" in said
+
+
+def test_a_package_with_damaged_weights_is_refused(packaged: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(packaged.parent, tmp_path / packaged.parent.name))
+    with (copy / "model" / "model.safetensors").open("r+b") as file:
+        file.seek(1_000_000)
+        file.write(b"damage")
+    said = offline(MINILM, tmp_path, tmp_path)
+    assert "damaged" in said
+    assert str(copy) in said
+    assert "lorekeeper[offline]" in said
+
+
+def not_safetensors(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"no weights at all")
+
+
+def cut_off(folder: Path) -> None:
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.truncate(1_000_000)
+
+
+def not_json(folder: Path) -> None:
+    (folder / "config.json").write_text("{")
+
+
+def no_tokenizer(folder: Path) -> None:
+    (folder / "tokenizer.json").write_text("[]")
+
+
+@pytest.mark.parametrize("spoil", [not_safetensors, cut_off, not_json, no_tokenizer])
+def test_a_broken_model_is_an_error_that_names_the_folder(model_folder: Path, spoil: Callable[[Path], None]) -> None:
+    spoil(model_folder)
+    with pytest.raises(EmbeddingError) as caught:
+        SentenceTransformersProvider(find_model(str(model_folder), offline=True))
+    assert str(model_folder) in str(caught.value)
+
+
+# --- a server ------------------------------------------------------------------------------------------------------
+
+Answer = tuple[int, Any]
+
+
+class EmbeddingServer(ThreadingHTTPServer):
+    """A small OpenAI-compatible server. Answers from a queue first, then rightly, vectors in reverse order."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.queue: list[Answer] = []
+        self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def answer(self, body: dict[str, Any]) -> Answer:
+        if self.queue:
+            return self.queue.pop(0)
+        vectors = (HashingProvider().embed(body["input"]) * 3).tolist()
+        data = [{"object": "embedding", "index": i, "embedding": v} for i, v in enumerate(vectors)]
+        return 200, {"object": "list", "model": body["model"], "data": data[::-1]}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: EmbeddingServer
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.requests.append((self.path, dict(self.headers), body))
+        status, answer = self.server.answer(body)
+        content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Nothing: requests are kept."""
+
+
+@pytest.fixture
+def server() -> Iterator[EmbeddingServer]:
+    with EmbeddingServer() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_a_servers_vectors_keep_the_contract_whatever_their_order(server: EmbeddingServer) -> None:
+    provider = HttpProvider(server.url, "some-model")
+    assert provider.dimension == 64
+    check_contract(provider)
+    texts = [f"text {i}" for i in range(12)]
+    assert np.allclose(provider.embed(texts), HashingProvider().embed(texts), atol=1e-6)
+
+
+def test_a_server_is_asked_as_openai_is(server: EmbeddingServer) -> None:
+    HttpProvider(server.url, "some-model", "secret").embed(["a", "b"])
+    path, headers, body = server.requests[-1]
+    assert path == "/v1/embeddings"
+    assert headers["Authorization"] == "Bearer secret"
+    assert body == {"model": "some-model", "input": ["a", "b"]}
+
+
+def test_without_a_key_none_is_sent(server: EmbeddingServer) -> None:
+    HttpProvider(server.url, "some-model")
+    assert "Authorization" not in server.requests[0][1]
+
+
+@pytest.mark.parametrize("ending", ["", "/", "//", "/embeddings", "/embeddings/"])
+def test_an_address_may_end_as_it_likes(server: EmbeddingServer, ending: str) -> None:
+    HttpProvider(server.url + ending, "some-model")
+    assert server.requests[0][0] == "/v1/embeddings"
+
+
+def test_models_of_different_names_are_different_spaces(server: EmbeddingServer) -> None:
+    assert HttpProvider(server.url, "a").fingerprint != HttpProvider(server.url, "b").fingerprint
+
+
+def test_a_wrong_key_is_an_error_at_once_that_does_not_tell_it(server: EmbeddingServer) -> None:
+    server.queue = [(401, {"error": "no"})]
+    with pytest.raises(EmbeddingError, match=r"401.*LOREKEEPER_EMBEDDING_API_KEY") as caught:
+        HttpProvider(server.url, "some-model", "secret")
+    assert len(server.requests) == 1
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_busy_server_is_asked_again(server: EmbeddingServer, status: int) -> None:
+    provider = HttpProvider(server.url, "some-model")
+    server.queue = [(status, {"error": "busy"})]
+    assert provider.embed(["a"]).shape == (1, 64)
+    assert len(server.requests) == 3
+
+
+def _data(*vectors: Any) -> dict[str, Any]:
+    return {"data": [{"index": i, "embedding": v} for i, v in enumerate(vectors)]}
+
+
+ONE = [1.0] + [0.0] * 63
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        _data(ONE),
+        _data(ONE, ONE, ONE),
+        {"data": [{"index": 0, "embedding": ONE}, {"index": 0, "embedding": ONE}]},
+        _data(ONE, ONE[:-1]),
+        _data(ONE[:-1], ONE[:-1]),
+        _data(ONE, [float("nan")] * 64),
+        _data(ONE, [float("inf")] + [0.0] * 63),
+        _data(ONE, [float("inf"), float("-inf")] + [0.0] * 62),
+        _data(ONE, ["x"] * 64),
+        _data(ONE, [None] * 64),
+        _data(ONE, None),
+        _data(1.0, 2.0),
+        _data([], []),
+        {"data": "nonsense"},
+        {"data": None},
+        {"data": [1, 2]},
+        {"error": "nonsense"},
+        ["nonsense"],
+        None,
+        b"<html>nonsense</html>",
+        b"",
+        b"\xff\xfe",
+    ],
+    ids=lambda a: str(a)[:40],
+)
+def test_a_nonsensical_answer_is_an_error_that_names_the_server(server: EmbeddingServer, answer: Any) -> None:
+    provider = HttpProvider(server.url, "some-model")
+    server.queue = [(200, answer)]
+    with pytest.raises(EmbeddingError, match=server.url):
+        provider.embed(["a", "b"])
+    assert provider.embed(["a", "b"]).shape == (2, 64)
+
+
+@pytest.mark.parametrize("answer", [_data([]), _data(), {"data": []}])
+def test_a_model_without_dimensions_is_an_error(server: EmbeddingServer, answer: Any) -> None:
+    server.queue = [(200, answer)]
+    with pytest.raises(EmbeddingError, match=server.url):
+        HttpProvider(server.url, "some-model")
+
+
+def test_nobody_at_the_address_is_an_error_that_names_it() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        with pytest.raises(EmbeddingError, match=rf"{url}.*LOREKEEPER_EMBEDDING_URL"):
+            HttpProvider(url, "some-model")
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8080/v1", "http://[::1"])
+def test_what_is_no_address_is_an_error(url: str) -> None:
+    with pytest.raises(EmbeddingError, match="LOREKEEPER_EMBEDDING_URL"):
+        HttpProvider(url, "some-model")
+
+
+async def test_a_server_that_fails_is_an_error_of_the_service(server: EmbeddingServer) -> None:
+    service = EmbeddingService(lambda: HttpProvider(server.url, "some-model"))
+    await service.embed(["a"])
+    server.queue = [(400, {"error": "too long"})]
+    with pytest.raises(EmbeddingError, match="400"):
+        await service.embed(["b"])
+    assert (await service.embed(["b"])).shape == (1, 64)

