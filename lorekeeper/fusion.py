@@ -1,7 +1,7 @@
 """Rankings into one: pure functions.
 
 Measured on graded queries, the sum of relative scores beats reciprocal rank fusion, since it keeps how far ahead a hit is
-of the next one; rank fusion orders what lies beyond the head of the rankings, where scores say little.
+of the next one. Beyond the heads of the rankings, where scores say little, reciprocal ranks go on.
 """
 
 from __future__ import annotations
@@ -117,14 +117,15 @@ def fuse(
 
 
 def _tail(head: Sequence[Place[K]], later: Sequence[K], rankings: Sequence[Sequence[K]]) -> list[Place[K]]:
-    """What comes after the head: variants of what stands there, then everything else by reciprocal ranks."""
+    """What comes after the head: variants of what stands there, then the rest of the first ranking that has any.
+
+    One ranking only, so that a page further down fits to the ones before it, however deep it had to look.
+    """
     last = head[-1].score if head else 1.0
     seen = {place.key for place in head} | set(later)
-    scores = reciprocal_ranks(ranking for ranking in rankings if ranking)
-    others = [key for key in sorted(scores, key=lambda key: (-scores[key], str(key))) if key not in seen]
-    by_meaning = set(rankings[0])
-
-    def place(key: K, score: float) -> Place[K]:
-        return Place(key, score, "semantic" if key in by_meaning else "keyword")
-
-    return [*(place(key, last) for key in later), *(place(key, last * scores[key]) for key in others)]
+    ranking = next((ranking for ranking in rankings if ranking), [])
+    side: Side = "semantic" if ranking is rankings[0] else "keyword"
+    scores = reciprocal_ranks([ranking])
+    places = [(key, last) for key in later]
+    places += [(key, last * scores[key]) for key in ranking if key not in seen]
+    return [Place(key, score, side) for key, score in places]

@@ -6,16 +6,17 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from lorekeeper.cache.protocol import CacheProtocol, Identity, Ranked
-from lorekeeper.entities import COLLECTIONS, Entity, fold
+from lorekeeper.entities import COLLECTIONS, Entity, fold, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import collection_of, unknown_name
 from lorekeeper.fusion import HEAD, Place, fuse
 from lorekeeper.hints import STARTER_DOCUMENT, base_name
-from lorekeeper.text import best_passage, content_words, facts, snippet
+from lorekeeper.text import best_passage, content_words, facts, passages, snippet
+from lorekeeper.vocabulary import spelt_out, with_synonyms
 
 logger = logging.getLogger(__name__)
 
@@ -33,11 +34,12 @@ MAX_LIMIT = 50
 DEPTHS = (HEAD, 4 * HEAD, 16 * HEAD, 64 * HEAD, 256 * HEAD)
 """How many entries each side ranks: the smallest that holds the page. The head is always the same, so that pages fit."""
 
-CLEAR_SIMILARITY = 0.42
-"""Cosine similarity of the best hit from which on a query surely has to do with the shelf."""
+NOISE = ((0.40, 0.25), (0.30, 0.49))
+"""A query is noise where its best cosine similarity is below the first number of a pair and at most the second number's
+share of its words occurs on the shelf: found between nonsense and the hardest real questions."""
 
-KNOWN_SHARE = 0.5
-"""Share of a text's words that must occur on the shelf where its meaning is not clear."""
+LARGE_SHELF = 300
+"""Entries from which on a word that does not occur says something about a query."""
 
 NOTHING_CLOSE = "Nothing on the shelf comes close to this query. Describe it in other words, or give its name."
 
@@ -54,7 +56,7 @@ class Query:
 
     Attributes:
         types: the entity types to search.
-        text: what is meant, in plain words; None for a structured lookup.
+        text: what is meant, in plain words; a ``lore://`` uri for more entries like that one; None for a structured lookup.
         filters: as `filters.parse_filters` reads them.
         documents: keys of the only documents to search; None for all.
         limit: results a page, 1 to 50.
@@ -144,7 +146,12 @@ class Searcher:
         _check(query)
         if query.documents is not None:
             await self._check_documents(query.documents)
-        page = await (self._structured(query) if query.text is None else self._ranked(query, query.text))
+        if query.text is None:
+            page = await self._structured(query)
+        elif query.text.strip().startswith("lore://"):
+            page = await self._similar(query, query.text.strip())
+        else:
+            page = await self._ranked(query, query.text)
         if page.total == 0 and not any((await self._cache.documents()).values()):
             return Page(
                 [], 0, page.mode, note="The library is empty: run 'lorekeeper demo' or 'lorekeeper import PATH'."
@@ -181,20 +188,12 @@ class Searcher:
     async def _ranked(self, query: Query, text: str) -> Page:
         depth = next(d for d in DEPTHS if d >= query.offset + query.limit or d == DEPTHS[-1])
         note = None
-        semantic: Side = {}
-        if query.mode != "keyword":
-            try:
-                semantic = await self._side(self._cache.rank_semantic, query, text, depth)
-            except EmbeddingError as error:
-                if query.mode == "semantic":
-                    raise
-                logger.warning("no semantic search: %s", error)
-                note = f"Searched by keywords and filters only, since meaning could not be: {error}"
-        keyword: Side = {}
-        names: Side = {}
-        if query.mode != "semantic":
-            keyword = await self._side(self._cache.rank_keyword, query, text, depth)
-            names = await self._side(self._cache.rank_names, query, text, None)
+        semantic, keyword, names = await asyncio.gather(
+            self._meaning(query, text, depth), self._words(query, text, depth), self._names(query, text)
+        )
+        if isinstance(semantic, EmbeddingError):
+            note = f"Searched by keywords and filters only, since meaning could not be: {semantic}"
+            semantic = {}
         mode: Mode = (
             "keyword" if note or query.mode == "keyword" else "semantic" if query.mode == "semantic" else "hybrid"
         )
@@ -210,6 +209,44 @@ class Searcher:
         chosen = order[query.offset : query.offset + query.limit]
         results = await self._load(chosen, semantic, text)
         return Page(results, total, mode, _next(query, len(chosen), total), note)
+
+    async def _similar(self, query: Query, uri: str) -> Page:
+        """More like one entry: what is nearest in meaning to how it begins, itself and its variants left out."""
+        try:
+            entity_type, document, slug = parse_uri(uri)
+        except ValueError as error:
+            raise FilterError(str(error)) from error
+        entity = await self._cache.get_entity(entity_type, document, slug)
+        if entity is None:
+            raise FilterError(f"there is no {uri} in the library; take uris from search results")
+        like = replace(query, text=passages(entity)[0].text[:MAX_QUERY_CHARS], mode="semantic", limit=query.limit + 1)
+        page = await self._ranked(like, like.text or entity.name)
+        own = entity_type, base_name(entity.name)
+        results = [r for r in page.results if (r.entity.type, base_name(r.entity.name)) != own][: query.limit]
+        note = f"Entries like {entity.name} ({names_of(entity)})."
+        return Page(results, page.total, page.mode, _next(query, len(results), page.total), note)
+
+    async def _meaning(self, query: Query, text: str, depth: int) -> Side | EmbeddingError:
+        """The semantic side; the error where there are no embeddings and the query can do without."""
+        if query.mode == "keyword":
+            return {}
+        try:
+            return await self._side(self._cache.rank_semantic, query, spelt_out(text), depth)
+        except EmbeddingError as error:
+            if query.mode == "semantic":
+                raise
+            logger.warning("no semantic search: %s", error)
+            return error
+
+    async def _words(self, query: Query, text: str, depth: int) -> Side:
+        return (
+            {}
+            if query.mode == "semantic"
+            else await self._side(self._cache.rank_keyword, query, with_synonyms(text), depth)
+        )
+
+    async def _names(self, query: Query, text: str) -> Side:
+        return {} if query.mode == "semantic" else await self._side(self._cache.rank_names, query, text, None)
 
     async def _side(self, ask: Any, query: Query, text: str, depth: int | None) -> Side:
         """One side's ranking over all types, best first."""
@@ -239,14 +276,12 @@ class Searcher:
     async def _is_noise(self, query: Query, text: str, semantic: Side) -> bool:
         """Whether a text has nothing to do with the shelf: little similarity, and most of its words are unknown there."""
         closest = max((place.score for place in semantic.values()), default=0.0)
-        words = content_words(fold(text))
-        if closest >= CLEAR_SIMILARITY:
+        if closest >= NOISE[0][0] or await self._count(query) < LARGE_SHELF:
             return False
-        known = 0
-        for word in words:
-            found = [await self._cache.rank_keyword(t, word, 1) for t in query.types]
-            known += any(found)
-        return not words or known < KNOWN_SHARE * len(words)
+        words = content_words(fold(text))
+        known = [any([await self._cache.rank_keyword(t, word, 1) for t in query.types]) for word in words]
+        share = sum(known) / len(words) if words else 0.0
+        return any(closest < similarity and share <= most for similarity, most in NOISE)
 
     async def _load(self, chosen: Sequence[Place[Key]], semantic: Side, text: str) -> list[Result]:
         names = await self.document_names()
@@ -285,6 +320,11 @@ class Searcher:
                 counts=await self._cache.documents(),
             )
         return self._shelf
+
+
+def names_of(entity: Entity) -> str:
+    """Where an entry is from, for a note."""
+    return entity.document_name or entity.document
 
 
 def _named(key: Key, *sides: Side) -> str:

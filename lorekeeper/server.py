@@ -12,6 +12,7 @@ from typing import Any
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
 import lorekeeper
@@ -30,7 +31,7 @@ INSTRUCTIONS = (
     "stay within one."
 )
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 
 def build_server(library: Library) -> Server[Any]:
@@ -71,7 +72,13 @@ async def serve_http(library: Library, host: str, port: int, token: str | None) 
     if host not in LOOPBACK and not token:
         raise ToolError(f"serving on {host} lets others in: set LOREKEEPER_HTTP_TOKEN, or use --host 127.0.0.1")
     print(f"LoreKeeper on http://{f'[{host}]' if ':' in host else host}:{port}/mcp", file=sys.stderr)
-    app: Any = build_server(library).streamable_http_app(host=host)
+    wildcard = host in ("0.0.0.0", "::")  # noqa: S104  # any name of this machine may be asked for; the token is the guard
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=not wildcard,
+        allowed_hosts=[f"{name}:*" for name in (host, *LOOPBACK)],
+        allowed_origins=[f"http://{name}:*" for name in (host, *LOOPBACK)],
+    )
+    app: Any = build_server(library).streamable_http_app(host=host, transport_security=security)
     if token:
         app = _with_token(app, token)
     await uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning")).serve()

@@ -71,9 +71,10 @@ _PIECE = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 
 STOP_WORDS = frozenset(
     """
-    a an and are as at be but by can could do does for from had has have he her him his how i if in into is it its me my
-    no not of on or our she so somebody someone something than that the their them then there these they this to us
-    was we what when where which who why will with would you your
+    a about all an and any are as at be but by can could do does for from had has have he her him his how i if
+    in into is it its me my no not of on or our she so some somebody someone something stuff than that the
+    their them then there these they thing things this to us was we what when where which who why will with
+    would you your
     """.split()
 )
 """Words that carry no meaning of their own in a question."""

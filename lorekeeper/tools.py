@@ -321,7 +321,10 @@ SEARCH_LORE = Tool(
         {
             "query": (
                 str,
-                Field(description="what to find, in plain words, or a name", max_length=MAX_QUERY_CHARS * 10),
+                Field(
+                    description="what to find, in plain words, or a name; a lore:// uri finds entries like it",
+                    max_length=MAX_QUERY_CHARS * 10,
+                ),
             ),
             "types": (list[str] | None, Field(None, description=f"only these: {', '.join(SEARCHED)}")),
             **_PAGING,

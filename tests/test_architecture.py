@@ -15,7 +15,7 @@ import lorekeeper
 PACKAGE = Path(lorekeeper.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-BASE = {"errors", "entities", "filters", "text", "names", "hints", "fusion"}
+BASE = {"errors", "entities", "filters", "text", "names", "hints", "vocabulary", "fusion"}
 
 MAY_KNOW = {
     "errors": set[str](),
@@ -25,6 +25,7 @@ MAY_KNOW = {
     "text": {"errors", "entities", "filters"},
     "names": {"text"},
     "hints": {"entities"},
+    "vocabulary": {"entities"},
     "settings": {"errors"},
     "normalize": BASE,
     "embedding": BASE,

@@ -564,9 +564,10 @@ async def test_another_model_is_an_error_until_everything_is_embedded_again(shel
 async def test_embedding_again_with_the_same_model_changes_nothing(cache: CacheProtocol) -> None:
     await cache.store_entities(SPELLS, "spells")
     before = await cache.semantic_search("spells", "bright light")
+    passages = (await cache.statistics()).passages["spells"]
     assert await cache.reindex() == 4
     assert await cache.semantic_search("spells", "bright light") == before
-    assert (await cache.statistics()).passages["spells"] == 4
+    assert (await cache.statistics()).passages["spells"] == passages >= 4
 
 
 async def test_entities_can_be_read_and_stored_while_everything_is_embedded_again(cache: CacheProtocol) -> None:

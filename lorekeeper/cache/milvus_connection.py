@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
+import itertools
 import json
 import logging
 import os
@@ -37,11 +38,19 @@ OPEN_SECONDS = 10.0
 
 CONNECT_SECONDS = 10.0
 
-PROTOCOL = 1
+JOIN_SECONDS = 2.0
+"""How long a process on this machine may take to answer before it is asked again."""
+
+_openings = itertools.count(1)
+
+PROTOCOL = 2
 """Version of how processes share a store."""
 
 LOW_SPACE_BYTES = 64 * 2**20
 """Free space below which nothing more is written: Milvus Lite loses rows when the disk fills up during a flush."""
+
+_GRPC_OPTIONS = {"grpc.keepalive_time_ms": 300_000, "grpc.keepalive_permit_without_calls": False}
+"""The driver's own keep-alive, every 10 s, makes Milvus Lite hang up on a process that embeds for a while."""
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 
@@ -140,27 +149,27 @@ class MilvusConnection:
         _check_place(self.path)
         deadline = time.monotonic() + OPEN_SECONDS
         while True:
-            if self._try_to_own():
-                return self._connect(_address(self.path))
+            self._try_to_own()
             try:
                 return self._join()
             except MilvusConnectionError:
+                self.close()  # a server of our own that cannot be reached is started anew
                 if time.monotonic() > deadline:
                     raise
             time.sleep(0.05)
 
-    def _try_to_own(self) -> bool:
-        """Open the store and serve it; False where another process has it."""
+    def _try_to_own(self) -> None:
+        """Open the store and serve it, unless another process has it."""
         assert self.path is not None
+        _quiet()
         from milvus_lite.adapter.grpc.server import start_server_in_thread
         from milvus_lite.exceptions import DataDirLockedError
 
-        _quiet()
         try:
             host, port = _bind_address(self.path)
             server, database, bound = start_server_in_thread(str(self.path), host=host, port=port)
         except DataDirLockedError:
-            return False
+            return
         except PermissionError as error:
             raise MilvusConnectionError(f"no permission to write the library {self.path}") from error
         except Exception as error:
@@ -169,34 +178,40 @@ class MilvusConnection:
                 "away and import again"
             ) from error
         self._server = (server, database)
-        _announce(self.path, bound)
-        return True
+        _announce(self.path, f"{host}:{bound}" if host.startswith("unix:") else f"http://{host}:{bound}")
 
     def _join(self) -> MilvusClient:
-        """Connect to the process that owns the store."""
+        """Connect to the process that owns the store: another one, or this."""
         assert self.path is not None
         owner = read_owner(self.path)
-        if owner is None or owner.get("protocol") != PROTOCOL:
+        if owner is None or owner.get("protocol") != PROTOCOL or not owner.get("address"):
             version = f"LoreKeeper {owner.get('version')}" if owner else "another program"
             raise MilvusConnectionError(
                 f"{version} has the library {self.path} open and does not share it with this version "
                 f"({lorekeeper.__version__}); close it, or set LOREKEEPER_MILVUS_DB_PATH to another library"
             )
-        return self._connect(_address(self.path))
+        return self._connect(str(owner["address"]))
 
     def _connect(self, uri: str | None) -> MilvusClient:
         assert uri is not None
         try:
+            _quiet()
             from pymilvus import MilvusClient
 
-            _quiet()
-            return MilvusClient(uri, token=self._token or "", timeout=CONNECT_SECONDS, dedicated=True)
+            return MilvusClient(
+                uri,
+                token=self._token or "",
+                timeout=CONNECT_SECONDS if self.uri else JOIN_SECONDS,
+                dedicated=True,
+                grpc_options=_GRPC_OPTIONS,
+            )
         except Exception as error:
             raise MilvusConnectionError(
                 f"no Milvus answers at {self.location}: {_reason(error)}. Check LOREKEEPER_MILVUS_URI and "
                 "LOREKEEPER_MILVUS_TOKEN, and that the server is running"
                 if self.uri
-                else f"the process that has the library {self.path} open does not answer; end it and try again"
+                else f"the process that has the library {self.path} open does not answer ({_reason(error)}); end it and "
+                "try again"
             ) from error
 
 
@@ -248,33 +263,31 @@ def _name(path: Path) -> str:
 
 
 def _bind_address(path: Path) -> tuple[str, int]:
-    """Where to serve: a Unix socket (gRPC replaces one that a dead owner left behind), on Windows a free loopback port."""
+    """Where to serve: a Unix socket of its own for every opening, on Windows a free loopback port.
+
+    gRPC removes a socket some time after its server has stopped: one at a name that is used again would vanish.
+    """
     if sys.platform == "win32":
         return "127.0.0.1", 0
-    return f"unix:{_runtime_folder() / _name(path)}", 1
+    return f"unix:{_runtime_folder() / _name(path)}-{os.getpid()}-{next(_openings)}", 1
 
 
-def _address(path: Path) -> str:
-    """Where the owner serves."""
-    if sys.platform == "win32":
-        owner = read_owner(path)
-        return f"http://127.0.0.1:{owner['port']}" if owner else "http://127.0.0.1:1"
-    return f"unix:{_runtime_folder() / _name(path)}:1"
-
-
-def _announce(path: Path, port: int) -> None:
-    """Say who owns the library, for the others and for ``doctor``."""
-    target = _runtime_folder() / f"{_name(path)}.json"
+def _announce(path: Path, address: str) -> None:
+    """Say who owns the library, for the others and for ``doctor``, and remove the sockets of owners that died."""
+    folder, name = _runtime_folder(), _name(path)
+    for socket in folder.glob(f"{name}-*:1"):
+        if f"unix:{socket}" != address:
+            socket.unlink(missing_ok=True)
     owner = {
         "pid": os.getpid(),
         "version": lorekeeper.__version__,
         "protocol": PROTOCOL,
         "path": str(path),
-        "port": port,
+        "address": address,
     }
-    fresh = target.with_suffix(f".{os.getpid()}")
+    fresh = folder / f"{name}.{os.getpid()}"
     fresh.write_text(json.dumps(owner), "utf-8")
-    fresh.replace(target)
+    fresh.replace(folder / f"{name}.json")
 
 
 def _quiet() -> None:
@@ -283,6 +296,8 @@ def _quiet() -> None:
     FAISS warns on stderr, from C, about every index with fewer than 39 vectors a list; its own switch for that is the
     clustering parameter set here.
     """
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")  # its handlers can stop all calls of a process that forks
     for name in ("pymilvus", "milvus_lite", "faiss"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     faiss: Any = importlib.import_module("faiss")
@@ -314,6 +329,10 @@ def _translated(error: Exception, location: str) -> CacheError:
 
     if _is_lost(error):
         return MilvusConnectionError(f"Milvus at {location} does not answer any more: {_reason(error)}; try again")
+    if "parquet" in str(error).lower():
+        return MilvusSchemaError(
+            f"the library {location} is damaged: {_reason(error)} Move it away and import again, or restore a copy of it"
+        )
     if isinstance(error, MilvusException):
         return CacheError(f"Milvus at {location} refused: {_reason(error)}")
     return CacheError(f"Milvus at {location} failed: {_reason(error)}")

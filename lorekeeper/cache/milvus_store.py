@@ -34,7 +34,7 @@ GET_KEYS = 1024
 """Primary keys a call."""
 
 ROWS_PER_ENTITY = 1.5
-"""Passages asked for per entity wanted, at first: every one costs time, and most entities have their best one early."""
+"""Passages asked for per entity wanted, at first; more for a type whose entities prove to have many. Each costs time."""
 
 COUNT_SECONDS = 30.0
 """How often a server is asked whether other machines have added or removed entities."""
@@ -57,6 +57,7 @@ class MilvusStore:
         self._writing = threading.Lock()
         self._file_lock = FileLock(f"{keywords_path}.lock", thread_local=False)
         self._counted: dict[str, float] = {}
+        self._breadth: dict[str, float] = {}
 
     @contextmanager
     def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
@@ -229,7 +230,8 @@ class MilvusStore:
         if self.collections.info(entity_type) is None:
             return []
         self.require_model(entity_type, embedding)
-        wanted = min(math.ceil(ROWS_PER_ENTITY * limit), MAX_ROWS)
+        breadth = self._breadth.get(entity_type, ROWS_PER_ENTITY)
+        wanted = min(math.ceil(breadth * limit), MAX_ROWS)
         while True:
             (rows,) = self.connection.call(
                 "search",
@@ -246,7 +248,8 @@ class MilvusStore:
                 best.setdefault(place.identity, place)
             if len(best) >= limit or len(rows) < wanted or wanted == MAX_ROWS:
                 return sorted(best.values(), key=lambda place: (-place.score, place.identity))[:limit]
-            wanted = min(4 * wanted, MAX_ROWS)
+            wanted = min(2 * wanted, MAX_ROWS)
+            self._breadth[entity_type] = min(1.2 * breadth, 2 * ROWS_PER_ENTITY)
 
     def by_keywords(
         self,

@@ -46,6 +46,7 @@ class OnnxProvider:
         self._tokenizer.enable_padding()
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other threads need the processor too
         self._weights = _weights(files.path / "model.safetensors")
         wrapped = [onnxruntime.OrtValue.ortvalue_from_numpy(w) for w in self._weights.values()]
         options.add_external_initializers(list(self._weights), wrapped)
