@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -187,13 +187,10 @@ class Searcher:
 
     async def _ranked(self, query: Query, text: str) -> Page:
         depth = next(d for d in DEPTHS if d >= query.offset + query.limit or d == DEPTHS[-1])
-        note = None
-        semantic, keyword, names = await asyncio.gather(
+        (semantic, missing), keyword, names = await _together(
             self._meaning(query, text, depth), self._words(query, text, depth), self._names(query, text)
         )
-        if isinstance(semantic, EmbeddingError):
-            note = f"Searched by keywords and filters only, since meaning could not be: {semantic}"
-            semantic = {}
+        note = missing and f"Searched by keywords and filters only, since meaning could not be: {missing}"
         mode: Mode = (
             "keyword" if note or query.mode == "keyword" else "semantic" if query.mode == "semantic" else "hybrid"
         )
@@ -226,17 +223,17 @@ class Searcher:
         note = f"Entries like {entity.name} ({names_of(entity)})."
         return Page(results, page.total, page.mode, _next(query, len(results), page.total), note)
 
-    async def _meaning(self, query: Query, text: str, depth: int) -> Side | EmbeddingError:
-        """The semantic side; the error where there are no embeddings and the query can do without."""
+    async def _meaning(self, query: Query, text: str, depth: int) -> tuple[Side, str | None]:
+        """The semantic side; the reason in words where there are no embeddings and the query can do without."""
         if query.mode == "keyword":
-            return {}
+            return {}, None
         try:
-            return await self._side(self._cache.rank_semantic, query, spelt_out(text), depth)
+            return await self._side(self._cache.rank_semantic, query, spelt_out(text), depth), None
         except EmbeddingError as error:
             if query.mode == "semantic":
                 raise
             logger.warning("no semantic search: %s", error)
-            return error
+            return {}, str(error)
 
     async def _words(self, query: Query, text: str, depth: int) -> Side:
         return (
@@ -252,7 +249,7 @@ class Searcher:
         """One side's ranking over all types, best first."""
         size = () if depth is None else (depth,)
         documents = await self._scopes(query)
-        rankings = await asyncio.gather(*(ask(t, text, *size, documents[t], **query.filters) for t in query.types))
+        rankings = await _together(*(ask(t, text, *size, documents[t], **query.filters) for t in query.types))
         places = [((t, r.identity), r) for t, ranking in zip(query.types, rankings, strict=True) for r in ranking]
         places.sort(key=lambda place: (-place[1].score, place[0]))
         return dict(places[:depth])
@@ -325,6 +322,15 @@ class Searcher:
 def names_of(entity: Entity) -> str:
     """Where an entry is from, for a note."""
     return entity.document_name or entity.document
+
+
+async def _together(*asked: Awaitable[Any]) -> list[Any]:
+    """Await all; the first error is raised when every one has ended, so that none works on behind a closed library."""
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            raise answer
+    return answers
 
 
 def _named(key: Key, *sides: Side) -> str:
