@@ -285,8 +285,8 @@ _RESULTS: dict[str, Any] = {
         "results": {"type": "array", "items": {"type": "object"}},
         "total": {"type": "integer"},
         "mode": {"enum": ["structured", "semantic", "hybrid", "keyword"]},
-        "next_offset": {"type": ["integer", "null"]},
-        "note": {"type": ["string", "null"]},
+        "next_offset": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
     },
     "required": ["results", "total", "mode", "next_offset", "note"],
 }
@@ -307,7 +307,7 @@ def _lean(schema: Any) -> Any:
     if len(options) == 1:
         lean |= options[0]
     elif options:
-        lean["type"] = [o["type"] for o in options]
+        lean["anyOf"] = options
     dropped = ("title", "minLength", "maxLength", *(("default",) if lean.get("default", 0) is None else ()))
     return {k: v for k, v in lean.items() if k not in dropped or not isinstance(v, (str, int, type(None)))}
 
