@@ -43,9 +43,9 @@ QUESTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (
         "Can I hit somebody who walks away from me?",
         "lookup_rule",
-        {"semantic_query": "hit an enemy who walks away from me"},
+        {"semantic_query": "an enemy leaves my reach, may I strike it"},
     ),
-    ("Where is that eldrich blasst?", "search_lore", {"query": "eldrich blasst"}),
+    ("What was that tarasque again?", "search_lore", {"query": "tarasque"}),
 )
 
 SHOWN = 3

@@ -16,6 +16,8 @@ MAX_DEPTH = 100
 
 _COINS = {"cp": 0.01, "sp": 0.1, "ep": 0.5, "gp": 1, "pp": 10}
 _MILE = 5280
+_UNLIMITED = 999_999
+"""What Open5e writes for a range without end."""
 
 
 def build(
@@ -133,7 +135,7 @@ def feet(value: object, unit: object = None) -> float | None:
     """A distance in feet; miles are converted. None where the unit is no length."""
     words = fold(f"{value} {unit or ''}")
     amount = number(value)
-    if amount is None:
+    if amount is None or amount >= _UNLIMITED:
         return 0 if words.startswith(("self", "touch")) else None
     if re.search(r"\bmiles?\b", words):
         return amount * _MILE

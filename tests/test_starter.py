@@ -1,0 +1,135 @@
+"""The starter compendium: well formed, right in its facts, and in our own words."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lorekeeper.entities import COLLECTIONS, fold
+from lorekeeper.hints import STARTER, base_name
+from lorekeeper.normalize import normalize
+
+RUN = 8
+"""So many words in a row, shared with a source, count as copied."""
+
+FILES = sorted(STARTER.glob("*.jsonl"))
+
+
+def entries(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", fold(text))
+
+
+def runs(text: str) -> Iterator[tuple[str, ...]]:
+    found = words(text)
+    return (tuple(found[i : i + RUN]) for i in range(len(found) - RUN + 1))
+
+
+def test_every_collection_has_a_file_and_every_type_enough_entries():
+    assert {file.stem for file in FILES} == set(COLLECTIONS)
+    counts = {file.stem: len(entries(file)) for file in FILES}
+    assert counts["spells"] == 319
+    assert counts["creatures"] == 325
+    assert min(counts["equipment"] - 400, counts["rules"] - 95, counts["character_options"] - 38) >= 0, counts
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_entries_are_sorted_unique_and_valid(file):
+    found = entries(file)
+    slugs = [entry["slug"] for entry in found]
+    assert slugs == sorted(set(slugs))
+    for entry in found:
+        (entity,) = normalize(entry)
+        assert (entity.type, entity.slug, entity.document) == (file.stem, entry["slug"], "lorekeeper-starter")
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if f.stem != "documents"], ids=lambda file: file.stem)
+def test_every_entry_is_described_and_asked_for_without_its_name(file):
+    for entry in entries(file):
+        assert 40 <= len(entry["description"]) <= 700, entry["slug"]
+        assert 3 <= len(entry["asked_as"]) <= 8, entry["slug"]
+        assert len(set(map(fold, entry["asked_as"]))) == len(entry["asked_as"]), entry["slug"]
+
+
+def comparable(value: Any) -> Any:
+    return sorted(value) if isinstance(value, tuple) else value
+
+
+def source(name: str) -> Iterator[dict[str, Any]]:
+    folder = Path(os.environ["LOREKEEPER_CORPUS"]) / "entities"
+    packed = folder / f"{name}.jsonl.gz"
+    content = gzip.decompress(packed.read_bytes()) if packed.exists() else (folder / f"{name}.jsonl").read_bytes()
+    yield from map(json.loads, content.decode("utf-8").strip().split("\n"))
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("name", ["spells", "creatures"])
+def test_the_facts_are_those_of_the_srd(name):
+    theirs = {}
+    for obj in source(name):
+        (entity,) = normalize(obj, hint=name)
+        if entity.document == "srd-2014":
+            theirs[entity.slug] = entity
+    ours = {entity.slug: entity for entry in entries(STARTER / f"{name}.jsonl") for entity in normalize(entry)}
+    assert ours.keys() == theirs.keys()
+    different = {
+        (slug, field): (comparable(entity.fields.get(field)), comparable(value))
+        for slug, entity in ours.items()
+        for field, value in theirs[slug].fields.items()
+        if comparable(entity.fields.get(field, () if value == () else None)) != comparable(value)
+    }
+    assert different == {}
+
+
+@pytest.mark.corpus
+def test_items_have_the_rarity_and_attunement_of_the_srd():
+    theirs: dict[str, set[tuple[Any, Any]]] = {}
+    for obj in source("magicitems"):
+        (entity,) = normalize(obj, hint="magicitems")
+        if entity.document == "srd-2014":
+            key = base_name(entity.name)
+            theirs.setdefault(key, set()).add((entity.fields.get("rarity"), entity.fields.get("requires_attunement")))
+    wrong = []
+    for entry in entries(STARTER / "equipment.jsonl"):
+        (entity,) = normalize(entry)
+        known = theirs.get(base_name(entity.name)) if entity.kind == "magic-item" else None
+        if known and len(known) == 1:
+            pair = entity.fields.get("rarity"), entity.fields.get("requires_attunement")
+            wrong += [entity.slug] if known != {pair} else []
+    assert wrong == []
+
+
+@pytest.mark.corpus
+def test_no_sentence_is_copied_from_a_source():
+    ours = {
+        run: entry["slug"]
+        for file in FILES
+        for entry in entries(file)
+        for text in [entry["description"], *entry.get("asked_as", [])]
+        for run in runs(text)
+    }
+
+    def texts(value: Any) -> Iterator[str]:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (list, dict)):
+            for item in value.values() if isinstance(value, dict) else value:
+                yield from texts(item)
+
+    copied = set()
+    for name in ("spells", "creatures", "magicitems", "items", "classes", "species", "feats", "backgrounds", "rules",
+                 "rulesets", "conditions"):  # fmt: skip
+        for obj in source(name):
+            for text in texts(obj):
+                copied |= {(ours[run], " ".join(run)) for run in runs(text) if run in ours}
+    assert copied == set()
