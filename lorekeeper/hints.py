@@ -17,6 +17,9 @@ from lorekeeper.entities import Entity, fold
 STARTER = Path(__file__).parent / "data" / "starter"
 """The starter compendium: one file per collection, one entry a line."""
 
+SHIPPED_VECTORS = STARTER.with_name("starter.npz")
+"""Vectors of the starter's passages with the default model; `scripts/build_starter_vectors.py` makes them."""
+
 STARTER_DOCUMENT = "lorekeeper-starter"
 """Key of the starter compendium's document."""
 

@@ -16,12 +16,15 @@ from lorekeeper.cache.protocol import CacheProtocol, Progress, Statistics
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import ConfigError, ImportFileError
-from lorekeeper.hints import STARTER
+from lorekeeper.hints import SHIPPED_VECTORS, STARTER
 from lorekeeper.search import Searcher
 from lorekeeper.settings import Settings
 from lorekeeper.sources.files import read_path
 
 logger = logging.getLogger(__name__)
+
+VECTORS = "vectors.db"
+"""The file of known vectors, beside the library: libraries of one folder share it."""
 
 IMPORT_BATCH = 512
 """Entities of one type stored in one go; when it is done they are safe."""
@@ -55,7 +58,10 @@ class ImportReport:
 @lru_cache(maxsize=1)
 def embedding_service(settings: Settings) -> EmbeddingService:
     """The process's one embedding service; nothing is loaded before its first use."""
-    return EmbeddingService(lambda: load_provider(settings))
+    from lorekeeper.cache.vectors import VectorCache
+
+    known = VectorCache(settings.milvus_db_path.parent / VECTORS, SHIPPED_VECTORS)
+    return EmbeddingService(lambda: load_provider(settings), known)
 
 
 def load_provider(settings: Settings) -> EmbeddingProvider:

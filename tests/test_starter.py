@@ -12,9 +12,13 @@ from typing import Any
 
 import pytest
 
+from lorekeeper.cache.vectors import load_vectors, vector_key
 from lorekeeper.entities import COLLECTIONS, fold
-from lorekeeper.hints import STARTER, base_name
+from lorekeeper.hints import SHIPPED_VECTORS, STARTER, base_name
+from lorekeeper.library import load_provider
 from lorekeeper.normalize import normalize
+from scripts.build_starter_vectors import starter_texts
+from tests.conftest import settings
 
 RUN = 8
 """So many words in a row, shared with a source, count as copied."""
@@ -133,3 +137,14 @@ def test_no_sentence_is_copied_from_a_source():
             for text in texts(obj):
                 copied |= {(ours[run], " ".join(run)) for run in runs(text) if run in ours}
     assert copied == set()
+
+
+async def test_the_vectors_that_ship_are_those_of_the_starter_and_of_nothing_else():
+    """Run scripts/build_starter_vectors.py where this fails."""
+    provider = load_provider(settings())
+    packed = load_vectors(SHIPPED_VECTORS)
+    texts = await starter_texts()
+    assert packed.keys() == {vector_key(provider.fingerprint, text) for text in texts}
+    for text in texts[:: len(texts) // 20]:
+        (computed,) = provider.embed([text])
+        assert float(computed @ packed[vector_key(provider.fingerprint, text)]) > 0.9999

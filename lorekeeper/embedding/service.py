@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -31,16 +31,40 @@ SLICE = 64
 QUERIES_KEPT = 512
 
 
+class KnownVectors(Protocol):
+    """A memory of vectors by model and text. Blocking; never raises: what it does not have is computed."""
+
+    def get(self, model: str, texts: Sequence[str]) -> dict[str, Vectors]:
+        """The vectors it has, shape (dimension,) float32, by text; ``model`` is a fingerprint."""
+        ...
+
+    def put(self, model: str, texts: Sequence[str], vectors: Vectors) -> None:
+        """Remember vectors of shape (len(texts), dimension) float32."""
+        ...
+
+    def close(self) -> None:
+        """Let go of its file."""
+        ...
+
+
 class EmbeddingService:
     """Builds vectors, off the event loop, with a provider that is loaded at first use.
 
     Args:
         load: makes the provider; called once, in the service's thread, when the first vector is wanted.
+        known: vectors of texts that were embedded before; None to compute everything. Queries are not kept there.
         retry_seconds: how long a failure to load it is remembered before it is tried again.
     """
 
-    def __init__(self, load: Callable[[], EmbeddingProvider], *, retry_seconds: float = 60.0) -> None:
+    def __init__(
+        self,
+        load: Callable[[], EmbeddingProvider],
+        known: KnownVectors | None = None,
+        *,
+        retry_seconds: float = 60.0,
+    ) -> None:
         self._load = load
+        self._known = known
         self._retry_seconds = retry_seconds
         self._provider: EmbeddingProvider | None = None
         self._failure: tuple[float, EmbeddingError] | None = None
@@ -48,7 +72,7 @@ class EmbeddingService:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="lorekeeper-embedding")
         self._queries: OrderedDict[str, Vectors] = OrderedDict()
         self.computed = 0
-        """Texts embedded so far."""
+        """Texts embedded so far; those whose vectors were known do not count."""
 
     @property
     def loaded(self) -> bool:
@@ -67,36 +91,44 @@ class EmbeddingService:
     async def embed(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> Vectors:
         """Vectors of shape (len(texts), dimension), float32, of length 1, in the order of the texts.
 
-        Equal texts are embedded once. ``progress`` is told how many of the texts are done, slice by slice.
+        Equal texts are embedded once, and those with known vectors not at all. ``progress`` is told how many of the texts
+        are done, slice by slice.
 
         Raises:
             EmbeddingError: the model cannot be loaded or asked.
         """
         provider = await self.provider()
-        unique = sorted(set(texts), key=len)
-        vectors = np.empty((len(unique), provider.dimension), dtype=np.float32)
-        for start in range(0, len(unique), SLICE):
-            part = unique[start : start + SLICE]
-            vectors[start : start + len(part)] = await self._run(self._embed_slice, part)
+        vectors = await self._run(self._known.get, provider.fingerprint, list(set(texts))) if self._known else {}
+        if vectors and progress:
+            progress(len(vectors))
+        missing = sorted(set(texts) - vectors.keys(), key=len)
+        for start in range(0, len(missing), SLICE):
+            part = missing[start : start + SLICE]
+            computed = await self._run(self._embed_slice, part)
+            vectors |= zip(part, computed, strict=True)
+            if self._known:
+                await self._run(self._known.put, provider.fingerprint, part, computed)
             if progress:
-                progress(min(len(part), len(texts)))
-        place = {text: i for i, text in enumerate(unique)}
-        return vectors[[place[t] for t in texts]]
+                progress(len(part))
+        return np.stack([vectors[t] for t in texts]) if texts else np.empty((0, provider.dimension), dtype=np.float32)
 
     async def embed_query(self, query: str) -> Vectors:
         """Vector of one query, shape (dimension,); the latest ones are remembered."""
         if query in self._queries:
             self._queries.move_to_end(query)
             return self._queries[query]
-        vector: Vectors = (await self.embed([query]))[0]
+        await self.provider()
+        vector: Vectors = (await self._run(self._embed_slice, [query]))[0]
         self._queries[query] = vector
         if len(self._queries) > QUERIES_KEPT:
             self._queries.popitem(last=False)
         return vector
 
     def close(self) -> None:
-        """Let the thread go. A service that is used again starts a new one."""
+        """Let the thread and the file of known vectors go. A service that is used again starts anew."""
         self._worker.shutdown(wait=False, cancel_futures=True)
+        if self._known:
+            self._known.close()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="lorekeeper-embedding")
 
     async def _run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

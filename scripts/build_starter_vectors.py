@@ -1,0 +1,38 @@
+"""Embed the starter compendium with the default model, into the file that ships: lorekeeper/data/starter.npz.
+
+    python scripts/build_starter_vectors.py
+
+Run it after any change of the starter, its phrases or the way texts are cut; a test tells when it is due.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from lorekeeper.cache.vectors import load_vectors, save_vectors
+from lorekeeper.embedding import EmbeddingService
+from lorekeeper.hints import SHIPPED_VECTORS, STARTER, hint_text
+from lorekeeper.library import load_provider
+from lorekeeper.settings import load_settings
+from lorekeeper.sources.files import read_path
+from lorekeeper.text import passages
+
+
+async def starter_texts() -> list[str]:
+    """Every text that loading the starter compendium embeds, each once."""
+    entities = await read_path([STARTER], None, [], {})
+    return sorted({p.embedded for entity in entities for p in passages(entity, hint=hint_text(entity))})
+
+
+async def main() -> None:
+    """Write the file, and say how big it is."""
+    texts = await starter_texts()
+    embedding = EmbeddingService(lambda: load_provider(load_settings()[0]))
+    provider = await embedding.provider()
+    save_vectors(SHIPPED_VECTORS, provider.fingerprint, texts, await embedding.embed(texts))
+    embedding.close()
+    print(f"{len(load_vectors(SHIPPED_VECTORS))} vectors, {SHIPPED_VECTORS.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,134 @@
+"""The cache of vectors: what was computed once is never computed again, and its file can only cost time."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lorekeeper.cache.vectors import VectorCache, load_vectors, save_vectors
+from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.library import Library, open_cache
+from tests.conftest import make, settings
+
+MODEL = "model-1"
+TEXTS = [f"text number {i}" for i in range(700)]
+VECTORS = HashingProvider().embed(TEXTS)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> VectorCache:
+    return VectorCache(tmp_path / "new folder" / "vectors.db")
+
+
+def test_vectors_come_back_as_they_were_by_model_and_text(cache):
+    cache.put(MODEL, TEXTS, VECTORS)
+    cache.close()
+    found = cache.get(MODEL, [*TEXTS, "another"])
+    assert found.keys() == set(TEXTS)
+    assert all(np.array_equal(found[text], vector) for text, vector in zip(TEXTS, VECTORS, strict=True))
+    assert cache.get("model-2", TEXTS) == {}
+
+
+def test_texts_that_are_no_unicode_and_none_at_all_are_keys_too(cache):
+    cache.put(MODEL, ["\ud800 half a pair\0", ""], VECTORS[:2])
+    assert cache.get(MODEL, ["\ud800 half a pair\0", ""]).keys() == {"\ud800 half a pair\0", ""}
+
+
+def test_a_damaged_vector_is_computed_anew(cache):
+    cache.put(MODEL, TEXTS[:2], VECTORS[:2])
+    with sqlite3.connect(cache.path) as c:
+        key, blob = c.execute("SELECT key, vector FROM vectors LIMIT 1").fetchone()
+        c.execute("UPDATE vectors SET vector = ? WHERE key = ?", (bytes([blob[0] ^ 1]) + blob[1:], key))
+    assert len(cache.get(MODEL, TEXTS[:2])) == 1
+
+
+@pytest.mark.parametrize("content", [b"no database at all, " * 300, b"SQLite format 3\0" + b"x" * 5000])
+def test_a_damaged_file_is_replaced(cache, content):
+    cache.path.parent.mkdir()
+    cache.path.write_bytes(content)
+    assert cache.get(MODEL, TEXTS) == {}
+    cache.put(MODEL, TEXTS, VECTORS)
+    assert len(cache.get(MODEL, TEXTS)) == len(TEXTS)
+
+
+def test_a_file_with_flipped_bits_gives_right_vectors_or_none(cache):
+    cache.put(MODEL, TEXTS, VECTORS)
+    cache.close()
+    sound = cache.path.read_bytes()
+    for seed in range(40):
+        generator = random.Random(seed)
+        bad = bytearray(sound)
+        for _ in range(20):
+            bad[generator.randrange(len(bad))] ^= 1 << generator.randrange(8)
+        cache.path.write_bytes(bad)
+        found = cache.get(MODEL, TEXTS)
+        expected = dict(zip(TEXTS, VECTORS, strict=True))
+        assert all(np.array_equal(vector, expected[text]) for text, vector in found.items())
+        cache.close()
+
+
+def test_a_place_that_cannot_be_written_costs_nothing_but_time(tmp_path, caplog):
+    (tmp_path / "file").write_text("not a folder")
+    cache = VectorCache(tmp_path / "file" / "vectors.db")
+    cache.put(MODEL, TEXTS, VECTORS)
+    assert cache.get(MODEL, TEXTS) == {}
+    assert [record.levelname for record in caplog.records].count("WARNING") == 1
+
+
+def test_several_threads_and_files_of_one_name_agree(cache):
+    others = [VectorCache(cache.path) for _ in range(4)]
+
+    def work(number: int) -> None:
+        for i in range(number, len(TEXTS), 4):
+            others[number].put(MODEL, [TEXTS[i]], VECTORS[i : i + 1])
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(cache.get(MODEL, TEXTS)) == len(TEXTS)
+
+
+def test_vectors_in_half_precision_keep_their_direction(tmp_path):
+    save_vectors(tmp_path / "some.npz", MODEL, TEXTS, VECTORS)
+    found = VectorCache(tmp_path / "vectors.db", tmp_path / "some.npz").get(MODEL, TEXTS)
+    assert len(load_vectors(tmp_path / "some.npz")) == len(TEXTS)
+    for text, vector in zip(TEXTS, VECTORS, strict=True):
+        assert float(found[text] @ vector) > 0.999999
+        assert abs(float(np.linalg.norm(found[text])) - 1) < 1e-6
+
+
+async def test_a_service_computes_no_text_twice_even_in_another_process(cache):
+    first = EmbeddingService(HashingProvider, cache)
+    vectors = await first.embed(TEXTS[:200])
+    steps: list[int] = []
+    second = EmbeddingService(HashingProvider, VectorCache(cache.path))
+    again = await second.embed(TEXTS[:300], steps.append)
+    assert (first.computed, second.computed) == (200, 100)
+    assert sum(steps) == 300
+    assert np.array_equal(again[:200], vectors)
+    assert np.array_equal(again, HashingProvider().embed(TEXTS[:300]))
+    await second.embed_query("a question")
+    assert VectorCache(cache.path).get(HashingProvider().fingerprint, ["a question"]) == {}
+    first.close()
+    second.close()
+
+
+async def test_a_library_that_is_made_anew_computes_nothing(tmp_path):
+    entities = [make(f"entry-{i}", f"what number {i} does") for i in range(20)]
+    computed = []
+    for name in ("first.db", "second.db"):
+        service = EmbeddingService(HashingProvider, VectorCache(tmp_path / "vectors.db"))
+        async with Library(open_cache(settings(milvus_db_path=tmp_path / name), service), service) as library:
+            await library.cache.store_entities(entities, "spells")
+            hits = await library.cache.semantic_search("spells", "what number 7 does", 1)
+        assert hits[0].entity.slug == "entry-7"
+        computed.append(service.computed)
+    assert computed[0] >= 20
+    assert computed[1] == 1, "the question alone"
