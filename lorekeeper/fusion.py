@@ -25,8 +25,11 @@ HEAD = 60
 WEIGHTS: Mapping[Side, float] = {"semantic": 0.45, "keyword": 0.55}
 """Shares of the two sides, tuned on one half of the graded queries and checked on the other."""
 
-NAME_WEIGHT, EXACT_NAME = 2.0, 1.0
+NAME_WEIGHT, EXACT_NAME = 4.0, 1.0
 """A query that is a name, even misspelt, outweighs both other sides; one that is spelt rightly outweighs misspelt ones."""
+
+NAME_POWER = 6
+"""How steeply a name's weight falls with its similarity: a wrong letter less counts for more than both other sides."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,9 @@ def fuse(
 ) -> list[Place[K]]:
     """One ranking from three.
 
-    Variants of one thing (keys of one group) share their best score of each side; the preferred one stands for them, the
-    others follow after the head. A longer ranking never changes the order of what a shorter one already had.
+    Variants of one thing (keys of one group) share their best score of each side. The one whose name is nearest stands for
+    them, of several such the preferred one; the others follow after the head. A longer ranking never changes the order of
+    what a shorter one already had.
 
     Args:
         semantic: by cosine similarity.
@@ -92,7 +96,7 @@ def fuse(
     heads: dict[Side, dict[K, float]] = {
         "semantic": relative_scores(semantic[:HEAD]),
         "keyword": relative_scores(keyword[:HEAD], floor=0.0),
-        "name": {key: NAME_WEIGHT * s + (EXACT_NAME if s == 1 else 0) for key, s in names},
+        "name": {key: 1.0 + NAME_WEIGHT * s**NAME_POWER + (EXACT_NAME if s == 1 else 0.0) for key, s in names},
     }
     given = sum(WEIGHTS[side] for side in WEIGHTS if heads[side]) or 1.0
     parts: dict[Hashable, dict[Side, float]] = {}
@@ -104,12 +108,13 @@ def fuse(
             own[side] = max(own.get(side, 0.0), weight * score)
             if key not in members.setdefault(group(key), []):
                 members[group(key)].append(key)
-    highest = 1.0 + (NAME_WEIGHT + EXACT_NAME if heads["name"] else 0.0)
+    highest = 1.0 + (1.0 + NAME_WEIGHT + EXACT_NAME if names else 0.0)
+    nearness = dict(names)
     totals = {g: min(sum(own.values()) / highest, 1.0) for g, own in parts.items()}
     places: list[Place[K]] = []
     later: list[K] = []
     for g in sorted(totals, key=lambda g: (-totals[g], str(g))):
-        first, *rest = sorted(members[g], key=lambda key: (preference(key), str(key)))
+        first, *rest = sorted(members[g], key=lambda key: (-nearness.get(key, 0.0), preference(key), str(key)))
         side = max(parts[g], key=lambda s: parts[g][s])
         places.append(Place(first, totals[g], side, tuple(rest)))
         later += rest

@@ -15,6 +15,7 @@ from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import collection_of, unknown_name
 from lorekeeper.fusion import HEAD, Place, fuse
 from lorekeeper.hints import STARTER_DOCUMENT, base_name
+from lorekeeper.names import name_key
 from lorekeeper.text import best_passage, content_words, facts, passages, snippet
 from lorekeeper.vocabulary import spelt_out, with_synonyms
 
@@ -199,7 +200,7 @@ class Searcher:
         dates = (await self._known_documents()).dates
         order = fuse(
             *([(key, place.score) for key, place in side.items()] for side in (semantic, keyword, names)),
-            group=lambda key: (key[0], base_name(_named(key, semantic, keyword, names))),
+            group=lambda key: (key[0], thing(_named(key, semantic, keyword, names))),
             preference=lambda key: _newest_first(key, query.documents, dates),
         )
         total = len(order) if mode == "keyword" else max(await self._count(query), len(order))
@@ -218,8 +219,8 @@ class Searcher:
             raise FilterError(f"there is no {uri} in the library; take uris from search results")
         like = replace(query, text=passages(entity)[0].text[:MAX_QUERY_CHARS], mode="semantic", limit=query.limit + 1)
         page = await self._ranked(like, like.text or entity.name)
-        own = entity_type, base_name(entity.name)
-        results = [r for r in page.results if (r.entity.type, base_name(r.entity.name)) != own][: query.limit]
+        own = entity_type, thing(entity.name)
+        results = [r for r in page.results if (r.entity.type, thing(r.entity.name)) != own][: query.limit]
         note = f"Entries like {entity.name} ({names_of(entity)})."
         return Page(results, page.total, page.mode, _next(query, len(results), page.total), note)
 
@@ -331,6 +332,11 @@ async def _together(*asked: Awaitable[Any]) -> list[Any]:
         if isinstance(answer, BaseException):
             raise answer
     return answers
+
+
+def thing(name: str) -> str:
+    """What all variants of an entry have in common: its name without brackets, whatever the order of its words."""
+    return name_key(base_name(name))
 
 
 def _named(key: Key, *sides: Side) -> str:

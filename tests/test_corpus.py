@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from lorekeeper.library import ImportReport, Library
+from lorekeeper.search import Query, thing
 from lorekeeper.tools import Tool, all_tools, document_list
 from tests.shelf import open_library
 
@@ -34,6 +35,7 @@ ENDPOINTS = {
 """The corpus's files by the collection their objects belong to."""
 
 NO_LORE = {"sizes", "creaturesets", "itemcategories", "itemrarities", "licenses", "publishers", "gamesystems"}
+TOOL_TYPES = [name for name in ENDPOINTS if name != "documents"]
 COMBINATIONS = 300
 MOST_RANKED = 300
 """Most entries that a combination with a semantic query may have: each of its pages ranks all of them."""
@@ -361,3 +363,32 @@ async def test_random_filters_find_exactly_what_the_raw_objects_say(library, raw
     assert len(sizes) == COMBINATIONS
     assert sum(size > 0 for size in sizes) > COMBINATIONS / 2
     assert sum(size > 50 for size in sizes) > COMBINATIONS / 10
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def misspelt(name: str, chance: random.Random) -> str:
+    """A name with one letter changed, added, left out or swapped with the next."""
+    place = chance.choice([i for i, letter in enumerate(name) if letter.isalpha()])
+    letter = chance.choice("abcdefghijklmnopqrstuvwxyz")
+    edits = [letter + name[place + 1 :], letter + name[place:], name[place + 1 :]]
+    swapped = name[place + 1 : place + 2] + name[place] + name[place + 2 :]
+    return name[:place] + chance.choice([*edits, swapped])
+
+
+async def found_first(library: Library, entity_type: str, query: str, name: str) -> bool:
+    page = await library.searcher.search(Query([entity_type], query, limit=1))
+    return bool(page.results) and thing(page.results[0].entity.name) == thing(name)
+
+
+async def test_a_name_puts_its_entry_first_and_so_does_a_misspelt_one(library):
+    """One thing under several names ("Boar, Giant" and "Giant Boar") counts as one."""
+    chance = random.Random(5)
+    every = {(t, e.name) for t in TOOL_TYPES async for batch in library.cache.iterate(t) for e in batch}
+    sample = chance.sample(sorted(every), 1000)
+    right = [await found_first(library, t, name, name) for t, name in sample]
+    assert sum(right) >= 995
+    long = [(t, name) for t, name in sample if sum(letter.isalpha() for letter in name) >= 5]
+    wrong = [await found_first(library, t, misspelt(name, chance), name) for t, name in long]
+    assert sum(wrong) >= 0.95 * len(long)

@@ -96,6 +96,16 @@ def test_a_name_spelt_rightly_comes_before_a_misspelt_one_that_reads_better():
     assert places[0].side == "name"
 
 
+def test_a_name_one_letter_off_comes_before_a_farther_one_that_reads_better():
+    places = fused([("far", 0.9)], [("far", 9.0)], [("near", 0.96), ("far", 0.8)])
+    assert [place.key for place in places] == ["near", "far"]
+
+
+def test_of_several_variants_the_one_that_was_named_stands_for_all():
+    places = fused(keyword=[("a1", 9.0), ("a2", 8.0)], names=[("a2", 1.0), ("a1", 0.8)], group=family)
+    assert (places[0].key, places[0].variants) == ("a2", ("a1",))
+
+
 def test_variants_stand_behind_the_preferred_one_of_them():
     places = fused([("a2", 0.9), ("a1", 0.8), ("b1", 0.5)], group=family)
     assert [place.key for place in places] == ["a1", "b1", "a2"]
