@@ -339,6 +339,7 @@ async def test_an_unknown_type_is_answered_with_the_known_ones(cache: CacheProto
         lambda: cache.load("spell", []),
         lambda: cache.content_hashes("spell"),
         lambda: cache.delete_document("own", "spell"),
+        lambda: cache.delete_entities("spell", []),
         lambda: everything(cache, "spell"),
     ]
     for call in calls:
@@ -362,7 +363,9 @@ async def test_no_string_in_an_entity_breaks_or_injects(cache: CacheProtocol) ->
         assert await cache.get_entity("spells", *entity.identity) == entity
         assert await cache.get_entities("spells", entity.document) == [entity]
         assert [h.entity for h in await cache.semantic_search("spells", "x", document=entity.document)] == [entity]
-    for entity in stored:
+    for entity in stored[: len(stored) // 2]:
+        assert await cache.delete_entities("spells", [entity.identity]) == 1
+    for entity in stored[len(stored) // 2 :]:
         assert await cache.delete_document(entity.document) == 1
     assert await cache.count_entities("spells") == 0
 
@@ -513,6 +516,22 @@ async def test_deleting_a_document_takes_all_of_it_and_nothing_else(cache: Cache
     assert await cache.documents() == {"own": {"spells": 1}}
     assert await cache.store_entities([make("x", "Again.", document="a")], "spells") == 1
     assert slugs(await cache.get_entities("spells", "a")) == ["x"]
+
+
+async def test_deleting_entities_takes_these_and_nothing_else(cache: CacheProtocol) -> None:
+    stored = [make("x", LONG, document="a"), make("x", LONG, document="b"), make("y", "Why.", document="a"), FIRE]
+    await cache.store_entities(stored, "spells")
+    assert await cache.delete_entities("spells", [("a", "x"), ("a", "x"), ("b", "y"), ("c", "x")]) == 1
+    left = stored[1:]
+    assert {e.identity for e in await cache.get_entities("spells")} == {e.identity for e in left}
+    near = await cache.semantic_search("spells", "sentence number")
+    assert {h.entity.identity for h in near} == {e.identity for e in left}
+    assert [h.entity for h in await cache.keyword_search("spells", "sentence")] == [stored[1]]
+    assert await cache.count_entities("spells") == 3
+    assert await cache.delete_entities("spells", []) == 0
+    assert await cache.delete_entities("creatures", [("a", "x")]) == 0
+    assert await cache.delete_entities("spells", [e.identity for e in stored]) == 3
+    assert await cache.documents() == {}
 
 
 async def test_statistics_agree_with_what_is_stored(cache: CacheProtocol) -> None:

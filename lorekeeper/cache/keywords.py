@@ -109,11 +109,12 @@ class KeywordIndex:
 
         self._write(write)
 
-    def remove(self, entity_type: str, document: str) -> None:
-        """Drop a document's entities, and end the write."""
+    def remove(self, entity_type: str, identities: Iterable[Identity]) -> None:
+        """Drop entities, and end the write."""
+        sql = f"SELECT id FROM {entity_type} WHERE document = ? AND slug = ?"
 
         def write(c: sqlite3.Connection) -> None:
-            rows = c.execute(f"SELECT id FROM {entity_type} WHERE document = ?", (document,)).fetchall()
+            rows = [row for identity in identities for row in c.execute(sql, identity)]
             c.executemany(f"DELETE FROM {entity_type}_fts WHERE rowid = ?", rows)
             c.executemany(f"DELETE FROM {entity_type} WHERE id = ?", rows)
             self._finish(c, entity_type)

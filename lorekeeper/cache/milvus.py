@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
@@ -60,6 +60,10 @@ class MilvusCache:
     async def delete_document(self, document: str, entity_type: str | None = None) -> int:
         types = [collection_of(entity_type).name] if entity_type else list(COLLECTIONS)
         return sum([await _in_thread(self._store.delete, t, document) for t in types])
+
+    async def delete_entities(self, entity_type: str, identities: Iterable[Identity]) -> int:
+        collection_of(entity_type)
+        return await _in_thread(self._store.delete_entities, entity_type, list(dict.fromkeys(identities)))
 
     async def reindex(self, progress: Progress | None = None) -> int:
         embedding = await self._fingerprint()

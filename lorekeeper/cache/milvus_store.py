@@ -120,15 +120,19 @@ class MilvusStore:
         if self.collections.info(entity_type) is None:
             return 0
         with self.write_lock():
-            test = ms.expression([], [document])
-            number = self.collections.count(entity_type, f"part == 0 and {test}")
-            if number:
-                self._keep_keywords(entity_type)
-                self.keywords.begin(entity_type)
-                self.connection.call("delete", entity_type, filter=test)
-                self.connection.call("flush", entity_type)
-                self.keywords.remove(entity_type, document)
-            return number
+            test = f"part == 0 and {ms.expression([], [document])}"
+            return self._delete(entity_type, self.collections.scan(entity_type, test, ["document", "slug"]))
+
+    def delete_entities(self, entity_type: str, identities: Sequence[Identity]) -> int:
+        """Remove entities by identity; returns how many there were."""
+        if self.collections.info(entity_type) is None:
+            return 0
+        with self.write_lock():
+            found: list[Row] = []
+            for start in range(0, len(identities), GET_KEYS):
+                keys = [ms.primary_key(*i) for i in identities[start : start + GET_KEYS]]
+                found += self.connection.call("get", entity_type, ids=keys, output_fields=["document", "slug"])
+            return self._delete(entity_type, found)
 
     def begin_rebuild(self, entity_type: str, embedding: str, dimension: int) -> str | None:
         """Make the collection that is to be filled anew; its name, None where the type has nothing."""
@@ -153,6 +157,22 @@ class MilvusStore:
             self.require_model(other, embedding)
         info = self.collections.create(entity_type, embedding, dimension)
         self.keywords.rebuild(entity_type, info.store, [])
+
+    def _delete(self, entity_type: str, heads: Sequence[Row]) -> int:
+        """Remove the entities of these rows with all their passages. The caller holds the write lock."""
+        identities = sorted(map(ms.identity, heads))
+        if identities:
+            self._keep_keywords(entity_type)
+            self.keywords.begin(entity_type)
+            for document, group in itertools.groupby(identities, key=lambda i: i[0]):
+                slugs = [slug for _, slug in group]
+                for start in range(0, len(slugs), GET_KEYS):
+                    chosen = ms.quoted(slugs[start : start + GET_KEYS])
+                    test = f"document == {ms.quoted(document)} and slug in {chosen}"
+                    self.connection.call("delete", entity_type, filter=test)
+            self.connection.call("flush", entity_type)
+            self.keywords.remove(entity_type, identities)
+        return len(identities)
 
     def _surplus(self, entity_type: str, cut: Cut) -> list[str]:
         """Keys of passages that earlier versions of these entities have and the new ones do not."""

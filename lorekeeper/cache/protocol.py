@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -163,6 +163,10 @@ class CacheProtocol(Protocol):
 
     async def delete_document(self, document: str, entity_type: str | None = None) -> int:
         """Remove all entities of one document (of one type); returns how many."""
+        ...
+
+    async def delete_entities(self, entity_type: str, identities: Iterable[Identity]) -> int:
+        """Remove entities by identity; those that are not there are passed over. Returns how many there were."""
         ...
 
     async def documents(self) -> dict[str, dict[str, int]]:
