@@ -242,6 +242,9 @@ def canonical_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+RECORD_KEYS = ("slug", "name", "kind", "document", "source_api", "document_name", "data", "fields")
+
+
 @dataclass(frozen=True)
 class Entity:
     """One entry of the library. Its identity is (type, document, slug).
@@ -290,6 +293,17 @@ class Entity:
             [self.name, self.kind, self.source_api, self.document_name, dict(self.fields), self.data]
         )
         return hashlib.blake2b(content.encode("utf-8"), digest_size=16).hexdigest()
+
+    def as_record(self) -> dict[str, Any]:
+        """All of it but the type, as a JSON object: what copies and backups hold."""
+        return {name: getattr(self, name) for name in RECORD_KEYS} | {"fields": dict(self.fields)}
+
+    @classmethod
+    def from_record(cls, entity_type: str, record: Mapping[str, Any]) -> Entity:
+        """The entity of `as_record`, also when it has been JSON in between; KeyError or TypeError where it is none."""
+        known = COLLECTIONS[entity_type].filters
+        fields = {k: tuple(v) if known[k].type is FieldType.TEXTS else v for k, v in record["fields"].items()}
+        return cls(entity_type, **{name: record[name] for name in RECORD_KEYS} | {"fields": fields})
 
 
 def parse_uri(uri: str) -> tuple[str, str, str]:

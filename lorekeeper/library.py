@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from lorekeeper.cache.protocol import CacheProtocol, Progress, Statistics
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
@@ -20,6 +20,9 @@ from lorekeeper.hints import SHIPPED_VECTORS, STARTER
 from lorekeeper.search import Searcher
 from lorekeeper.settings import Settings
 from lorekeeper.sources.files import read_path
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +63,7 @@ def embedding_service(settings: Settings) -> EmbeddingService:
     """The process's one embedding service; nothing is loaded before its first use."""
     from lorekeeper.cache.vectors import VectorCache
 
-    known = VectorCache(settings.milvus_db_path.parent / VECTORS, SHIPPED_VECTORS)
+    known = VectorCache(settings.library_path.parent / VECTORS, SHIPPED_VECTORS)
     return EmbeddingService(lambda: load_provider(settings), known)
 
 
@@ -89,15 +92,27 @@ def load_provider(settings: Settings) -> EmbeddingProvider:
 
 def open_cache(settings: Settings, embedding: EmbeddingService) -> CacheProtocol:
     """The cache backend that the settings ask for; it opens at first use."""
-    from lorekeeper.cache.milvus import MilvusCache
+    from lorekeeper.cache.threaded import ThreadedCache
+
+    return ThreadedCache(open_store(settings), embedding)
+
+
+def open_store(settings: Settings) -> Store:
+    """The store that the settings ask for; it opens at first use."""
+    if settings.cache_backend == "sqlite":
+        from lorekeeper.cache.sqlite_store import SqliteStore
+
+        return SqliteStore(settings.sqlite_db_path)
+
     from lorekeeper.cache.milvus_connection import MilvusConnection
+    from lorekeeper.cache.milvus_store import MilvusStore
 
     path = settings.milvus_db_path
     if settings.milvus_uri:
         server = hashlib.blake2b(settings.milvus_uri.encode(), digest_size=6).hexdigest()
         connection = MilvusConnection(uri=settings.milvus_uri, token=settings.milvus_token)
-        return MilvusCache(connection, embedding, path.parent / f"server-{server}.keywords")
-    return MilvusCache(MilvusConnection(path), embedding, path.with_name(path.name + ".keywords"))
+        return MilvusStore(connection, path.parent / f"server-{server}.keywords")
+    return MilvusStore(MilvusConnection(path), path.with_name(path.name + ".keywords"))
 
 
 class Library:

@@ -32,10 +32,11 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
-    cache_backend: Literal["milvus"] = Field("milvus", description="where entities are kept")
+    cache_backend: Literal["milvus", "sqlite"] = Field("milvus", description="where entities are kept")
     milvus_db_path: LibraryPath = Field(HOME / "milvus.db", description="folder of the embedded library")
     milvus_uri: str | None = Field(None, description="a Milvus server or cluster instead of the embedded library")
     milvus_token: str | None = Field(None, description="its token, or user:password")
+    sqlite_db_path: LibraryPath = Field(HOME / "cache.db", description="file of the library in SQLite")
     embedding_model: str = Field("all-MiniLM-L6-v2", min_length=1, description="name or folder of the embedding model")
     embedding_provider: Literal["auto", "onnx", "sentence-transformers", "http"] = Field(
         "auto", description="what runs it"
@@ -47,6 +48,11 @@ class Settings(BaseModel):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "WARNING", description="how much is logged, on stderr"
     )
+
+    @property
+    def library_path(self) -> Path:
+        """Where the library in force is; with a Milvus server, where its companion files are."""
+        return self.sqlite_db_path if self.cache_backend == "sqlite" else self.milvus_db_path
 
 
 OTHERS = frozenset({"corpus"})

@@ -65,9 +65,14 @@ def _server(folder: Path, request: pytest.FixtureRequest) -> Settings:
     return settings(milvus_db_path=folder / "milvus.db", milvus_uri=request.getfixturevalue("empty_milvus_server"))
 
 
+def _sqlite(folder: Path, _request: pytest.FixtureRequest) -> Settings:
+    return settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db")
+
+
 BACKENDS: dict[str, Callable[[Path, pytest.FixtureRequest], Settings]] = {
     "milvus": _embedded,
     "milvus-server": _server,
+    "sqlite": _sqlite,
 }
 """Every cache backend by name, and the settings that choose it. The contract suite runs over all of them."""
 

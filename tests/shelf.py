@@ -135,19 +135,30 @@ def write_lines(path: Path, objects: Iterable[Mapping[str, Any]] = SHELF) -> Pat
     return path
 
 
+def place(folder: Path, backend: str = "milvus") -> dict[str, str]:
+    """The variables that put a library into that folder."""
+    return {
+        "LOREKEEPER_CACHE_BACKEND": backend,
+        "LOREKEEPER_MILVUS_DB_PATH": str(folder / "milvus.db"),
+        "LOREKEEPER_SQLITE_DB_PATH": str(folder / "cache.db"),
+    }
+
+
 @asynccontextmanager
-async def open_library(folder: Path, embedding: EmbeddingService | None = None) -> AsyncIterator[Library]:
+async def open_library(
+    folder: Path, embedding: EmbeddingService | None = None, backend: str = "milvus"
+) -> AsyncIterator[Library]:
     """A library in that folder, embedded by hashing unless said otherwise."""
     service = embedding or EmbeddingService(lambda: HashingProvider(384))
-    settings, _ = load_settings({"LOREKEEPER_MILVUS_DB_PATH": str(folder / "milvus.db")}, folder / "no-env-file")
+    settings, _ = load_settings(place(folder, backend), folder / "no-env-file")
     async with Library(open_cache(settings, service), service, offline=True) as library:
         yield library
 
 
 @asynccontextmanager
-async def shelf_library(folder: Path) -> AsyncIterator[Library]:
+async def shelf_library(folder: Path, backend: str = "milvus") -> AsyncIterator[Library]:
     """A library that holds the shelf."""
-    async with open_library(folder) as library:
+    async with open_library(folder, backend=backend) as library:
         report = await library.import_paths([write_lines(folder / "shelf.jsonl")])
         assert (report.stored, report.failed) == (len(SHELF), [])
         yield library
@@ -156,8 +167,8 @@ async def shelf_library(folder: Path) -> AsyncIterator[Library]:
 def environment(folder: Path, **settings: str) -> dict[str, str]:
     """The environment of a LoreKeeper process whose library is in that folder: nothing of the outer settings."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("LOREKEEPER_")}
-    own = {"MILVUS_DB_PATH": str(folder / "milvus.db"), "OFFLINE": "1", **settings}
-    return {**inherited, **{f"LOREKEEPER_{name}": value for name, value in own.items()}}
+    own = {f"LOREKEEPER_{name}": value for name, value in {"OFFLINE": "1", **settings}.items()}
+    return {**inherited, **place(folder), **own}
 
 
 def run_lorekeeper(

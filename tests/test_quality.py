@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from lorekeeper.cache.milvus import MilvusCache
 from lorekeeper.cache.milvus_connection import MilvusConnection
+from lorekeeper.cache.milvus_store import MilvusStore
+from lorekeeper.cache.threaded import ThreadedCache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.hints import STARTER
 from lorekeeper.library import Library, load_provider
@@ -48,7 +49,7 @@ NONSENSE = ["asdf qwer", "lorem ipsum dolor sit amet consectetur adipiscing elit
 async def spells(tmp_path_factory) -> AsyncIterator[Library]:
     folder = tmp_path_factory.mktemp("quality")
     service = EmbeddingService(lambda: load_provider(Settings.model_validate({"offline": True})))
-    cache = MilvusCache(MilvusConnection(folder / "milvus.db"), service, folder / "keywords")
+    cache = ThreadedCache(MilvusStore(MilvusConnection(folder / "milvus.db"), folder / "keywords"), service)
     async with Library(cache, service) as library:
         report = await library.import_paths([STARTER / "spells.jsonl"])
         assert (report.stored, report.failed) == (319, [])

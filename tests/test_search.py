@@ -14,9 +14,9 @@ from tests.shelf import ALMANAC, ATLAS, SHELF, SPELLS_OF_THE_ATLAS, TITLES, open
 LORE = [name for name, collection in COLLECTIONS.items() if collection.tool]
 
 
-@pytest.fixture(scope="module")
-async def library(tmp_path_factory):
-    async with shelf_library(tmp_path_factory.mktemp("search")) as opened:
+@pytest.fixture(scope="module", params=["milvus", "sqlite"])
+async def library(request, tmp_path_factory):
+    async with shelf_library(tmp_path_factory.mktemp("search"), request.param) as opened:
         yield opened
 
 

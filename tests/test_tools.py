@@ -35,9 +35,9 @@ RESULT_KEYS = {"uri", "name", "type", "kind", "document", "document_name", "scor
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.fixture(scope="module")
-async def library(tmp_path_factory):
-    async with shelf_library(tmp_path_factory.mktemp("tools")) as opened:
+@pytest.fixture(scope="module", params=["milvus", "sqlite"])
+async def library(request, tmp_path_factory):
+    async with shelf_library(tmp_path_factory.mktemp("tools"), request.param) as opened:
         yield opened
 
 

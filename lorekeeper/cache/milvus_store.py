@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from lorekeeper.cache import milvus_schema as ms
 from lorekeeper.cache.keywords import KeywordIndex
 from lorekeeper.cache.milvus_collections import MAX_ROWS, REBUILT, CollectionInfo, MilvusCollections, Row
 from lorekeeper.cache.milvus_connection import MilvusConnection, read_owner
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
+from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Cut, WriteLock, require_model
 from lorekeeper.embedding.provider import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
-from lorekeeper.errors import CacheError, EmbeddingError
+from lorekeeper.errors import CacheError
 from lorekeeper.filters import Condition, name_rank
-from lorekeeper.text import Passage
-
-Cut = list[tuple[Entity, list[Passage]]]
-"""Entities with their passages."""
 
 UPSERT_ROWS = 128
 """Rows a call: small enough that the event loop is not held up by their conversion."""
@@ -38,8 +32,6 @@ ROWS_PER_ENTITY = 1.5
 
 COUNT_SECONDS = 30.0
 """How often a server is asked whether other machines have added or removed entities."""
-
-WRITE_WAIT_SECONDS = 600.0
 
 
 class MilvusStore:
@@ -54,32 +46,21 @@ class MilvusStore:
         self.connection = connection
         self.keywords = KeywordIndex(keywords_path)
         self.collections = MilvusCollections(connection)
-        self._writing = threading.Lock()
-        self._file_lock = FileLock(f"{keywords_path}.lock", thread_local=False)
+        self._lock = WriteLock(Path(f"{keywords_path}.lock"), connection.location)
         self._counted: dict[str, float] = {}
         self._breadth: dict[str, float] = {}
 
     @contextmanager
     def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
         """One writer at a time, over all threads and processes; CacheError after ``wait`` seconds."""
-        busy = CacheError(
-            f"somebody has been writing to {self.connection.location} for {wait:.0f} s; wait for it to finish, or end it"
-        )
         self.connection.open()
-        if not self._writing.acquire(timeout=wait):
-            raise busy
-        try:
-            self.keywords.path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                self._file_lock.acquire(timeout=wait)
-            except Timeout as error:
-                raise busy from error
-            try:
-                yield
-            finally:
-                self._file_lock.release()
-        finally:
-            self._writing.release()
+        with self._lock.hold(wait):
+            yield
+
+    def embedding_of(self, entity_type: str) -> str | None:
+        """What a type's vectors were made with, None where nothing was stored yet."""
+        info = self.collections.info(entity_type)
+        return info.embedding if info else None
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -89,7 +70,7 @@ class MilvusStore:
             self.connection.require_space()
             if self.collections.info(entity_type) is None:
                 self._create(entity_type, embedding, vectors.shape[1])
-            self.require_model(entity_type, embedding)
+            require_model(self.embedding_of(entity_type), embedding)
             self._keep_keywords(entity_type)
             self.keywords.begin(entity_type)
             stale = self._surplus(entity_type, cut)
@@ -134,27 +115,25 @@ class MilvusStore:
                 found += self.connection.call("get", entity_type, ids=keys, output_fields=["document", "slug"])
             return self._delete(entity_type, found)
 
-    def begin_rebuild(self, entity_type: str, embedding: str, dimension: int) -> str | None:
-        """Make the collection that is to be filled anew; its name, None where the type has nothing."""
+    def begin_rebuild(self, entity_type: str, embedding: str, dimension: int) -> bool:
+        """Make the collection that is to be filled anew; False where the type has nothing."""
         info = self.collections.info(entity_type)
         if info is None:
-            return None
-        fresh = entity_type + REBUILT
-        self.collections.make(fresh, entity_type, CollectionInfo(info.store, embedding, dimension))
-        return fresh
+            return False
+        self.collections.make(entity_type + REBUILT, entity_type, CollectionInfo(info.store, embedding, dimension))
+        return True
 
-    def require_model(self, entity_type: str, embedding: str) -> None:
-        """EmbeddingError where a type's vectors were made with another model."""
-        info = self.collections.info(entity_type)
-        if info and info.embedding != embedding:
-            raise EmbeddingError(
-                f"this library's vectors were made with {info.embedding}, but the model in force is {embedding}. "
-                "Run 'lorekeeper reindex' to embed everything again, or set LOREKEEPER_EMBEDDING_MODEL back"
-            )
+    def rebuild(self, entity_type: str, cut: Cut, vectors: Vectors) -> None:
+        """Fill that collection."""
+        self.upsert(entity_type + REBUILT, cut, vectors)
+
+    def end_rebuild(self, entity_type: str) -> None:
+        """Let that collection take the first one's place."""
+        self.collections.swap(entity_type)
 
     def _create(self, entity_type: str, embedding: str, dimension: int) -> None:
         for other in COLLECTIONS:
-            self.require_model(other, embedding)
+            require_model(self.embedding_of(other), embedding)
         info = self.collections.create(entity_type, embedding, dimension)
         self.keywords.rebuild(entity_type, info.store, [])
 
@@ -249,7 +228,7 @@ class MilvusStore:
         """The entities whose best passage is nearest to a vector; asks for more passages until there are enough."""
         if self.collections.info(entity_type) is None:
             return []
-        self.require_model(entity_type, embedding)
+        require_model(self.embedding_of(entity_type), embedding)
         breadth = self._breadth.get(entity_type, ROWS_PER_ENTITY)
         wanted = min(math.ceil(breadth * limit), MAX_ROWS)
         while True:
@@ -282,7 +261,7 @@ class MilvusStore:
         """The entities that share words with a query, best first."""
         if not self._keywords_ready(entity_type):
             return []
-        return self.keywords.search(entity_type, query, limit, conditions, documents)
+        return self.keywords.by_keywords(entity_type, query, limit, conditions, documents)
 
     def by_name(
         self, entity_type: str, query: str, conditions: Sequence[Condition], documents: list[str] | None
@@ -290,7 +269,7 @@ class MilvusStore:
         """The entities whose names are similar to a query, best first."""
         if not self._keywords_ready(entity_type):
             return []
-        return self.keywords.similar(entity_type, query, conditions, documents)
+        return self.keywords.by_name(entity_type, query, conditions, documents)
 
     def statistics(self) -> Statistics:
         """Counts, model, and who owns the store."""

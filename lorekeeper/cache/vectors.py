@@ -67,7 +67,10 @@ class VectorCache:
     def put(self, model: str, texts: Sequence[str], vectors: Vectors) -> None:
         """Remember vectors, shape (len(texts), dimension) float32."""
         keys = [vector_key(model, text) for text in texts]
-        rows = [(key, _packed(key, vector)) for key, vector in zip(keys, vectors, strict=True)]
+        self.add([(key, pack_vector(key, vector)) for key, vector in zip(keys, vectors, strict=True)])
+
+    def add(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        """Take over vectors as `pack_vector` makes them, by `vector_key`."""
 
         def write(c: sqlite3.Connection) -> None:
             with c:
@@ -162,14 +165,21 @@ def _select(c: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[byte
         sql = f"SELECT key, vector FROM vectors WHERE key IN ({', '.join('?' * len(part))})"
         with closing(c.execute(sql, part)) as rows:
             for key, blob in rows:
-                vector, check = blob[:-CHECK_BYTES], blob[-CHECK_BYTES:]
-                if _checksum(key, vector) == check:
-                    yield key, np.frombuffer(vector, dtype="<f4")
+                vector = unpack_vector(key, blob)
+                if vector is not None:
+                    yield key, vector
 
 
-def _packed(key: bytes, vector: Vectors) -> bytes:
+def pack_vector(key: bytes, vector: Vectors) -> bytes:
+    """A vector as bytes, with a checksum over these and its key."""
     data = vector.astype("<f4").tobytes()
     return data + _checksum(key, data)
+
+
+def unpack_vector(key: bytes, blob: bytes) -> Vectors | None:
+    """The vector of `pack_vector`, shape (dimension,) float32; None where key or bytes are not what was packed."""
+    data = blob[:-CHECK_BYTES]
+    return np.frombuffer(data, dtype="<f4") if _checksum(key, data) == blob[-CHECK_BYTES:] else None
 
 
 def _checksum(key: bytes, data: bytes) -> bytes:

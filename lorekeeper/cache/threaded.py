@@ -1,16 +1,14 @@
-"""The Milvus backend: one collection per entity type, in an embedded library or on a Milvus server."""
+"""`CacheProtocol` on any store: checks what is asked, embeds, and runs all blocking work in threads."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
-from lorekeeper.cache.milvus_connection import MilvusConnection
-from lorekeeper.cache.milvus_store import Cut, MilvusStore
 from lorekeeper.cache.protocol import Documents, Hit, Identity, Progress, Ranked, Statistics, hits
+from lorekeeper.cache.store import Cut, Store
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.provider import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
@@ -26,17 +24,16 @@ STORE_ENTITIES = 128
 """Entities embedded and written together."""
 
 
-class MilvusCache:
-    """`CacheProtocol` on Milvus. Opens at first use.
+class ThreadedCache:
+    """A cache that opens its store at first use.
 
     Args:
-        connection: where the collections are.
+        store: keeps everything.
         embedding: makes the vectors.
-        keywords_path: file of the keyword index.
     """
 
-    def __init__(self, connection: MilvusConnection, embedding: EmbeddingService, keywords_path: Path) -> None:
-        self._store = MilvusStore(connection, keywords_path)
+    def __init__(self, store: Store, embedding: EmbeddingService) -> None:
+        self._store = store
         self._embedding = embedding
 
     async def store_entities(
@@ -116,7 +113,7 @@ class MilvusCache:
         self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
         conditions = parse_filters(entity_type, filters)
-        if await _in_thread(self._store.collections.info, entity_type) is None:
+        if await _in_thread(self._store.embedding_of, entity_type) is None:
             return []
         vector, embedding = await self._embedding.embed_query(query), await self._fingerprint()
         return await _in_thread(self._store.nearest, entity_type, vector, limit, conditions, _keys(document), embedding)
@@ -166,17 +163,16 @@ class MilvusCache:
         await self.close()
 
     async def _rebuild(self, entity_type: str, embedding: str, dimension: int, progress: Progress | None) -> int:
-        """Fill a second collection with new vectors and let it take the first one's place."""
-        fresh = await _in_thread(self._store.begin_rebuild, entity_type, embedding, dimension)
-        if fresh is None:
+        """Make all vectors of a type anew aside, and let them take the place of the old ones."""
+        if not await _in_thread(self._store.begin_rebuild, entity_type, embedding, dimension):
             return 0
         done = 0
         async for batch in self.iterate(entity_type, STORE_ENTITIES):
-            await _in_thread(self._store.upsert, fresh, *await self._embedded(batch))
+            await _in_thread(self._store.rebuild, entity_type, *await self._embedded(batch))
             done += len(batch)
             if progress:
                 progress(len(batch))
-        await _in_thread(self._store.collections.swap, entity_type)
+        await _in_thread(self._store.end_rebuild, entity_type)
         return done
 
     async def _embedded(self, entities: Sequence[Entity]) -> tuple[Cut, Vectors]:

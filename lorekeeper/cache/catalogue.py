@@ -1,0 +1,250 @@
+"""Entities in SQLite: filter columns, words, names and the entities themselves, as every file of ours keeps them.
+
+The functions write within a transaction of the caller's; `Catalogue` reads.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.cache.sql import column_definitions, column_value, fts_query, where
+from lorekeeper.cache.sqlite_file import DamagedFileError, SqliteFile
+from lorekeeper.entities import COLLECTIONS, Entity, canonical_json, fold
+from lorekeeper.filters import Condition
+from lorekeeper.hints import Hint, hint_of
+from lorekeeper.names import name_key, similar_names
+from lorekeeper.text import facts, full_text
+
+R = TypeVar("R")
+
+COLUMN_WEIGHTS = "4.0, 1.0, 1.0, 0.5"
+"""How much a word counts in the name, the text, the phrases and the description of the hint."""
+
+NAMES = 40
+"""Most similar names that are looked at."""
+
+MAX_NAME_QUERY = 80
+"""Characters of a query that may be a name."""
+
+KEYS = 400
+"""Identities a query."""
+
+_BASE = ("document", "slug", "name_folded", "name_key", "kind", "kind_name", "source_api", "hash", "record")
+
+
+@dataclass(frozen=True)
+class NameList:
+    """Names of a type, side by side: identities, folded names, and these with their words in order."""
+
+    identities: list[Identity]
+    folded: list[str]
+    keys: list[str]
+
+
+def statements() -> list[str]:
+    """What makes the tables of an empty file."""
+    made = ["CREATE TABLE changes (type TEXT PRIMARY KEY, number INTEGER NOT NULL)"]
+    for name, collection in COLLECTIONS.items():
+        made += [
+            f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, document TEXT NOT NULL, slug TEXT NOT NULL, "
+            "name_folded TEXT NOT NULL, name_key TEXT NOT NULL, kind TEXT, kind_name TEXT, source_api TEXT, "
+            f"hash TEXT NOT NULL, record BLOB NOT NULL, {column_definitions(collection)}, UNIQUE (document, slug))",
+            f"CREATE VIRTUAL TABLE {name}_fts USING fts5("
+            "name, body, phrases, description, tokenize = 'porter unicode61 remove_diacritics 2')",
+        ]
+    return made
+
+
+def insert(c: sqlite3.Connection, entity_type: str, entities: Iterable[Entity]) -> list[int]:
+    """Store entities in place of those of equal identity; their row ids, in order."""
+    names = [*_BASE, *(f.name for f in COLLECTIONS[entity_type].fields)]
+    columns, marks = ", ".join(f'"{n}"' for n in names), ", ".join("?" * len(names))
+    ids = []
+    for entity in entities:
+        remove(c, entity_type, [entity.identity])
+        sql = f"INSERT INTO {entity_type} ({columns}) VALUES ({marks})"
+        row = c.execute(sql, columns_of(entity)).lastrowid or 0
+        c.execute(f"INSERT INTO {entity_type}_fts (rowid, name, body, phrases, description) VALUES (?, ?, ?, ?, ?)",
+                  (row, *words_of(entity)))  # fmt: skip
+        ids.append(row)
+    changed(c, entity_type)
+    return ids
+
+
+def remove(c: sqlite3.Connection, entity_type: str, identities: Iterable[Identity]) -> list[int]:
+    """Remove entities by identity; the row ids they had."""
+    sql = f"SELECT id FROM {entity_type} WHERE document = ? AND slug = ?"
+    rows = [row for identity in identities for row in c.execute(sql, identity)]
+    c.executemany(f"DELETE FROM {entity_type}_fts WHERE rowid = ?", rows)
+    c.executemany(f"DELETE FROM {entity_type} WHERE id = ?", rows)
+    changed(c, entity_type)
+    return [row for (row,) in rows]
+
+
+def changed(c: sqlite3.Connection, entity_type: str) -> None:
+    """Note that a type is not what it was."""
+    c.execute("INSERT INTO changes VALUES (?, 1) ON CONFLICT (type) DO UPDATE SET number = number + 1", (entity_type,))
+
+
+def columns_of(entity: Entity) -> tuple[object, ...]:
+    """Values of an entity's columns, in the order of the table."""
+    folded = fold(entity.name)
+    return (
+        *entity.identity,
+        folded,
+        name_key(folded),
+        fold(entity.kind),
+        entity.kind,
+        fold(entity.source_api),
+        entity.content_hash,
+        pack(entity),
+        *(column_value(f, entity.fields.get(f.name)) for f in COLLECTIONS[entity.type].fields),
+    )
+
+
+def words_of(entity: Entity) -> tuple[str, str, str, str]:
+    """What keywords are looked up in: name, text, phrases and description of the hint."""
+    hint = hint_of(entity) or Hint("", ())
+    return entity.name, f"{facts(entity)}\n{full_text(entity)}", "\n".join(hint.asked_as), hint.description
+
+
+def pack(entity: Entity) -> bytes:
+    """A whole entity as compressed JSON, which carries a checksum."""
+    return zlib.compress(canonical_json(entity.as_record()).encode("utf-8"), 1)
+
+
+def unpack(entity_type: str, record: bytes) -> Entity:
+    """The entity of `pack`; DamagedFileError where the bytes are not what was packed."""
+    try:
+        return Entity.from_record(entity_type, json.loads(zlib.decompress(record)))
+    except (zlib.error, ValueError, KeyError, TypeError) as error:
+        raise DamagedFileError(f"an entry of {entity_type} is damaged ({error})") from error
+
+
+class Catalogue:
+    """Answers what columns, words and names can tell. Blocking, safe in several threads."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self.file = file
+        self._listed: dict[str, tuple[tuple[int, int], NameList]] = {}
+
+    def count(
+        self, entity_type: str, conditions: Sequence[Condition] = (), documents: Sequence[str] | None = None
+    ) -> int:
+        """Number of entities under the filters."""
+        test, values = where(conditions, documents)
+        return int(self._rows(f"SELECT count(*) FROM {entity_type} WHERE {test}", values)[0][0])
+
+    def find(
+        self,
+        entity_type: str,
+        conditions: Sequence[Condition],
+        documents: Sequence[str] | None,
+        limit: int | None,
+        offset: int,
+    ) -> list[Identity]:
+        """Identities under the filters: whole name matches first, then by name, document and slug."""
+        test, values = where(conditions, documents)
+        wanted = next((str(c.values[0]) for c in conditions if c.op == "name"), "")
+        sql = (
+            f"SELECT document, slug FROM {entity_type} WHERE {test} "
+            "ORDER BY name_rank(name_folded, ?), name_folded, document, slug LIMIT ? OFFSET ?"
+        )
+        return self._rows(sql, [*values, wanted, -1 if limit is None else limit, offset])
+
+    def tally(self, entity_type: str, column: str) -> dict[str, int]:
+        """Number of entities by "document" or "kind_name"."""
+        return dict(self._rows(f"SELECT {column}, count(*) FROM {entity_type} GROUP BY {column}"))
+
+    def identities(self, entity_type: str) -> list[Identity]:
+        """Identities of all entities of a type, in order."""
+        return self._rows(f"SELECT document, slug FROM {entity_type} ORDER BY document, slug")
+
+    def hashes(self, entity_type: str) -> dict[Identity, str]:
+        """Content hashes of all entities of a type."""
+        rows = self._rows(f"SELECT document, slug, hash FROM {entity_type}")
+        return {(document, slug): content_hash for document, slug, content_hash in rows}
+
+    def heads(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+        """The entities of these identities, in their order; those that are gone are left out."""
+        found: dict[Identity, Entity] = {}
+        for start in range(0, len(identities), KEYS):
+            part = identities[start : start + KEYS]
+            marks = ", ".join(["(?, ?)"] * len(part))
+            sql = f"SELECT record FROM {entity_type} WHERE (document, slug) IN (VALUES {marks})"
+            entities = [unpack(entity_type, record) for (record,) in self._rows(sql, [k for i in part for k in i])]
+            found |= {e.identity: e for e in entities}
+        return [found[i] for i in identities if i in found]
+
+    def by_keywords(
+        self,
+        entity_type: str,
+        query: str,
+        limit: int,
+        conditions: Sequence[Condition],
+        documents: Sequence[str] | None,
+    ) -> list[Ranked]:
+        """The entities that share words with the query, best first; BM25 scores, above 0."""
+        expression = fts_query(query)
+        if expression is None:
+            return []
+        test, values = where(conditions, documents)
+        sql = (
+            f"SELECT document, slug, name, -bm25({entity_type}_fts, {COLUMN_WEIGHTS}) AS score "
+            f"FROM {entity_type}_fts JOIN {entity_type} ON {entity_type}.id = {entity_type}_fts.rowid "
+            f"WHERE {entity_type}_fts MATCH ? AND {test} ORDER BY score DESC, document, slug LIMIT ?"
+        )
+        rows = self._rows(sql, [expression, *values, limit])
+        return [Ranked((document, slug), name, score) for document, slug, name, score in rows]
+
+    def by_name(
+        self, entity_type: str, query: str, conditions: Sequence[Condition], documents: Sequence[str] | None
+    ) -> list[Ranked]:
+        """The entities whose names are most similar to a query, best first; similarity 0 to 1."""
+        wanted = fold(query)
+        if not wanted or len(wanted) > MAX_NAME_QUERY:
+            return []
+        listed = self._read(lambda c: self._names(c, entity_type, conditions, documents))
+        found = similar_names(wanted, listed.folded, listed.keys, NAMES)
+        return [Ranked(listed.identities[place], listed.folded[place], score) for place, score in found]
+
+    def version(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:
+        """What differs whenever a type has changed."""
+        row = c.execute("SELECT number FROM changes WHERE type = ?", (entity_type,)).fetchone()
+        return self.file.opened, row[0] if row else 0
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        self.file.close()
+
+    def _names(
+        self,
+        c: sqlite3.Connection,
+        entity_type: str,
+        conditions: Sequence[Condition],
+        documents: Sequence[str] | None,
+    ) -> NameList:
+        """All names under the filters; the whole list of a type is kept until the type changes."""
+        test, values = where(conditions, documents)
+        version, kept = self.version(c, entity_type), self._listed.get(entity_type)
+        if not values and kept and kept[0] == version:
+            return kept[1]
+        sql = f"SELECT document, slug, name_folded, name_key FROM {entity_type} WHERE {test} ORDER BY id"
+        rows = c.execute(sql, values).fetchall()
+        listed = NameList([(d, s) for d, s, _, _ in rows], [n for _, _, n, _ in rows], [k for _, _, _, k in rows])
+        if not values:
+            self._listed[entity_type] = version, listed
+        return listed
+
+    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        return self._read(lambda c: c.execute(sql, values).fetchall())
+
+    def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
+        """Read from one state of the file; what is done about damage is for subclasses to say."""
+        return self.file.read(function)

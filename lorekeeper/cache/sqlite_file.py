@@ -1,0 +1,202 @@
+"""One SQLite file that threads and processes share: opening, transactions, and SQLite's errors as ours."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from filelock import FileLock
+
+from lorekeeper.errors import CacheError
+from lorekeeper.filters import name_rank
+
+R = TypeVar("R")
+
+BUSY_SECONDS = 10.0
+
+_PASSING = {
+    sqlite3.SQLITE_BUSY: "another program has it locked; close that program",
+    sqlite3.SQLITE_LOCKED: "another program has it locked; close that program",
+    sqlite3.SQLITE_FULL: "the disk is full; free some space",
+    sqlite3.SQLITE_READONLY: "",
+    sqlite3.SQLITE_CANTOPEN: "",
+    sqlite3.SQLITE_PERM: "",
+    sqlite3.SQLITE_IOERR: "the disk does not read or write; check it and its free space",
+    sqlite3.SQLITE_NOMEM: "there is not enough memory",
+    sqlite3.SQLITE_TOOBIG: "an entry is larger than SQLite can keep",
+}
+"""Primary result codes that say nothing against the file itself, and what to do about each; "" for `SqliteFile.advice`."""
+
+
+class DamagedFileError(CacheError):
+    """The file is no sound SQLite database, or not one of ours."""
+
+
+class SqliteFile:
+    """A database in WAL mode with one connection to read and one to write, opened at first use. Blocking.
+
+    Readers see what was committed and never wait for a writer; writers take turns, over all processes.
+
+    Args:
+        path: the file; made with all its tables, or not at all.
+        kind: what it is, for people, as in "the keyword index".
+        application: SQLite's application_id of files of this kind.
+        version: SQLite's user_version of the format that is read and written.
+        statements: what makes an empty file.
+        durable: whether every commit is synced to the disk; else the last ones can be lost when the power fails.
+    """
+
+    advice = "check the permissions of the file and its folder"
+    """What to do where it cannot be opened."""
+
+    def __init__(
+        self, path: Path, kind: str, application: int, version: int, statements: Sequence[str], *, durable: bool
+    ) -> None:
+        self.path, self.kind = path, kind
+        self._application, self._version, self._statements = application, version, statements
+        self._synchronous = "FULL" if durable else "NORMAL"
+        self._reading, self._writing = _Side(read_only=True), _Side(read_only=False)
+
+    @property
+    def opened(self) -> int:
+        """Changes when another file has taken this one's place."""
+        return self._reading.inode or 0
+
+    def read(self, function: Callable[[sqlite3.Connection], R]) -> R:
+        """Call a function with a connection that sees one state of the file throughout."""
+        with self._reading.lock:
+            return self._guarded(lambda: _transaction(self._opened(self._reading), "BEGIN", function))
+
+    def write(self, function: Callable[[sqlite3.Connection], R]) -> R:
+        """Call a function within one transaction: all that it does is kept, or nothing."""
+        with self._writing.lock:
+            return self._guarded(lambda: _transaction(self._opened(self._writing), "BEGIN IMMEDIATE", function))
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        with self._writing.lock, self._reading.lock:
+            self._writing.close()
+            self._reading.close()
+
+    def move_aside(self, suffix: str) -> Path | None:
+        """Rename the file and what SQLite keeps beside it; its new path, None where there is no file."""
+        with self._writing.lock, self._reading.lock:
+            self._writing.close()
+            self._reading.close()
+            target = self.path.with_name(self.path.name + suffix)
+            for part in ("-wal", "-shm", ""):
+                with contextlib.suppress(FileNotFoundError):
+                    os.replace(f"{self.path}{part}", f"{target}{part}")  # noqa: PTH105
+            return target if target.exists() else None
+
+    def _opened(self, side: _Side) -> sqlite3.Connection:
+        if side.connection is None or side.inode != _inode(self.path):
+            side.close()
+            side.connection = self._open()
+            side.connection.execute(f"PRAGMA query_only = {int(side.read_only)}")
+            side.inode = _inode(self.path)
+        return side.connection
+
+    def _open(self) -> sqlite3.Connection:
+        if not self.path.exists():
+            self._create()
+        elif self.path.is_dir():
+            raise CacheError(f"{self.path} is a folder, not {self.kind}; {self.advice}")
+        elif self.path.stat().st_size == 0:
+            raise DamagedFileError(f"{self.kind} {self.path} is empty")
+        connection = _connect(self.path)
+        try:
+            application = connection.execute("PRAGMA application_id").fetchone()[0]
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if (application, version) != (self._application, self._version):
+                self.refuse(connection, application, version)
+            connection.create_function("name_rank", 2, name_rank, deterministic=True)
+            connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def refuse(self, _connection: sqlite3.Connection, application: int, version: int) -> None:
+        """Raise for a database that is not one of ours, or of another format."""
+        if application == self._application:
+            raise DamagedFileError(f"{self.kind} {self.path} has format {version}, not {self._version}")
+        raise DamagedFileError(f"{self.path} is another program's database, not {self.kind}")
+
+    def _create(self) -> None:
+        """Make the file under another name and move it into its place: nobody ever sees it half made."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        fresh, creating = Path(f"{self.path}.new"), Path(f"{self.path}.creating")
+        with FileLock(creating):
+            if not self.path.exists():
+                for left in (fresh, Path(f"{fresh}-wal"), Path(f"{self.path}-wal"), Path(f"{self.path}-shm")):
+                    left.unlink(missing_ok=True)
+                with contextlib.closing(_connect(fresh)) as connection:
+                    connection.execute("PRAGMA journal_mode = WAL")
+                    connection.execute("BEGIN IMMEDIATE")
+                    for statement in self._statements:
+                        connection.execute(statement)
+                    connection.execute(f"PRAGMA application_id = {self._application}")
+                    connection.execute(f"PRAGMA user_version = {self._version}")
+                    connection.execute("COMMIT")
+                fresh.rename(self.path)
+            with contextlib.suppress(OSError):
+                creating.unlink()
+
+    def _guarded(self, function: Callable[[], R]) -> R:
+        try:
+            return function()
+        except (sqlite3.Error, OSError, OverflowError) as error:
+            raise self._translated(error) from error
+
+    def _translated(self, error: Exception) -> CacheError:
+        code = getattr(error, "sqlite_errorcode", None)
+        advice = _PASSING.get(code & 0xFF) if code is not None else None
+        if advice is not None or isinstance(error, OSError):
+            return CacheError(
+                f"{self.kind} {self.path} cannot be used: {error}; {advice or self.advice}, and try again"
+            )
+        return DamagedFileError(f"{self.kind} {self.path} is damaged ({error})")
+
+
+class _Side:
+    """One of the two connections, and the file it was opened on."""
+
+    def __init__(self, *, read_only: bool) -> None:
+        self.read_only = read_only
+        self.lock = threading.RLock()
+        self.connection: sqlite3.Connection | None = None
+        self.inode: int | None = None
+
+    def close(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+def _transaction(c: sqlite3.Connection, begin: str, function: Callable[[sqlite3.Connection], R]) -> R:
+    c.execute(begin)
+    try:
+        result = function(c)
+        c.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            c.execute("ROLLBACK")
+        raise
+    return result
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return None

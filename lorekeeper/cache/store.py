@@ -1,0 +1,173 @@
+"""What a backend does in threads: the blocking half of a cache. `ThreadedCache` makes a `CacheProtocol` of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from filelock import FileLock, Timeout
+
+from lorekeeper.cache.protocol import Identity, Ranked, Statistics
+from lorekeeper.embedding.provider import Vectors
+from lorekeeper.entities import Entity
+from lorekeeper.errors import CacheError, EmbeddingError
+from lorekeeper.filters import Condition
+from lorekeeper.text import Passage
+
+Cut = list[tuple[Entity, list[Passage]]]
+"""Entities with their passages."""
+
+WRITE_WAIT_SECONDS = 600.0
+
+
+class Store(Protocol):
+    """One library. All methods block; each may raise CacheError, and is safe in several threads and processes.
+
+    ``embedding`` is the fingerprint of model and chunker that vectors were made with; ``documents`` are keys, None for all.
+    """
+
+    def embedding_of(self, entity_type: str) -> str | None:
+        """What a type's vectors were made with, None where nothing was stored yet."""
+        ...
+
+    def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> AbstractContextManager[None]:
+        """One writer at a time, over all threads and processes; CacheError after ``wait`` seconds."""
+        ...
+
+    def write(self, entity_type: str, cut: Cut, vectors: Vectors, embedding: str) -> None:
+        """Store entities with the vectors of all their passages, in order; EmbeddingError for another model's."""
+        ...
+
+    def flush(self, entity_type: str) -> None:
+        """Called after the last of several writes."""
+        ...
+
+    def delete(self, entity_type: str, document: str) -> int:
+        """Remove a document's entities; returns how many."""
+        ...
+
+    def delete_entities(self, entity_type: str, identities: Sequence[Identity]) -> int:
+        """Remove entities by identity; returns how many there were."""
+        ...
+
+    def begin_rebuild(self, entity_type: str, embedding: str, dimension: int) -> bool:
+        """Begin to make all vectors of a type anew, aside; False where it has nothing. The caller holds the lock."""
+        ...
+
+    def rebuild(self, entity_type: str, cut: Cut, vectors: Vectors) -> None:
+        """Add new vectors aside."""
+        ...
+
+    def end_rebuild(self, entity_type: str) -> None:
+        """Let the new vectors take the place of the old ones."""
+        ...
+
+    def find(
+        self,
+        entity_type: str,
+        conditions: Sequence[Condition],
+        documents: list[str] | None,
+        limit: int | None,
+        offset: int,
+    ) -> list[Identity]:
+        """Identities under the filters: whole name matches first, then by name, document and slug."""
+        ...
+
+    def count(self, entity_type: str, conditions: Sequence[Condition], documents: list[str] | None) -> int:
+        """Number of entities under the filters."""
+        ...
+
+    def tally(self, entity_type: str, column: str) -> dict[str, int]:
+        """Number of entities by "document" or "kind_name"."""
+        ...
+
+    def heads(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+        """The entities of these identities, in their order; those that are gone are left out."""
+        ...
+
+    def identities(self, entity_type: str) -> list[Identity]:
+        """Identities of all entities of a type, in order."""
+        ...
+
+    def hashes(self, entity_type: str) -> dict[Identity, str]:
+        """Content hashes of all entities of a type."""
+        ...
+
+    def nearest(
+        self,
+        entity_type: str,
+        vector: Vectors,
+        limit: int,
+        conditions: Sequence[Condition],
+        documents: list[str] | None,
+        embedding: str,
+    ) -> list[Ranked]:
+        """The entities whose best passage is nearest to a vector; EmbeddingError for another model's."""
+        ...
+
+    def by_keywords(
+        self, entity_type: str, query: str, limit: int, conditions: Sequence[Condition], documents: list[str] | None
+    ) -> list[Ranked]:
+        """The entities that share words with a query, best first."""
+        ...
+
+    def by_name(
+        self, entity_type: str, query: str, conditions: Sequence[Condition], documents: list[str] | None
+    ) -> list[Ranked]:
+        """The entities whose names are similar to a query, best first."""
+        ...
+
+    def statistics(self) -> Statistics:
+        """Counts, sizes, model."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything; the next use opens it again."""
+        ...
+
+
+class WriteLock:
+    """One writer at a time, over all threads and processes of a machine.
+
+    Args:
+        path: the lock's file.
+        location: what is locked, for people.
+    """
+
+    def __init__(self, path: Path, location: str) -> None:
+        self._path, self._location = path, location
+        self._threads = threading.Lock()
+        self._file = FileLock(path, thread_local=False)
+
+    @contextmanager
+    def hold(self, wait: float) -> Iterator[None]:
+        """Wait for the others; CacheError after ``wait`` seconds."""
+        busy = CacheError(
+            f"somebody has been writing to {self._location} for {wait:.0f} s; wait for it to finish, or end it"
+        )
+        if not self._threads.acquire(timeout=wait):
+            raise busy
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self._file.acquire(timeout=wait)
+            except Timeout as error:
+                raise busy from error
+            try:
+                yield
+            finally:
+                self._file.release()
+        finally:
+            self._threads.release()
+
+
+def require_model(made_with: str | None, embedding: str) -> None:
+    """EmbeddingError where vectors were made with another model than the one in force."""
+    if made_with not in (None, embedding):
+        raise EmbeddingError(
+            f"this library's vectors were made with {made_with}, but the model in force is {embedding}. "
+            "Run 'lorekeeper reindex' to embed everything again, or set LOREKEEPER_EMBEDDING_MODEL back"
+        )

@@ -1,0 +1,181 @@
+"""The SQLite backend beside the other: the same rankings, and what stands in a library's place."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lorekeeper.cache.sqlite_store import SqliteStore
+from lorekeeper.errors import CacheError
+from lorekeeper.filters import parse_filters
+from lorekeeper.search import Query
+from lorekeeper.text import passages
+from tests.conftest import Shelf, make, settings
+from tests.library_process import batch
+from tests.shelf import ATLAS, shelf_library
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "cache.db"
+
+
+async def refusal(path: Path) -> str:
+    """What using a library at a path is answered with."""
+    shelf = Shelf(settings(cache_backend="sqlite", sqlite_db_path=path))
+    with pytest.raises(CacheError) as read:
+        await shelf.open().get_entities("spells")
+    with pytest.raises(CacheError):
+        await shelf.open().store_entities(batch("a", 0, 1), "spells")
+    await shelf.close()
+    assert str(path) in str(read.value)
+    return str(read.value)
+
+
+# --- equal rank ----------------------------------------------------------------------------------------------------
+
+
+async def test_both_backends_rank_alike(tmp_path: Path) -> None:
+    queries = [
+        Query(["spells"], "freezing water pushes away"),
+        Query(["spells"], "fall slowly", {"level_max": 1}),
+        Query(["spells", "creatures", "equipment"], "ash and fire", limit=5, offset=3),
+        Query(["creatures"], "swamp", {"environments": "swamp"}, mode="semantic"),
+        Query(["rules"], "walks away", documents=[ATLAS]),
+        Query(["spells", "rules"], "parting blow", mode="keyword"),
+        Query(["creatures"], "brine hond"),
+        Query(["equipment"], None, {"cost_min": 1}),
+        Query(["spells"], "lore://spells/tidewatch-atlas/soft-landing"),
+    ]
+    pages = []
+    for backend in ("milvus", "sqlite"):
+        async with shelf_library(tmp_path, backend) as library:
+            pages.append([await library.searcher.search(query) for query in queries])
+    for one, other in zip(*pages, strict=True):
+        assert (one.total, one.mode, one.next_offset, one.note) == (
+            other.total,
+            other.mode,
+            other.next_offset,
+            other.note,
+        )
+        assert [r.entity for r in one.results] == [r.entity for r in other.results]
+        assert [(r.match, r.snippet, r.facts) for r in one.results] == [
+            (r.match, r.snippet, r.facts) for r in other.results
+        ]
+        assert np.allclose([r.score or 0 for r in one.results], [r.score or 0 for r in other.results], atol=1e-4)
+
+
+def test_the_nearest_are_those_of_brute_force_under_every_filter(path: Path) -> None:
+    store, chance = SqliteStore(path), np.random.default_rng(3)
+    entities = [make(f"s{i}", f"Some text. {i} " * (1 + i % 90), level=i % 7) for i in range(300)]
+    cut = [(entity, passages(entity)) for entity in entities]
+    owners = np.repeat(np.arange(300), [len(found) for _, found in cut])
+    vectors = chance.standard_normal((len(owners), 16)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    store.write("spells", cut, vectors, "model")
+    for level in (None, 3):
+        query = vectors[7] + 0.1
+        scores = vectors @ query
+        best = {f"s{i}": scores[owners == i].max() for i in range(300) if level in (None, i % 7)}
+        found = store.nearest("spells", query, 25, parse_filters("spells", {"level": level}), None, "model")
+        assert [r.identity[1] for r in found] == sorted(best, key=lambda slug: -best[slug])[:25]
+        assert np.allclose([r.score for r in found], sorted(best.values(), reverse=True)[:25])
+    store.close()
+
+
+# --- places that hold no library -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", [b"notes " * 100, b"SQLite format 3\0rest", b"SQLite format 3\0" + b"x" * 8000])
+async def test_a_file_that_is_no_database_is_named_and_left_alone(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    assert "lorekeeper repair" in await refusal(path)
+    assert path.read_bytes() == content
+
+
+async def test_an_empty_file_is_not_taken_for_an_empty_library(path: Path) -> None:
+    path.touch()
+    assert "is empty" in await refusal(path)
+
+
+async def test_another_programs_database_is_named_and_left_alone(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE notes (text TEXT)")
+    connection.close()
+    before = path.read_bytes()
+    assert "another program's database" in await refusal(path)
+    assert path.read_bytes() == before
+
+
+async def test_the_cache_of_an_earlier_lorekeeper_is_sent_to_migrate(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE spells (slug TEXT PRIMARY KEY, name TEXT NOT NULL, data TEXT NOT NULL)")
+    connection.close()
+    before = path.read_bytes()
+    assert f"lorekeeper migrate {path}" in await refusal(path)
+    assert path.read_bytes() == before
+
+
+async def test_another_format_is_named(path: Path) -> None:
+    shelf = Shelf(settings(cache_backend="sqlite", sqlite_db_path=path))
+    await shelf.open().store_entities(batch("a", 0, 1), "spells")
+    await shelf.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    assert "format 99" in await refusal(path)
+
+
+async def test_a_folder_and_a_file_in_the_way_are_named(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    assert "is a folder" in await refusal(tmp_path / "folder")
+    (tmp_path / "file").write_bytes(b"mine")
+    assert "LOREKEEPER_SQLITE_DB_PATH" in await refusal(tmp_path / "file" / "cache.db")
+    assert (tmp_path / "file").read_bytes() == b"mine"
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a file system that nobody can write")
+async def test_a_place_where_nothing_can_be_made_is_named() -> None:
+    assert "permission" in await refusal(Path("/proc/lorekeeper/cache.db"))
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="root can write read-only folders")
+async def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o500)
+    assert "permission" in await refusal(tmp_path / "closed" / "cache.db")
+
+
+async def test_a_locked_file_is_named_and_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lorekeeper.cache.sqlite_file.BUSY_SECONDS", 0.2)
+    shelf = Shelf(settings(cache_backend="sqlite", sqlite_db_path=path))
+    cache = shelf.open()
+    await cache.store_entities(batch("a", 0, 3), "spells")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(CacheError, match="locked"):
+        await shelf.open().store_entities(batch("b", 0, 1), "spells")
+    assert len(await shelf.open().get_entities("spells")) == 3
+    other.execute("ROLLBACK")
+    other.close()
+    assert await cache.store_entities(batch("b", 0, 1), "spells") == 1
+    await shelf.close()
+
+
+async def test_a_file_that_was_exchanged_is_opened_anew(path: Path) -> None:
+    shelves = [Shelf(settings(cache_backend="sqlite", sqlite_db_path=p)) for p in (path, path.with_name("other.db"))]
+    caches = [shelf.open() for shelf in shelves]
+    await caches[0].store_entities(batch("a", 0, 3), "spells")
+    await caches[1].store_entities(batch("b", 0, 2), "spells")
+    assert len(await caches[0].semantic_search("spells", "text")) == 3
+    await shelves[1].close()
+    path.with_name("other.db").replace(path)
+    for left in ("-wal", "-shm"):
+        Path(f"{path}{left}").unlink(missing_ok=True)
+    assert {h.entity.slug for h in await caches[0].semantic_search("spells", "text")} == {"b0", "b1"}
+    assert await caches[0].store_entities(batch("c", 0, 1), "spells") == 1
+    assert await caches[0].count_entities("spells") == 3
+    await shelves[0].close()
