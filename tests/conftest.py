@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from lorekeeper.cache.milvus_connection import MilvusConnection
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
@@ -69,12 +70,23 @@ def _sqlite(folder: Path, _request: pytest.FixtureRequest) -> Settings:
     return settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db")
 
 
+def _guest(folder: Path, request: pytest.FixtureRequest) -> Settings:
+    owner = MilvusConnection(folder / "milvus.db")
+    owner.open()
+    request.addfinalizer(owner.close)
+    return _embedded(folder, request)
+
+
 BACKENDS: dict[str, Callable[[Path, pytest.FixtureRequest], Settings]] = {
     "milvus": _embedded,
+    "milvus-guest": _guest,
     "milvus-server": _server,
     "sqlite": _sqlite,
 }
-"""Every cache backend by name, and the settings that choose it. The contract suite runs over all of them."""
+"""Every cache backend by name, and the settings that choose it; a guest's library is owned by somebody else.
+
+The contract suite runs over all of them.
+"""
 
 
 @pytest.fixture(scope="session")

@@ -45,10 +45,10 @@ MAY_KNOW = {
 """Every room (a module, or a folder) and the other rooms it may know."""
 
 DOORS = {
-    "pymilvus": ("cache/milvus",),
-    "milvus_lite": ("cache/milvus",),
-    "faiss": ("cache/milvus",),
-    "grpc": ("cache/milvus",),
+    "pymilvus": ("cache/milvus_server.py",),
+    "milvus_lite": ("cache/milvus_engine.py",),
+    "faiss": ("cache/milvus_engine.py",),
+    "grpc": ("cache/milvus_server.py",),
     "sqlite3": ("cache/",),
     "filelock": ("cache/",),
     "httpx": ("embedding/http.py", "sources/"),
@@ -157,6 +157,12 @@ def test_the_library_and_the_server_start_without_model_and_store():
     assert (
         loaded & {"torch", "transformers", "sentence_transformers", "pymilvus", "milvus_lite", "faiss", "rich"} == set()
     )
+
+
+def test_an_embedded_library_needs_no_driver_and_a_guest_no_engine():
+    program = "import lorekeeper.cache.milvus_store, lorekeeper.cache.milvus_engine, milvus_lite.db"
+    assert loaded_by(program) & {"pymilvus", "pandas", "grpc"} == set()
+    assert loaded_by("import lorekeeper.cache.milvus") & {"milvus_lite", "faiss", "pyarrow"} == set()
 
 
 def test_the_package_itself_loads_nothing():

@@ -6,23 +6,15 @@ import json
 import time
 import uuid
 from dataclasses import dataclass
-from typing import Any
 
 from lorekeeper.cache import milvus_schema as ms
 from lorekeeper.cache.milvus_connection import MilvusConnection
+from lorekeeper.cache.milvus_schema import Row
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, MilvusSchemaError
 
-Row = dict[str, Any]
-
-MAX_ROWS = 16_384
-"""Most rows Milvus gives in one answer; what may be more is read in pages."""
-
 INFO_SECONDS = 5.0
 """How long what was read of a collection's description is relied on: another process may reindex."""
-
-PROPERTY = "lorekeeper"
-"""Collection property that holds `CollectionInfo`. The description says the same: Milvus Lite does not keep that."""
 
 REBUILT = "__reindex"
 """Suffix of a collection that is being filled to take the place of the one without it."""
@@ -78,10 +70,8 @@ class MilvusCollections:
         said = json.dumps(
             {"format": ms.FORMAT, "store": info.store, "embedding": info.embedding, "dimension": info.dimension}
         )
-        schema = ms.schema(COLLECTIONS[entity_type], info.dimension, said)
-        self.connection.call("create_collection", name, schema=schema, properties={PROPERTY: said})
-        self.connection.call("create_index", name, ms.index_params(), sync=False)
-        self.connection.call("load_collection", name)
+        columns = ms.columns(COLLECTIONS[entity_type], info.dimension)
+        self.connection.call("create_collection", name, columns, said)
 
     def swap(self, entity_type: str) -> None:
         """Let the rebuilt collection take the place of the old one; `_recover` finishes it if the process ends between."""
@@ -97,29 +87,17 @@ class MilvusCollections:
         """All rows under a filter, however many."""
         if self.info(entity_type) is None:
             return []
-        rows = self.connection.call("query", entity_type, filter=test, output_fields=fields, limit=MAX_ROWS)
-        if len(rows) < MAX_ROWS:
-            return [dict(row) for row in rows]
-        pages = self.connection.call(
-            "query_iterator", entity_type, filter=test, output_fields=fields, batch_size=MAX_ROWS
-        )
-        try:
-            return [dict(row) for batch in iter(pages.next, []) for row in batch]
-        finally:
-            pages.close()
+        rows: list[Row] = self.connection.call("query", entity_type, test, fields)
+        return rows
 
-    def count(self, entity_type: str, test: str) -> int:
+    def count(self, entity_type: str, test: str = "") -> int:
         """Number of rows under a filter."""
-        if self.info(entity_type) is None:
-            return 0
-        rows = self.connection.call("query", entity_type, filter=test, output_fields=["count(*)"])
-        return int(rows[0]["count(*)"])
+        return 0 if self.info(entity_type) is None else int(self.connection.call("count", entity_type, test))
 
     def _described(self, entity_type: str) -> CollectionInfo:
         location = self.connection.location
-        described = self.connection.call("describe_collection", entity_type)
         try:
-            said = json.loads(described.get("properties", {}).get(PROPERTY) or described["description"])
+            said = json.loads(self.connection.call("description", entity_type))
             version, info = said["format"], CollectionInfo(said["store"], said["embedding"], said["dimension"])
         except (ValueError, KeyError, TypeError) as error:
             raise MilvusSchemaError(

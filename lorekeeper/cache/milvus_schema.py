@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from lorekeeper.cache.protocol import Identity
@@ -16,8 +17,7 @@ from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Collection, Entity
 from lorekeeper.filters import Condition, loaded, stored
 from lorekeeper.text import Passage
 
-if TYPE_CHECKING:
-    from pymilvus import CollectionSchema, IndexParams
+Row = dict[str, Any]
 
 FORMAT = 1
 """Version of the rows' shape, kept with each collection."""
@@ -25,7 +25,13 @@ FORMAT = 1
 NLIST = 128
 """Lists of the IVF_FLAT index. All of them are probed: with fewer, a filter sees only part of the collection."""
 
-SEARCH_PARAMS = {"metric_type": "COSINE", "params": {"nprobe": NLIST}}
+SEARCH_PARAMS: dict[str, Any] = {"metric_type": "COSINE", "params": {"nprobe": NLIST}}
+
+INDEX = ("vector", {"index_type": "IVF_FLAT", "metric_type": "COSINE", "params": {"nlist": NLIST}})
+"""Indexed column, and how."""
+
+PROPERTY = "lorekeeper"
+"""Collection property that holds what LoreKeeper says of a collection."""
 
 HEAD_FIELDS = ["name", "kind_name", "document", "slug", "source_api_name", "document_name", "entity"]
 
@@ -42,53 +48,62 @@ def primary_key(document: str, slug: str, part: int = 0) -> str:
     return f"{quote(document, safe='')}/{quote(slug, safe='')}#{part}"
 
 
-def schema(collection: Collection, dimension: int, description: str) -> CollectionSchema:
-    """The schema of a collection's passages, for vectors of ``dimension`` values."""
-    from pymilvus import DataType, MilvusClient
+class ColumnType(StrEnum):
+    """What a column holds."""
 
-    made = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False, description=description)
-    made.add_field("pk", DataType.VARCHAR, is_primary=True, max_length=_KEY_BYTES)
-    for name in ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api", "source_api_name"):
-        made.add_field(name, DataType.VARCHAR, max_length=_TEXT_BYTES)
-    made.add_field("document_name", DataType.VARCHAR, max_length=_TEXT_BYTES, nullable=True)
-    made.add_field("part", DataType.INT64)
-    made.add_field("hash", DataType.VARCHAR, max_length=64)
-    made.add_field("section", DataType.VARCHAR, max_length=_PASSAGE_BYTES)
-    made.add_field("passage", DataType.VARCHAR, max_length=_PASSAGE_BYTES)
-    made.add_field("entity", DataType.JSON, nullable=True)
-    for field in collection.fields:
-        match field.type:
-            case FieldType.TEXT:
-                made.add_field(field.name, DataType.VARCHAR, max_length=_TEXT_BYTES, nullable=True)
-            case FieldType.INTEGER | FieldType.DECIMAL:
-                made.add_field(field.name, DataType.INT64, nullable=True)
-            case FieldType.FLAG:
-                made.add_field(field.name, DataType.BOOL, nullable=True)
-            case FieldType.TEXTS:
-                made.add_field(
-                    field.name,
-                    DataType.ARRAY,
-                    element_type=DataType.VARCHAR,
-                    max_capacity=_MANY,
-                    max_length=_TEXT_BYTES,
-                    nullable=True,
-                )
-    made.add_field("vector", DataType.FLOAT_VECTOR, dim=dimension)
-    return made
+    TEXT = "text"
+    INTEGER = "integer"
+    FLAG = "flag"
+    JSON = "json"
+    TEXTS = "texts"
+    VECTOR = "vector"
 
 
-def index_params() -> IndexParams:
-    """IVF_FLAT over the vectors, cosine."""
-    from pymilvus import MilvusClient
+class Column(NamedTuple):
+    """One column of a collection.
 
-    params = MilvusClient.prepare_index_params()
-    params.add_index("vector", index_type="IVF_FLAT", metric_type="COSINE", params={"nlist": NLIST})
-    return params
+    Attributes:
+        size: longest text in bytes; of a vector its dimension.
+        many: most items of a list.
+    """
+
+    name: str
+    type: ColumnType
+    size: int = 0
+    nullable: bool = False
+    primary: bool = False
+    many: int = 0
 
 
-def rows(entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any]) -> list[dict[str, Any]]:
+_FIELD_TYPES = {
+    FieldType.TEXT: ColumnType.TEXT,
+    FieldType.INTEGER: ColumnType.INTEGER,
+    FieldType.DECIMAL: ColumnType.INTEGER,
+    FieldType.FLAG: ColumnType.FLAG,
+    FieldType.TEXTS: ColumnType.TEXTS,
+}
+
+
+def columns(collection: Collection, dimension: int) -> list[Column]:
+    """The columns of a collection's passages, for vectors of ``dimension`` values."""
+    names = ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api", "source_api_name")
+    return [
+        Column("pk", ColumnType.TEXT, _KEY_BYTES, primary=True),
+        *(Column(name, ColumnType.TEXT, _TEXT_BYTES) for name in names),
+        Column("document_name", ColumnType.TEXT, _TEXT_BYTES, nullable=True),
+        Column("part", ColumnType.INTEGER),
+        Column("hash", ColumnType.TEXT, 64),
+        Column("section", ColumnType.TEXT, _PASSAGE_BYTES),
+        Column("passage", ColumnType.TEXT, _PASSAGE_BYTES),
+        Column("entity", ColumnType.JSON, nullable=True),
+        *(Column(f.name, _FIELD_TYPES[f.type], _TEXT_BYTES, nullable=True, many=_MANY) for f in collection.fields),
+        Column("vector", ColumnType.VECTOR, dimension),
+    ]
+
+
+def rows(entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any]) -> list[Row]:
     """The rows of one entity, head first."""
-    common: dict[str, Any] = {
+    common: Row = {
         "name": entity.name,
         "name_folded": fold(entity.name),
         "kind": fold(entity.kind),

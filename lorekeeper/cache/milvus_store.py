@@ -12,8 +12,10 @@ from pathlib import Path
 
 from lorekeeper.cache import milvus_schema as ms
 from lorekeeper.cache.keywords import KeywordIndex
-from lorekeeper.cache.milvus_collections import MAX_ROWS, REBUILT, CollectionInfo, MilvusCollections, Row
-from lorekeeper.cache.milvus_connection import MilvusConnection, read_owner
+from lorekeeper.cache.milvus_collections import REBUILT, CollectionInfo, MilvusCollections
+from lorekeeper.cache.milvus_connection import MilvusConnection
+from lorekeeper.cache.milvus_schema import Row
+from lorekeeper.cache.milvus_sharing import read_owner
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Cut, WriteLock, require_model
 from lorekeeper.embedding.provider import Vectors
@@ -24,8 +26,13 @@ from lorekeeper.filters import Condition, name_rank
 UPSERT_ROWS = 128
 """Rows a call: small enough that the event loop is not held up by their conversion."""
 
+MAX_ROWS = 16_384
+"""Most rows a search gives."""
+
 GET_KEYS = 1024
 """Primary keys a call."""
+
+HIT_FIELDS = ["document", "slug", "name", "section", "passage"]
 
 ROWS_PER_ENTITY = 1.5
 """Passages asked for per entity wanted, at first; more for a type whose entities prove to have many. Each costs time."""
@@ -76,7 +83,7 @@ class MilvusStore:
             stale = self._surplus(entity_type, cut)
             self.upsert(entity_type, cut, vectors)
             if stale:
-                self.connection.call("delete", entity_type, ids=stale)
+                self.connection.call("delete", entity_type, stale)
             self.keywords.apply(entity_type, [entity for entity, _ in cut])
 
     def upsert(self, collection: str, cut: Cut, vectors: Vectors) -> None:
@@ -102,7 +109,7 @@ class MilvusStore:
             return 0
         with self.write_lock():
             test = f"part == 0 and {ms.expression([], [document])}"
-            return self._delete(entity_type, self.collections.scan(entity_type, test, ["document", "slug"]))
+            return self._remove(entity_type, self.collections.scan(entity_type, test, ["document", "slug"]))
 
     def delete_entities(self, entity_type: str, identities: Sequence[Identity]) -> int:
         """Remove entities by identity; returns how many there were."""
@@ -112,8 +119,8 @@ class MilvusStore:
             found: list[Row] = []
             for start in range(0, len(identities), GET_KEYS):
                 keys = [ms.primary_key(*i) for i in identities[start : start + GET_KEYS]]
-                found += self.connection.call("get", entity_type, ids=keys, output_fields=["document", "slug"])
-            return self._delete(entity_type, found)
+                found += self.connection.call("get", entity_type, keys, ["document", "slug"])
+            return self._remove(entity_type, found)
 
     def begin_rebuild(self, entity_type: str, embedding: str, dimension: int) -> bool:
         """Make the collection that is to be filled anew; False where the type has nothing."""
@@ -137,7 +144,7 @@ class MilvusStore:
         info = self.collections.create(entity_type, embedding, dimension)
         self.keywords.rebuild(entity_type, info.store, [])
 
-    def _delete(self, entity_type: str, heads: Sequence[Row]) -> int:
+    def _remove(self, entity_type: str, heads: Sequence[Row]) -> int:
         """Remove the entities of these rows with all their passages. The caller holds the write lock."""
         identities = sorted(map(ms.identity, heads))
         if identities:
@@ -148,7 +155,7 @@ class MilvusStore:
                 for start in range(0, len(slugs), GET_KEYS):
                     chosen = ms.quoted(slugs[start : start + GET_KEYS])
                     test = f"document == {ms.quoted(document)} and slug in {chosen}"
-                    self.connection.call("delete", entity_type, filter=test)
+                    self._delete(entity_type, [row["pk"] for row in self.collections.scan(entity_type, test, ["pk"])])
             self.connection.call("flush", entity_type)
             self.keywords.remove(entity_type, identities)
         return len(identities)
@@ -156,7 +163,7 @@ class MilvusStore:
     def _surplus(self, entity_type: str, cut: Cut) -> list[str]:
         """Keys of passages that earlier versions of these entities have and the new ones do not."""
         keys = [ms.primary_key(*entity.identity, len(found)) for entity, found in cut]
-        longer = {row["pk"] for row in self.connection.call("get", entity_type, ids=keys, output_fields=["pk"])}
+        longer = {row["pk"] for row in self.connection.call("get", entity_type, keys, ["pk"])}
         stale: list[str] = []
         for (entity, _), key in zip(cut, keys, strict=True):
             if key in longer:
@@ -203,7 +210,7 @@ class MilvusStore:
         found: dict[Identity, Row] = {}
         for start in range(0, len(identities), GET_KEYS):
             keys = [ms.primary_key(*i) for i in identities[start : start + GET_KEYS]]
-            rows = self.connection.call("get", entity_type, ids=keys, output_fields=ms.head_fields(entity_type))
+            rows = self.connection.call("get", entity_type, keys, ms.head_fields(entity_type))
             found |= {ms.identity(row): row for row in rows}
         return [ms.entity(entity_type, found[i]) for i in identities if i in found]
 
@@ -229,18 +236,11 @@ class MilvusStore:
         if self.collections.info(entity_type) is None:
             return []
         require_model(self.embedding_of(entity_type), embedding)
+        test = ms.expression(conditions, documents)
         breadth = self._breadth.get(entity_type, ROWS_PER_ENTITY)
         wanted = min(math.ceil(breadth * limit), MAX_ROWS)
         while True:
-            (rows,) = self.connection.call(
-                "search",
-                entity_type,
-                data=[vector],
-                filter=ms.expression(conditions, documents),
-                limit=wanted,
-                output_fields=["document", "slug", "name", "section", "passage"],
-                search_params=ms.SEARCH_PARAMS,
-            )
+            rows = self.connection.call("search", entity_type, vector, test, wanted, HIT_FIELDS)
             best: dict[Identity, Ranked] = {}
             for row in rows:
                 place = _place(entity_type, row)
@@ -284,7 +284,7 @@ class MilvusStore:
             location=self.connection.location,
             counts={t: sum(kinds[t].values()) for t in COLLECTIONS},
             kinds=kinds,
-            passages={t: self.collections.count(t, "part >= 0") for t in COLLECTIONS},
+            passages={t: self.collections.count(t) for t in COLLECTIONS},
             embedding=", ".join(sorted({i.embedding for i in infos if i})) or None,
             details=details,
         )
@@ -345,15 +345,18 @@ class MilvusStore:
         rows = self.collections.scan(entity_type, "part >= 0", ["pk", "part", "hash", "document", "slug"])
         current = {ms.identity(row): row["hash"] for row in rows if row["part"] == 0}
         stale = [row["pk"] for row in rows if current.get(ms.identity(row)) != row["hash"]]
-        for start in range(0, len(stale), GET_KEYS):
-            self.connection.call("delete", entity_type, ids=stale[start : start + GET_KEYS])
+        self._delete(entity_type, stale)
+
+    def _delete(self, entity_type: str, keys: list[str]) -> None:
+        for start in range(0, len(keys), GET_KEYS):
+            self.connection.call("delete", entity_type, keys[start : start + GET_KEYS])
 
 
 def _place(entity_type: str, row: Row) -> Ranked:
-    found, score = row["entity"], float(row["distance"])
+    score = float(row["distance"])
     if math.isnan(score):
         raise CacheError(f"{entity_type} holds broken vectors; run 'lorekeeper reindex' to make them again")
-    return Ranked(ms.identity(found), found["name"], score, found["passage"], found["section"])
+    return Ranked(ms.identity(row), row["name"], score, row["passage"], row["section"])
 
 
 def _groups(cut: Cut) -> Iterator[Cut]:
