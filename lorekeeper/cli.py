@@ -28,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings, origins = load_settings()
         logging.basicConfig(level=settings.log_level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
         logging.getLogger("lorekeeper").setLevel(settings.log_level)
+        logging.getLogger("stamina").setLevel(logging.ERROR)
         status: int = asyncio.run(arguments.run(arguments, settings, origins))
         sys.stdout.flush()
         return status
@@ -104,6 +105,20 @@ async def _import(arguments: argparse.Namespace, settings: Settings, _: dict[str
         _print_json(report.as_dict())
     else:
         print_report(report, dry_run=arguments.dry_run)
+    return FAILED if report.failed else DONE
+
+
+async def _sync(arguments: argparse.Namespace, settings: Settings, _: dict[str, str]) -> int:
+    from lorekeeper.library import Library
+    from lorekeeper.screen import Bars, print_sync
+
+    async with Library.from_settings(settings) as library:
+        with Bars() as bars:
+            report = await library.sync(arguments.type, arguments.document, bars.step)
+    if arguments.json:
+        _print_json(report.as_dict())
+    else:
+        print_sync(report)
     return FAILED if report.failed else DONE
 
 
@@ -213,6 +228,11 @@ def _parser() -> argparse.ArgumentParser:
     imported.add_argument("paths", nargs="+", metavar="PATH")
     imported.add_argument("--document", metavar="KEY", help="file everything under this document")
     imported.add_argument("--dry-run", action="store_true", help="read and count, store nothing")
+
+    sync = command("sync", _sync, "bring the library up to date with Open5e: what is new, changed or gone")
+    sync.add_argument("source", choices=["open5e"], help="where from")
+    sync.add_argument("--document", action="append", metavar="KEY", help="only this document (may be repeated)")
+    sync.add_argument("--type", action="append", choices=list(COLLECTIONS), help="only this type (may be repeated)")
 
     command("stats", _stats, "count what is in the library")
     command("documents", _documents, "list the source documents with their licences and counts")

@@ -8,6 +8,7 @@
     │   └── MilvusSchemaError        the collections there are not ours, or of another version
     ├── EmbeddingError               the embedding model cannot be found, loaded or asked
     ├── SourceError                  a remote source answered wrongly or not at all
+    │   └── SourceUnavailableError   it cannot be reached, or is busy: it may answer later
     └── ImportFileError              a file, or an entry in it, cannot be imported
 
 The driver's own exception is always the ``__cause__``. Every message says what is wrong and what to do next.
@@ -44,6 +45,10 @@ class EmbeddingError(LoreKeeperError):
 
 class SourceError(LoreKeeperError):
     """A remote source answered wrongly or not at all."""
+
+
+class SourceUnavailableError(SourceError):
+    """A remote source cannot be reached, or is busy: the same request may be answered later."""
 
 
 class ImportFileError(LoreKeeperError):

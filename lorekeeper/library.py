@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
@@ -15,14 +14,17 @@ from typing import TYPE_CHECKING, Any, Self
 from lorekeeper.cache.protocol import CacheProtocol, Progress, Statistics
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
 from lorekeeper.entities import COLLECTIONS, Entity
-from lorekeeper.errors import ConfigError, ImportFileError
+from lorekeeper.errors import ConfigError
 from lorekeeper.hints import SHIPPED_VECTORS, STARTER
+from lorekeeper.report import ImportReport
 from lorekeeper.search import Searcher
 from lorekeeper.settings import Settings
 from lorekeeper.sources.files import read_path
+from lorekeeper.sources.sync_state import Source
 
 if TYPE_CHECKING:
     from lorekeeper.cache.store import Store
+    from lorekeeper.sync import Step
 
 logger = logging.getLogger(__name__)
 
@@ -31,31 +33,6 @@ VECTORS = "vectors.db"
 
 IMPORT_BATCH = 512
 """Entities of one type stored in one go; when it is done they are safe."""
-
-
-@dataclass
-class ImportReport:
-    """What an import did. `as_dict` is its public shape."""
-
-    stored: int = 0
-    unchanged: int = 0
-    embedded: int = 0
-    removed: int = 0
-    failed: list[ImportFileError] = field(default_factory=list)
-    skipped: dict[str, int] = field(default_factory=dict)
-    seconds: float = 0.0
-
-    def as_dict(self) -> dict[str, Any]:
-        """``{"stored", "unchanged", "embedded", "removed", "failed": [{"where", "why"}], "seconds"}``."""
-        failed = [{"where": f.where, "why": f.reason} for f in self.failed]
-        return {
-            "stored": self.stored,
-            "unchanged": self.unchanged,
-            "embedded": self.embedded,
-            "removed": self.removed,
-            "failed": failed,
-            "seconds": round(self.seconds, 2),
-        }
 
 
 @lru_cache(maxsize=1)
@@ -107,28 +84,51 @@ def open_store(settings: Settings) -> Store:
     from lorekeeper.cache.milvus_connection import MilvusConnection
     from lorekeeper.cache.milvus_store import MilvusStore
 
-    path = settings.milvus_db_path
     if settings.milvus_uri:
-        server = hashlib.blake2b(settings.milvus_uri.encode(), digest_size=6).hexdigest()
         connection = MilvusConnection(uri=settings.milvus_uri, token=settings.milvus_token)
-        return MilvusStore(connection, path.parent / f"server-{server}.keywords")
-    return MilvusStore(MilvusConnection(path), path.with_name(path.name + ".keywords"))
+    else:
+        connection = MilvusConnection(settings.milvus_db_path)
+    return MilvusStore(connection, _beside(settings, ".keywords"))
+
+
+def open5e_of(settings: Settings) -> Source:
+    """The Open5e server that the settings name, and where it is noted what the library has from it."""
+    return Source(settings.open5e_base_url, _beside(settings, ".sync"), settings.cache_ttl_days)
+
+
+def _beside(settings: Settings, ending: str) -> Path:
+    """A file that belongs to the library in force, and stands beside it."""
+    path, name = settings.library_path, settings.library_path.name
+    if settings.cache_backend == "milvus" and settings.milvus_uri:
+        name = f"server-{hashlib.blake2b(settings.milvus_uri.encode(), digest_size=6).hexdigest()}"
+    return path.with_name(name + ending)
 
 
 class Library:
-    """A user's shelf: one cache, one embedding service, search over both. Use it as an async context manager."""
+    """A user's shelf: one cache, one embedding service, search over both. Use it as an async context manager.
 
-    def __init__(self, cache: CacheProtocol, embedding: EmbeddingService, *, offline: bool = False) -> None:
+    Args:
+        cache: where the entries are.
+        embedding: makes their vectors.
+        offline: never ask the source.
+        source: an Open5e server to sync with; None for a library that has nothing to do with one.
+    """
+
+    def __init__(
+        self, cache: CacheProtocol, embedding: EmbeddingService, *, offline: bool = False, source: Source | None = None
+    ) -> None:
         self.cache = cache
         self.embedding = embedding
         self.offline = offline
+        self.source = source
         self.searcher = Searcher(cache)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
         """A library as configured; nothing is opened or loaded before it is used."""
         embedding = embedding_service(settings)
-        return cls(open_cache(settings, embedding), embedding, offline=settings.offline)
+        cache = open_cache(settings, embedding)
+        return cls(cache, embedding, offline=settings.offline, source=open5e_of(settings))
 
     async def import_paths(
         self,
@@ -184,6 +184,34 @@ class Library:
     async def load_starter(self, **callbacks: Any) -> ImportReport:
         """Load the starter compendium that ships with the package."""
         return await self.import_paths([STARTER], **callbacks)
+
+    async def sync(
+        self, types: Sequence[str] | None = None, documents: Sequence[str] | None = None, step: Step | None = None
+    ) -> ImportReport:
+        """Bring the library up to date with Open5e; see `Syncer.run`.
+
+        Args:
+            types: entity types, all by default; the documents always come along.
+            documents: keys of the only documents wanted, all by default.
+            step: told of the progress.
+
+        Raises:
+            ConfigError: the library is offline.
+            SourceUnavailableError: the server cannot be reached at all.
+        """
+        if self.offline or self.source is None:
+            raise ConfigError("LOREKEEPER_OFFLINE is set, so nothing can be synced; unset it for this command")
+        from lorekeeper.sources.open5e import Open5eClient
+        from lorekeeper.sync import Syncer
+
+        began, before, report = time.monotonic(), self.embedding.computed, ImportReport()
+        async with Open5eClient(self.source.base_url) as client:
+            syncer = Syncer(self.cache, client, self.source.state_path, report, step)
+            await syncer.run(list(COLLECTIONS) if types is None else types, documents)
+        self.searcher.forget()
+        report.embedded = self.embedding.computed - before
+        report.seconds = time.monotonic() - began
+        return report
 
     async def reindex(self, progress: Progress | None = None) -> int:
         """Embed everything again with the current model; returns how many entities."""

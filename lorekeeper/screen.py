@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from lorekeeper.search import Page, Result
@@ -16,7 +24,7 @@ from lorekeeper.search import Page, Result
 if TYPE_CHECKING:
     from lorekeeper.cache.protocol import Statistics
     from lorekeeper.doctor import Findings
-    from lorekeeper.library import ImportReport
+    from lorekeeper.report import ImportReport
 
 SHOWN_FAILURES = 20
 
@@ -24,10 +32,10 @@ console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
 
 
-class Bar:
-    """A progress bar with a rate and the time left, on stderr, and only on a terminal."""
+class Bars:
+    """Progress bars with a rate and the time left, one a label, on stderr, and only on a terminal."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self) -> None:
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -39,18 +47,16 @@ class Bar:
             transient=True,
             disable=not errors.is_terminal,
         )
-        self._task = self._progress.add_task(label, total=None, rate="")
+        self._tasks: dict[str, TaskID] = {}
 
-    def start(self, total: int) -> None:
-        """Say how much there is to do."""
-        self._progress.update(self._task, total=total)
-
-    def advance(self, done: int) -> None:
-        """Say how much more is done."""
-        self._progress.update(self._task, advance=done)
-        speed = self._progress.tasks[0].speed
-        if speed:
-            self._progress.update(self._task, rate=f"{speed:,.0f}/s")
+    def step(self, label: str, more: int, done: int) -> None:
+        """Say how much more there is to do, and how much more is done."""
+        if label not in self._tasks:
+            self._tasks[label] = self._progress.add_task(label, total=None, rate="")
+        task = self._progress.tasks[self._tasks[label]]
+        self._progress.update(task.id, advance=done, total=(task.total or 0) + more if more else task.total)
+        if task.speed:
+            self._progress.update(task.id, rate=f"{task.speed:,.0f}/s")
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -60,6 +66,23 @@ class Bar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
+
+
+class Bar(Bars):
+    """One progress bar."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__()
+        self._label = label
+        self.step(label, 0, 0)
+
+    def start(self, total: int) -> None:
+        """Say how much there is to do."""
+        self.step(self._label, total, 0)
+
+    def advance(self, done: int) -> None:
+        """Say how much more is done."""
+        self.step(self._label, 0, done)
 
 
 def print_page(page: Page) -> None:
@@ -93,6 +116,23 @@ def print_report(report: ImportReport, *, dry_run: bool) -> None:
         f"{report.stored:,} {verb}, {report.unchanged:,} unchanged, {report.embedded:,} texts embedded, "
         f"{len(report.failed):,} failed, in {report.seconds:.1f} s"
     )
+    _print_failures(report)
+
+
+def print_sync(report: ImportReport) -> None:
+    """What a sync did, by type; failures on stderr."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("type", "stored", "unchanged", "removed"):
+        table.add_column(name, justify="left" if name == "type" else "right")
+    for entity_type, numbers in sorted(report.by_type.items()):
+        table.add_row(entity_type, *(f"{numbers[n]:,}" for n in ("stored", "unchanged", "removed")))
+    table.add_row("all", f"{report.stored:,}", f"{report.unchanged:,}", f"{report.removed:,}", style="bold")
+    console.print(table)
+    console.print(f"{report.embedded:,} texts embedded, {len(report.failed):,} failed, in {report.seconds:.1f} s")
+    _print_failures(report)
+
+
+def _print_failures(report: ImportReport) -> None:
     for name, number in sorted(report.skipped.items()):
         errors.print(f"[dim]{escape(name)}: {number} objects hold no lore and were passed over[/]")
     for failure in report.failed[:SHOWN_FAILURES]:

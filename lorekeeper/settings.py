@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
@@ -23,6 +25,15 @@ def _absolute(path: Path) -> Path:
     except RuntimeError as error:
         raise ValueError(f"{error}; write the whole path") from error
 
+
+def _address(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError("an address like https://api.open5e.com is needed")
+    return re.sub(r"(/v[12])?/*$", "", text)
+
+
+WebAddress = Annotated[str, AfterValidator(_address)]
 
 LibraryPath = Annotated[Path, AfterValidator(_absolute)]
 
@@ -43,6 +54,8 @@ class Settings(BaseModel):
     )
     embedding_url: str | None = Field(None, description="base URL of an OpenAI-compatible embedding server")
     embedding_api_key: str | None = Field(None, description="its key")
+    open5e_base_url: WebAddress = Field("https://api.open5e.com", description="Open5e server to sync with")
+    cache_ttl_days: float = Field(30.0, gt=0, le=36500, description="days after which what was synced counts as stale")
     http_token: str | None = Field(None, description="bearer token that clients of 'serve --transport http' must send")
     offline: bool = Field(False, description="never touch the network")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(

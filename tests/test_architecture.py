@@ -31,12 +31,14 @@ MAY_KNOW = {
     "embedding": BASE,
     "cache": BASE | {"embedding"},
     "sources": BASE | {"normalize"},
+    "report": BASE,
     "search": BASE | {"cache"},
-    "library": BASE | {"settings", "normalize", "embedding", "cache", "sources", "search"},
+    "sync": BASE | {"normalize", "cache", "sources", "report"},
+    "library": BASE | {"settings", "normalize", "embedding", "cache", "sources", "report", "search", "sync"},
     "tools": BASE | {"search", "library"},
     "doctor": BASE | {"settings", "library"},
     "server": BASE | {"library", "tools"},
-    "screen": BASE | {"cache", "search", "library", "doctor"},
+    "screen": BASE | {"cache", "report", "search", "library", "doctor"},
     "demo": BASE | {"settings", "library", "screen"},
     "cli": BASE | {"settings", "library", "search", "tools", "doctor", "server", "screen", "demo"},
     "__main__": {"cli"},
@@ -50,7 +52,7 @@ DOORS = {
     "faiss": ("cache/milvus_engine.py",),
     "grpc": ("cache/milvus_server.py",),
     "sqlite3": ("cache/",),
-    "filelock": ("cache/",),
+    "filelock": ("cache/", "sync.py"),
     "httpx": ("embedding/http.py", "sources/"),
     "rapidfuzz": ("names.py",),
     "stamina": ("embedding/http.py", "sources/"),
@@ -58,7 +60,7 @@ DOORS = {
     "mcp_types": ("server.py", "demo.py"),
     "uvicorn": ("server.py",),
     "rich": ("screen.py", "demo.py"),
-    "pydantic": ("settings.py", "tools.py"),
+    "pydantic": ("settings.py", "tools.py", "sources/"),
     "dotenv": ("settings.py",),
     "numpy": ("embedding/", "cache/"),
     "sentence_transformers": ("embedding/",),
@@ -162,7 +164,7 @@ def test_the_library_and_the_server_start_without_model_and_store():
 def test_an_embedded_library_needs_no_driver_and_a_guest_no_engine():
     program = "import lorekeeper.cache.milvus_store, lorekeeper.cache.milvus_engine, milvus_lite.db"
     assert loaded_by(program) & {"pymilvus", "pandas", "grpc"} == set()
-    assert loaded_by("import lorekeeper.cache.milvus") & {"milvus_lite", "faiss", "pyarrow"} == set()
+    assert loaded_by("import lorekeeper.cache.milvus_store") & {"milvus_lite", "faiss", "pyarrow"} == set()
 
 
 def test_the_package_itself_loads_nothing():

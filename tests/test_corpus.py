@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from lorekeeper.library import ImportReport, Library
+from lorekeeper.library import Library
+from lorekeeper.report import ImportReport
 from lorekeeper.search import Query, thing
 from lorekeeper.tools import Tool, all_tools, document_list
 from tests.shelf import open_library

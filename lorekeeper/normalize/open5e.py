@@ -34,6 +34,7 @@ class Endpoint:
         kind: the entity's kind, or how to tell it.
         fields: its filter fields, raw.
         twin: a suffix for the slug where another endpoint of the same collection uses the same keys for the same things.
+        version: the version of the API that lists it; None where the lists of other endpoints hold the same.
         children: objects nested inside it that are entities of their own, each with the endpoint it is read as.
     """
 
@@ -43,6 +44,7 @@ class Endpoint:
     kind: str | Callable[[Object], str] = ""
     fields: Callable[[Object], Fields] = _none
     twin: str = ""
+    version: int | None = 2
     children: Callable[[Object], Iterable[tuple[Object, str]]] = field(default=lambda _: ())
 
 
@@ -185,9 +187,9 @@ def _nested(key: str, endpoint: str, link: str) -> Callable[[Object], Iterable[t
     return children
 
 
-def _lore(name: str, *signs: str, kind: str | None = None, twin: str = "") -> Endpoint:
+def _lore(name: str, *signs: str, kind: str | None = None, twin: str = "", version: int = 2) -> Endpoint:
     """A small reference endpoint that is filed among the rules."""
-    return Endpoint(name, _signs(*signs), "rules", kind or name.rstrip("s"), _chapter, twin)
+    return Endpoint(name, _signs(*signs), "rules", kind or name.rstrip("s"), _chapter, twin, version)
 
 
 ENDPOINTS: dict[str, Endpoint] = {
@@ -197,7 +199,7 @@ ENDPOINTS: dict[str, Endpoint] = {
         Endpoint(
             "creatures", _signs("challenge_rating hit_points", "cr hit_points"), "creatures", "creature", _creature
         ),
-        Endpoint("monsters", (), "creatures", "creature", _creature),
+        Endpoint("monsters", (), "creatures", "creature", _creature, version=None),
         Endpoint(
             "magicitems", _signs("rarity requires_attunement", "rarity desc"), "equipment", "magic-item", _magic_item
         ),
@@ -222,15 +224,16 @@ ENDPOINTS: dict[str, Endpoint] = {
             "character_options",
             _subrace,
             _species,
+            version=None,
             children=_nested("subraces", "races", "subrace_of"),
         ),
         Endpoint("feats", _signs("has_prerequisite", "effects_desc"), "character_options", "feat"),
         Endpoint("backgrounds", _signs("benefits", "skill_proficiencies feature"), "character_options", "background"),
         Endpoint("rules", _signs("ruleset initialHeaderLevel", "ruleset desc"), "rules", "rule", _chapter),
         Endpoint("rulesets", _signs("rules desc"), "rules", "section", _chapter),
-        Endpoint("sections", _signs("slug desc parent"), "rules", "section", _chapter),
+        Endpoint("sections", _signs("slug desc parent"), "rules", "section", _chapter, version=1),
         Endpoint("documents", _signs("licenses publisher", "license title slug"), "documents", "document", _document),
-        _lore("planes", kind="plane"),
+        _lore("planes", kind="plane", version=1),
         _lore("conditions"),
         _lore("abilities", "short_desc skills", kind="ability"),
         _lore("skills", "ability descriptions"),

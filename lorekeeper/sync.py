@@ -1,0 +1,221 @@
+"""Bringing a library up to date with an Open5e server: list by list, page by page, and from where it was cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from lorekeeper.cache.protocol import CacheProtocol, Identity
+from lorekeeper.entities import Entity, parse_uri
+from lorekeeper.errors import CacheError, ImportFileError, LoreKeeperError, SourceError, SourceUnavailableError
+from lorekeeper.normalize import UnknownShapeError, normalize
+from lorekeeper.normalize.open5e import ENDPOINTS, Endpoint
+from lorekeeper.report import ImportReport
+from lorekeeper.sources.open5e import CONCURRENCY, Open5eClient, list_query
+from lorekeeper.sources.sync_state import ALL, Read, Run, SyncState, encode, load_state, save
+
+Step = Callable[[str, int, int], None]
+"""Told, of an entity type, how many more entries there are to do and how many more are done."""
+
+
+def endpoints(types: Sequence[str]) -> list[Endpoint]:
+    """The lists that hold entities of these types, that of the documents first."""
+    found = [e for e in ENDPOINTS.values() if e.type in types and e.version is not None]
+    return sorted(found, key=lambda e: e.type != "documents")
+
+
+class Syncer:
+    """One sync of one library.
+
+    Args:
+        cache: the library's.
+        client: of the server.
+        path: file in which the library's `SyncState` is kept.
+        report: is filled in.
+        step: told of the progress.
+    """
+
+    def __init__(
+        self, cache: CacheProtocol, client: Open5eClient, path: Path, report: ImportReport, step: Step | None = None
+    ) -> None:
+        self._cache = cache
+        self._client = client
+        self._path = path
+        self._report = report
+        self._step = step or (lambda *_: None)
+        self._saving = asyncio.Lock()
+        self._known: dict[str, dict[Identity, str]] = {}
+        self._state = SyncState(client.base_url)
+
+    async def run(self, types: Sequence[str], documents: Sequence[str] | None) -> None:
+        """Store what is new or changed, remove what the server has no more of what came from it.
+
+        A list that cannot be read goes to the report, and the others are read all the same. What was stored before the
+        sync ended, however it ended, is not asked for again by the same sync within a day.
+
+        Raises:
+            SourceUnavailableError: the server cannot be reached at all.
+            CacheError: the library cannot be written, or another process is syncing it.
+            EmbeddingError: there are no embeddings.
+        """
+        wanted = list(dict.fromkeys(["documents", *types]))
+        with one_at_a_time(self._path):
+            self._state = await asyncio.to_thread(load_state, self._path, self._client.base_url)
+            self._known = {t: await self._cache.content_hashes(t) for t in wanted}
+            self._forget_what_is_lost()
+            run = self._state.resume(wanted, documents)
+            waiting = deque(e for e in endpoints(wanted) if e.name not in run.done)
+            await self._first(waiting, run)
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(CONCURRENCY):
+                        group.create_task(self._work(waiting, run))
+            except* LoreKeeperError as errors:
+                raise errors.exceptions[0] from errors
+            if all(e.name in run.done for e in endpoints(wanted)):
+                self._state.run = None
+            await self._save()
+
+    async def _first(self, waiting: deque[Endpoint], run: Run) -> None:
+        """Read one list alone, to see whether anybody answers."""
+        if waiting:
+            error = await self._try(waiting.popleft(), run)
+            if isinstance(error, SourceUnavailableError) and not self._client.reached:
+                raise error
+
+    async def _work(self, waiting: deque[Endpoint], run: Run) -> None:
+        while waiting:
+            await self._try(waiting.popleft(), run)
+
+    async def _try(self, endpoint: Endpoint, run: Run) -> SourceError | None:
+        """Read one list; an error goes to the report, and a list that is not what it was is read anew next time."""
+        try:
+            await self._list(endpoint, run)
+        except SourceError as error:
+            self._report.failed.append(ImportFileError(_path(endpoint), str(error)))
+            if not isinstance(error, SourceUnavailableError):
+                run.reading.pop(endpoint.name, None)
+            await self._save()
+            return error
+        return None
+
+    async def _list(self, endpoint: Endpoint, run: Run) -> None:
+        assert endpoint.type is not None
+        filtered = run.documents if endpoint.type != "documents" else None
+        read = run.reading.setdefault(endpoint.name, Read(list_query(filtered, endpoint.version)))
+        count, objects = 0, read.objects
+        async with aclosing(self._client.pages(_path(endpoint), read.following, read.objects)) as pages:
+            async for page in pages:
+                count, objects = page.count, objects + len(page.objects)
+                if not read.objects:
+                    self._step(endpoint.type, count, 0)
+                entities = self._entities(page.objects, endpoint, run.documents, read)
+                await self._store(endpoint.type, entities)
+                self._step(endpoint.type, 0, len(page.objects))
+                read.found.update(e.uri for e in entities)
+                if page.following is not None:
+                    read.following, read.objects = page.following, objects
+                    await self._save()
+        if objects != count:
+            raise SourceError(f"it says it has {count} entries, and gave {objects}; run the same command again")
+        if not read.failed:
+            await self._remove(endpoint, run, read, count)
+        self._finish(endpoint, run, read)
+        await self._save()
+
+    def _entities(
+        self, objects: Sequence[Any], endpoint: Endpoint, documents: Sequence[str] | None, read: Read
+    ) -> list[Entity]:
+        """What a page's objects hold, of the wanted documents; servers pass over filters that they do not know."""
+        found: list[Entity] = []
+        for obj in objects:
+            try:
+                found += normalize(obj, hint=endpoint.name)
+            except UnknownShapeError as error:
+                key = obj.get("key") or obj.get("slug") if isinstance(obj, dict) else obj
+                self._report.failed.append(ImportFileError(f"{_path(endpoint)} {key}", str(error)))
+                read.failed += 1
+        return [e for e in found if documents is None or e.document in documents]
+
+    async def _store(self, entity_type: str, entities: Sequence[Entity]) -> None:
+        known = self._known[entity_type]
+        latest = {e.identity: e for e in entities}
+        changed = [e for i, e in latest.items() if known.get(i) != e.content_hash]
+        await self._cache.store_entities(changed, entity_type)
+        known.update({e.identity: e.content_hash for e in changed})
+        self._count(entity_type, stored=len(changed), unchanged=len(latest) - len(changed))
+
+    async def _remove(self, endpoint: Endpoint, run: Run, read: Read, count: int) -> None:
+        """Remove what came from this list and is there no more, nor in any other."""
+        assert endpoint.type is not None
+        others = {u for name, listed in self._state.lists.items() if name != endpoint.name for u in listed.seen}
+        before = self._state.of(endpoint.name).seen
+        within = {u for u in before if run.documents is None or parse_uri(u)[1] in run.documents}
+        gone = [_identity(u) for u in sorted(within - read.found - others)]
+        if gone and not count:
+            reason = f"it is empty now; the {len(gone)} entries that came from it before are kept"
+            self._report.failed.append(ImportFileError(_path(endpoint), reason))
+            return
+        ours = [e.identity for e in await self._cache.load(endpoint.type, gone) if e.source_api.startswith("open5e")]
+        self._count(endpoint.type, removed=await self._cache.delete_entities(endpoint.type, ours))
+        self._state.of(endpoint.name).seen = before - within
+
+    def _finish(self, endpoint: Endpoint, run: Run, read: Read) -> None:
+        listed = self._state.of(endpoint.name)
+        listed.seen |= read.found
+        now = time.time()
+        listed.whole.update(dict.fromkeys([ALL] if run.documents is None else run.documents, now))
+        run.done.add(endpoint.name)
+        run.reading.pop(endpoint.name, None)
+
+    def _forget_what_is_lost(self) -> None:
+        """Start anew where the library lacks what the state says it has: it was deleted, or is another one."""
+        for endpoint in endpoints(list(self._known)):
+            known = self._known[endpoint.type or ""]
+            if any(_identity(uri) not in known for uri in self._state.of(endpoint.name).seen):
+                self._state = SyncState(self._state.source)
+                return
+
+    def _count(self, entity_type: str, **numbers: int) -> None:
+        for name, number in numbers.items():
+            self._report.by_type.setdefault(entity_type, Counter())[name] += number
+            setattr(self._report, name, getattr(self._report, name) + number)
+
+    async def _save(self) -> None:
+        async with self._saving:
+            await asyncio.to_thread(save, self._path, encode(self._state))
+
+
+@contextmanager
+def one_at_a_time(path: Path) -> Iterator[None]:
+    """One sync of a library at a time, over all processes; CacheError where another one is under way."""
+    lock = FileLock(f"{path}.lock", timeout=0, thread_local=False)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise CacheError("another process is syncing this library; wait for it to finish, or end it") from error
+    except OSError as error:
+        raise CacheError(
+            f"{lock.lock_file} cannot be written: {error}; free space, or choose another folder"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _path(endpoint: Endpoint) -> str:
+    return f"v{endpoint.version}/{endpoint.name}"
+
+
+def _identity(uri: str) -> Identity:
+    _, document, slug = parse_uri(uri)
+    return document, slug

@@ -1,0 +1,361 @@
+"""Syncing a library with a server of our own: what is stored, what is left alone, what is removed, and where it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import stamina
+
+from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.errors import CacheError, ConfigError, SourceUnavailableError
+from lorekeeper.library import Library, open5e_of, open_cache
+from lorekeeper.sync import endpoints, one_at_a_time
+from lorekeeper.tools import document_list
+from tests.conftest import everything, settings
+from tests.open5e_server import SPELLS, Open5eServer, Reply, creature, serving, shelf, spell
+from tests.shelf import environment, run_lorekeeper, write_lines
+
+LISTS = {
+    f"v{e.version}/{e.name}" for e in endpoints(["spells", "creatures", "equipment", "character_options", "rules"])
+}
+LISTS |= {"v2/documents"}
+STORED = {"spells": 5, "creatures": 2, "rules": 1, "documents": 2}
+
+
+@pytest.fixture
+def server() -> Open5eServer:
+    return Open5eServer(shelf())
+
+
+@pytest.fixture
+def address(server: Open5eServer) -> Iterator[str]:
+    with serving(server) as address, stamina.set_testing(True, attempts=3, cap=True):
+        yield address
+
+
+@asynccontextmanager
+async def opened(folder: Path, address: str, **options: Any) -> AsyncIterator[Library]:
+    """A library in that folder, embedded by hashing, with that server as its source."""
+    service = EmbeddingService(lambda: HashingProvider(64))
+    given = settings(milvus_db_path=folder / "milvus.db", open5e_base_url=address)
+    async with Library(open_cache(given, service), service, source=open5e_of(given), **options) as library:
+        yield library
+
+
+@pytest.fixture
+async def library(tmp_path: Path, address: str) -> AsyncIterator[Library]:
+    async with opened(tmp_path, address) as library:
+        yield library
+
+
+async def counts(library: Library) -> dict[str, int]:
+    return {t: n for t, n in (await library.statistics()).counts.items() if n}
+
+
+async def titles(library: Library, entity_type: str = "spells") -> set[str]:
+    return {e.name for e in await everything(library.cache, entity_type)}
+
+
+# --- what is stored --------------------------------------------------------------------------------------------------
+
+
+async def test_a_sync_brings_every_entry_of_every_list(library, server):
+    report = await library.sync()
+    assert await counts(library) == STORED
+    assert (report.stored, report.unchanged, report.removed, report.failed) == (10, 0, 0, [])
+    assert report.embedded >= 10
+    assert {t: numbers["stored"] for t, numbers in report.by_type.items() if numbers["stored"]} == STORED
+    assert {a.split("/?")[0] for a in server.asked} == LISTS
+    assert len(server.asked) == len(LISTS) + 2, "one request a page: the spells have three"
+
+
+async def test_documents_bring_their_titles_and_licences(library):
+    await library.sync(["spells"])
+    listed = {d["key"]: d for d in await document_list(library)}
+    assert listed["tide-atlas"]["name"] == "The Tide Atlas"
+    assert listed["tide-atlas"]["licenses"] == ["CC BY 4.0"]
+    assert listed["tide-atlas"]["counts"] == {"spells": 3}
+
+
+async def test_a_second_sync_stores_and_embeds_nothing(library, server):
+    await library.sync()
+    asked = len(server.asked)
+    report = await library.sync()
+    assert (report.stored, report.embedded, report.removed, report.unchanged) == (0, 0, 0, 10)
+    assert len(server.asked) == 2 * asked
+
+
+async def test_only_what_has_changed_is_stored_again(library, server):
+    await library.sync()
+    server.lists["v2/spells"][1] = spell("Soft Landing", desc="Now you bounce.")
+    server.lists["v2/spells"].append(spell("Salt Mirror"))
+    report = await library.sync()
+    assert (report.stored, report.unchanged, report.embedded) == (2, 9, 2)
+    (changed,) = await library.cache.get_entities("spells", name="soft landing")
+    assert changed.data["desc"] == "Now you bounce."
+
+
+async def test_files_of_the_same_entries_and_a_sync_give_the_same(library, server, tmp_path):
+    folder = tmp_path / "export"
+    folder.mkdir()
+    for path, objects in server.lists.items():
+        if objects:
+            version, name = path.split("/")
+            write_lines(folder / (f"{name}.jsonl" if version == "v2" else f"{name}_v1.jsonl"), objects)
+    imported = await library.import_paths([folder])
+    assert imported.stored == 10
+    report = await library.sync()
+    assert (report.stored, report.unchanged, report.embedded) == (0, 10, 0)
+
+
+async def test_chosen_documents_and_types_only(library, server):
+    report = await library.sync(["spells", "creatures"], ["ember-book"])
+    assert await counts(library) == {"spells": 2, "creatures": 1, "documents": 1}
+    assert report.stored == 4
+    assert {a.split("/?")[0] for a in server.asked} == {"v2/documents", "v2/spells", "v2/creatures"}
+
+
+async def test_a_server_that_ignores_the_filter_brings_nothing_else(library, server):
+    real = server._page
+    server._page = lambda path, query, host: real(path, query.replace("document__key__in", "nothing"), host)
+    await library.sync(["spells"], ["ember-book"])
+    assert await titles(library) == {"Ember Whisper", "Ash Storm"}
+
+
+async def test_progress_is_told_by_type_and_adds_up(library):
+    told: dict[str, list[int]] = {}
+
+    def step(entity_type: str, more: int, done: int) -> None:
+        numbers = told.setdefault(entity_type, [0, 0])
+        numbers[0] += more
+        numbers[1] += done
+
+    await library.sync(step=step)
+    assert {t: n for t, n in told.items() if any(n)} == {t: [n, n] for t, n in STORED.items()}
+
+
+# --- what is removed -------------------------------------------------------------------------------------------------
+
+
+async def test_what_the_server_removes_is_removed_and_nothing_else(library, server, tmp_path):
+    homebrew = [
+        {"collection": "spells", "name": "Own Spell", "document": "tide-atlas"},
+        {"collection": "spells", "name": "Other Spell", "document": "my-world"},
+    ]
+    await library.import_paths([write_lines(tmp_path / "own.jsonl", homebrew)])
+    await library.import_paths([write_lines(tmp_path / "spells.jsonl", [spell("Never Synced", "ember-book")])])
+    await library.sync(["spells"])
+    del server.lists["v2/spells"][0]
+    report = await library.sync(["spells"])
+    assert (report.removed, report.stored) == (1, 0)
+    assert report.by_type["spells"]["removed"] == 1
+    left = {"Soft Landing", "Lantern of Hush", "Ember Whisper", "Ash Storm"}
+    assert await titles(library) == left | {"Own Spell", "Other Spell", "Never Synced"}
+
+
+async def test_an_entry_that_became_homebrew_is_not_removed(library, server, tmp_path):
+    await library.sync(["spells"])
+    own = {"collection": "spells", "name": "Tide Lance", "document": "tide-atlas", "description": "Mine now."}
+    await library.import_paths([write_lines(tmp_path / "own.jsonl", [own])])
+    del server.lists["v2/spells"][0]
+    assert (await library.sync(["spells"])).removed == 0
+    assert "Tide Lance" in await titles(library)
+
+
+async def test_a_sync_of_one_document_removes_in_that_document_only(library, server):
+    await library.sync(["spells"])
+    server.lists["v2/spells"] = [s for s in SPELLS if s["name"] not in ("Tide Lance", "Ash Storm")]
+    assert (await library.sync(["spells"], ["ember-book"])).removed == 1
+    assert await titles(library) == {"Tide Lance", "Soft Landing", "Lantern of Hush", "Ember Whisper"}
+    assert (await library.sync(["spells"])).removed == 1
+
+
+async def test_a_list_that_is_suddenly_empty_is_reported_and_nothing_removed(library, server):
+    await library.sync(["spells"])
+    server.lists["v2/spells"] = []
+    report = await library.sync(["spells"])
+    assert [f.where for f in report.failed] == ["v2/spells"]
+    assert "kept" in report.failed[0].reason
+    assert len(await titles(library)) == 5
+
+
+async def test_nothing_is_removed_from_a_list_with_an_entry_that_cannot_be_read(library, server):
+    await library.sync(["spells"])
+    server.lists["v2/spells"][0] = {**spell("Tide Lance"), "level": "often"}
+    report = await library.sync(["spells"])
+    assert report.removed == 0
+    assert [f.where for f in report.failed] == ["v2/spells tide-atlas_tide-lance"]
+    assert "level" in report.failed[0].reason
+    assert len(await titles(library)) == 5
+
+
+# --- what fails ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_list_that_fails_is_reported_and_all_others_are_stored(library, server):
+    server.fault = lambda path, _: Reply(503) if path == "v2/spells" else None
+    report = await library.sync()
+    assert [f.where for f in report.failed] == ["v2/spells"]
+    assert await counts(library) == {t: n for t, n in STORED.items() if t != "spells"}
+    asked = len(server.asked)
+    server.fault = lambda *_: None
+    report = await library.sync()
+    assert report.failed == []
+    assert await counts(library) == STORED
+    assert {a.split("/?")[0] for a in server.asked[asked:]} == {"v2/spells"}, "the rest was done a moment ago"
+
+
+async def test_a_list_that_gives_less_than_it_says_is_not_taken_for_whole(library, server):
+    await library.sync(["spells"])
+    body = json.dumps({"count": 5, "next": None, "results": SPELLS[:2]}).encode()
+    server.fault = lambda path, _: Reply(200, body=body, content_type="application/json") if "spells" in path else None
+    report = await library.sync(["spells"])
+    assert report.removed == 0
+    assert "gave 2" in report.failed[0].reason
+    assert len(await titles(library)) == 5
+
+
+async def test_nobody_there_is_an_error(tmp_path):
+    with serving(Open5eServer({})) as address, stamina.set_testing(True, attempts=1):
+        pass
+    async with opened(tmp_path, address) as library:
+        with stamina.set_testing(True, attempts=1), pytest.raises(SourceUnavailableError, match="cannot be reached"):
+            await library.sync()
+
+
+async def test_an_offline_library_asks_nobody(tmp_path, server, address):
+    async with opened(tmp_path, address, offline=True) as library:
+        with pytest.raises(ConfigError, match="LOREKEEPER_OFFLINE"):
+            await library.sync()
+    assert server.asked == []
+
+
+async def test_two_syncs_at_once_are_refused(library):
+    with one_at_a_time(library.source.state_path), pytest.raises(CacheError, match="another process"):
+        await library.sync()
+    assert (await library.sync(["spells"])).stored == 7
+
+
+# --- where it goes on ------------------------------------------------------------------------------------------------
+
+
+async def test_a_sync_that_was_cut_off_goes_on_where_it_was(library, server, tmp_path, address):
+    reached, release = threading.Event(), threading.Event()
+
+    def stuck(path: str, _number: int) -> None:
+        if path == "v2/spells" and len(server.pages_asked(path)) == 3:
+            reached.set()
+            release.wait(20)
+
+    server.fault = stuck
+    syncing = asyncio.create_task(library.sync())
+    assert await asyncio.to_thread(reached.wait, 20)
+    while (await counts(library)).get("spells") != 4 or (await counts(library)).get("rules") != 1:
+        await asyncio.sleep(0.02)
+    syncing.cancel()
+    await asyncio.gather(syncing, return_exceptions=True)
+    release.set()
+    server.fault = lambda *_: None
+    first = list(server.asked)
+    report = await library.sync()
+    again = server.asked[len(first) :]
+    assert report.stored == 1
+    assert server.pages_asked("v2/spells")[3:] == ["limit=100&page=3"]
+    assert await counts(library) == STORED
+    assert not [a for a in again if "spells" not in a and "page" in a]
+    assert (await library.sync()).unchanged == 10, "when it is done, the next one reads everything again"
+
+
+async def test_a_process_that_is_killed_is_followed_by_one_that_goes_on(tmp_path, server, address):
+    server.lists["v2/creatures"] = [creature(f"Beast {n}") for n in range(40)]
+    reached, release = threading.Event(), threading.Event()
+
+    def stuck(path: str, _number: int) -> None:
+        if path == "v2/creatures" and len(server.pages_asked(path)) == 10:
+            reached.set()
+            release.wait(20)
+
+    server.fault = stuck
+    program = (
+        "import asyncio, sys; from pathlib import Path; from tests.test_sync import opened\n"
+        "async def main():\n"
+        "    async with opened(Path(sys.argv[1]), sys.argv[2]) as library: await library.sync(['creatures', 'spells'])\n"
+        "asyncio.run(main())"
+    )
+    victim = subprocess.Popen([sys.executable, "-c", program, str(tmp_path), address])
+    assert await asyncio.to_thread(reached.wait, 60)
+    victim.send_signal(signal.SIGKILL)
+    await asyncio.to_thread(victim.wait)
+    release.set()
+    server.fault = lambda *_: None
+    first = len(server.asked)
+    async with opened(tmp_path, address) as library:
+        await library.sync(["creatures", "spells"])
+        assert await counts(library) == {"creatures": 40, "spells": 5, "documents": 2}
+    again = server.asked[first:]
+    assert not [a for a in again if "documents" in a]
+    assert len([a for a in again if "creatures" in a]) <= 13, "of 20 pages, those that were stored are not asked for"
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"source": 3}', b"\x00\xff", None], ids=str)
+async def test_a_damaged_state_costs_time_and_nothing_else(damage, library, server):
+    await library.sync(["spells"])
+    path = library.source.state_path
+    path.unlink() if damage is None else path.write_bytes(damage)
+    del server.lists["v2/spells"][0]
+    report = await library.sync(["spells"])
+    assert (report.unchanged, report.removed, report.failed) == (6, 0, [])
+    assert len(await titles(library)) == 5
+
+
+async def test_another_server_removes_nothing_of_the_first(library, server, tmp_path):
+    await library.sync(["spells"])
+    await library.close()
+    other = Open5eServer(shelf() | {"v2/spells": SPELLS[:1]})
+    with serving(other) as elsewhere:
+        async with opened(tmp_path, elsewhere) as second:
+            assert (await second.sync(["spells"])).removed == 0
+            assert len(await titles(second)) == 5
+
+
+async def test_a_library_that_was_deleted_is_filled_again(tmp_path, server, address):
+    async with opened(tmp_path, address) as library:
+        await library.sync(["spells"])
+        await library.cache.delete_document("tide-atlas")
+        server.fault = lambda path, _: Reply(503) if path == "v2/spells" else None
+        await library.sync(["spells"])
+        server.fault = lambda *_: None
+        for document in ("tide-atlas", "ember-book"):
+            await library.cache.delete_document(document)
+        await library.sync(["spells"])
+        assert await counts(library) == {"spells": 5, "documents": 2}
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def test_the_command_syncs_and_tells_what_it_did(tmp_path, server, address):
+    env = environment(tmp_path, OFFLINE="", OPEN5E_BASE_URL=address + "/v2/")
+    server.fault = lambda path, _: Reply(404) if path == "v2/creatures" else None
+    done = run_lorekeeper(tmp_path, "sync", "open5e", "--type", "spells", "--type", "creatures", "--json", env=env)
+    report = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert list(report) == ["stored", "unchanged", "embedded", "removed", "failed", "seconds"]
+    assert (report["stored"], [f["where"] for f in report["failed"]]) == (7, ["v2/creatures"])
+    server.fault = lambda *_: None
+    done = run_lorekeeper(tmp_path, "sync", "open5e", "--document", "ember-book", "--type", "creatures", env=env)
+    assert done.returncode == 0, done.stderr
+    assert "creatures" in done.stdout
+    done = run_lorekeeper(tmp_path, "sync", "open5e", env=environment(tmp_path, OPEN5E_BASE_URL=address))
+    assert done.returncode == 2
+    assert "LOREKEEPER_OFFLINE" in done.stderr

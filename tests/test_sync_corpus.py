@@ -1,0 +1,109 @@
+"""Syncing with the captured Open5e API, plain and with faults: the corpus's counts, no more requests than needed."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lorekeeper.tools import document_list
+from tests.test_corpus import ENDPOINTS
+from tests.test_sync import opened
+
+pytestmark = [pytest.mark.corpus, pytest.mark.timeout(600)]
+
+PAGE = 100
+SPARE = 1.15
+
+
+@pytest.fixture(scope="module")
+def described(corpus: Path) -> dict[str, Any]:
+    stats: dict[str, Any] = json.loads((corpus / "entities" / "_stats.json").read_text("utf-8"))
+    return stats
+
+
+@contextmanager
+def replaying(corpus: Path, *options: str) -> Iterator[str]:
+    program = corpus.parent / "tools" / "open5e_replay.py"
+    server = subprocess.Popen([sys.executable, str(program), *options], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    try:
+        yield server.stdout.readline().strip()
+    finally:
+        server.terminate()
+        server.wait()
+        server.stdout.close()
+
+
+def requests_of(address: str) -> tuple[int, int]:
+    with urllib.request.urlopen(f"{address}/__stats") as answer:
+        said = json.load(answer)
+    return said["requests"], said["failed"]
+
+
+def pages_of(described: dict[str, Any], types: list[str]) -> int:
+    return sum(math.ceil(described[name]["count"] / PAGE) for t in types for name in ENDPOINTS[t])
+
+
+async def test_everything_is_synced_and_then_nothing(corpus, described, tmp_path):
+    with replaying(corpus, "--keep-hosts") as address:
+        async with opened(tmp_path, address) as library:
+            first = await library.sync()
+            assert first.failed == []
+            counts = (await library.statistics()).counts
+            assert counts == {t: sum(described[n]["count"] for n in names) for t, names in ENDPOINTS.items()}
+            expected: dict[str, Counter[str]] = {}
+            for entity_type, names in ENDPOINTS.items():
+                for name in names if entity_type != "documents" else []:
+                    for document, number in described[name]["by_document"].items():
+                        expected.setdefault(document, Counter())[entity_type] += number
+            listed = {d["key"]: d["counts"] for d in await document_list(library)}
+            assert {key: own for key, own in listed.items() if own} == expected
+            made, _ = requests_of(address)
+            assert made <= SPARE * pages_of(described, list(ENDPOINTS))
+            second = await library.sync()
+            assert (second.stored, second.embedded, second.removed, second.failed) == (0, 0, 0, [])
+            assert second.unchanged == first.stored
+            imported = await library.import_paths([corpus / "entities"])
+            assert (imported.stored, imported.unchanged) == (0, first.stored)
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        "--fail-every 7",
+        "--fail-every 5 --fail-status 524",
+        "--rate 5",
+        "--cut-every 9",
+        "--keep-hosts",
+        "--latency-ms 200",
+    ],
+)
+async def test_faults_cost_no_entry_and_few_requests(faults, corpus, described, tmp_path):
+    types = ["spells", "character_options", "documents"]
+    with replaying(corpus, *faults.split()) as address:
+        async with opened(tmp_path, address) as library:
+            assert (await library.sync(types)).failed == []
+            counts = (await library.statistics()).counts
+            assert {t: counts[t] for t in types} == {t: sum(described[n]["count"] for n in ENDPOINTS[t]) for t in types}
+            made, failed = requests_of(address)
+            cut = made // 9 if "cut" in faults else 0
+            assert made <= SPARE * (pages_of(described, types) + failed + cut)
+
+
+async def test_one_document_is_synced_alone(corpus, described, tmp_path):
+    with replaying(corpus) as address:
+        async with opened(tmp_path, address) as library:
+            await library.sync(["spells", "documents"], ["srd-2014"])
+            counts = (await library.statistics()).counts
+            assert (counts["spells"], counts["documents"]) == (319, 1)
+            assert requests_of(address)[0] == 5
