@@ -78,7 +78,7 @@ async def _search(arguments: argparse.Namespace, settings: Settings, _: dict[str
         mode=arguments.mode,
     )
     async with Library.from_settings(settings) as library:
-        page = await library.searcher.search(query)
+        page = await library.search(query)
     if arguments.json:
         _print_json(page_content(page))
     else:

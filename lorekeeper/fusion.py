@@ -22,8 +22,11 @@ RRF_K = 60
 HEAD = 60
 """Length of each side's head: what is fused by scores."""
 
-WEIGHTS: Mapping[Side, float] = {"semantic": 0.45, "keyword": 0.55}
+WEIGHTS: Mapping[Side, float] = {"semantic": 0.42, "keyword": 0.58}
 """Shares of the two sides, tuned on one half of the graded queries and checked on the other."""
+
+LITERAL_WEIGHTS: Mapping[Side, float] = {"semantic": 0.2, "keyword": 0.8}
+"""The same where the words of the query themselves are what is sought."""
 
 NAME_WEIGHT, EXACT_NAME = 4.0, 1.0
 """A query that is a name, even misspelt, outweighs both other sides; one that is spelt rightly outweighs misspelt ones."""
@@ -77,6 +80,7 @@ def fuse(
     keyword: Ranking[K],
     names: Ranking[K],
     *,
+    literal: bool = False,
     group: Callable[[K], Hashable],
     preference: Callable[[K], object],
 ) -> list[Place[K]]:
@@ -90,6 +94,7 @@ def fuse(
         semantic: by cosine similarity.
         keyword: by BM25.
         names: by similarity of the name, 0 to 1.
+        literal: whether the query's very words are what is sought.
         group: what counts as one thing.
         preference: sort key within a group, smallest first.
     """
@@ -98,11 +103,12 @@ def fuse(
         "keyword": relative_scores(keyword[:HEAD], floor=0.0),
         "name": {key: 1.0 + NAME_WEIGHT * s**NAME_POWER + (EXACT_NAME if s == 1 else 0.0) for key, s in names},
     }
-    given = sum(WEIGHTS[side] for side in WEIGHTS if heads[side]) or 1.0
+    shares = LITERAL_WEIGHTS if literal else WEIGHTS
+    given = sum(shares[side] for side in shares if heads[side]) or 1.0
     parts: dict[Hashable, dict[Side, float]] = {}
     members: dict[Hashable, list[K]] = {}
     for side, scores in heads.items():
-        weight = WEIGHTS.get(side, given) / given
+        weight = shares.get(side, given) / given
         for key, score in scores.items():
             own = parts.setdefault(group(key), {})
             own[side] = max(own.get(side, 0.0), weight * score)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
@@ -14,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Self
 from lorekeeper.cache.protocol import CacheProtocol, Progress, Statistics
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
 from lorekeeper.entities import COLLECTIONS, Entity
-from lorekeeper.errors import ConfigError
+from lorekeeper.errors import ConfigError, EmbeddingError
 from lorekeeper.hints import SHIPPED_VECTORS, STARTER
 from lorekeeper.report import ImportReport
-from lorekeeper.search import Searcher
+from lorekeeper.search import Page, Query, Searcher
 from lorekeeper.settings import Settings
 from lorekeeper.sources.files import read_path
 from lorekeeper.sources.sync_state import Source
@@ -30,6 +32,13 @@ logger = logging.getLogger(__name__)
 
 VECTORS = "vectors.db"
 """The file of known vectors, beside the library: libraries of one folder share it."""
+
+EMPTY = "The library is empty: run 'lorekeeper import PATH' or 'lorekeeper sync open5e'."
+
+STARTED = (
+    "The library was empty, so the starter compendium was loaded; 'lorekeeper sync open5e' and 'lorekeeper import PATH' bring "
+    "more books."
+)
 
 IMPORT_BATCH = 512
 """Entities of one type stored in one go; when it is done they are safe."""
@@ -122,6 +131,7 @@ class Library:
         self.offline = offline
         self.source = source
         self.searcher = Searcher(cache)
+        self._filling = asyncio.Lock()
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
@@ -180,6 +190,21 @@ class Library:
                 fresh[entity_type] = [e for i, e in found.items() if known.get(i) != e.content_hash]
                 report.unchanged += len(found) - len(fresh[entity_type])
         return fresh
+
+    async def search(self, query: Query) -> Page:
+        """`Searcher.search`; a library without any entry first takes in the starter compendium, so that it has an answer."""
+        page = await self.searcher.search(query)
+        if page.total:
+            return page
+        if any((await self.cache.documents()).values()):
+            return page
+        async with self._filling:
+            try:
+                await self.load_starter()
+            except EmbeddingError as error:
+                return replace(page, note=f"{EMPTY} The starter compendium could not be loaded: {error}")
+        page = await self.searcher.search(query)
+        return replace(page, note=" ".join(filter(None, [page.note, STARTED])))
 
     async def load_starter(self, **callbacks: Any) -> ImportReport:
         """Load the starter compendium that ships with the package."""

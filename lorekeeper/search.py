@@ -16,8 +16,8 @@ from lorekeeper.filters import collection_of, unknown_name
 from lorekeeper.fusion import HEAD, Place, fuse
 from lorekeeper.hints import STARTER_DOCUMENT, base_name
 from lorekeeper.names import name_key
-from lorekeeper.text import best_passage, content_words, facts, passages, snippet
-from lorekeeper.vocabulary import spelt_out, with_synonyms
+from lorekeeper.text import best_passage, content_words, excerpt, facts, passages
+from lorekeeper.vocabulary import spelt_out
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +38,9 @@ DEPTHS = (HEAD, 4 * HEAD, 16 * HEAD, 64 * HEAD, 256 * HEAD)
 NOISE = ((0.40, 0.25), (0.30, 0.49))
 """A query is noise where its best cosine similarity is below the first number of a pair and at most the second number's
 share of its words occurs on the shelf: found between nonsense and the hardest real questions."""
+
+LITERAL_HITS = 3
+"""A query is taken by its words where one of so many best keyword hits holds all that carry meaning."""
 
 LARGE_SHELF = 300
 """Entries from which on a word that does not occur says something about a query."""
@@ -148,16 +151,10 @@ class Searcher:
         if query.documents is not None:
             await self._check_documents(query.documents)
         if query.text is None:
-            page = await self._structured(query)
-        elif query.text.strip().startswith("lore://"):
-            page = await self._similar(query, query.text.strip())
-        else:
-            page = await self._ranked(query, query.text)
-        if page.total == 0 and not any((await self._cache.documents()).values()):
-            return Page(
-                [], 0, page.mode, note="The library is empty: run 'lorekeeper demo' or 'lorekeeper import PATH'."
-            )
-        return page
+            return await self._structured(query)
+        if query.text.strip().startswith("lore://"):
+            return await self._similar(query, query.text.strip())
+        return await self._ranked(query, query.text)
 
     async def document_names(self) -> dict[str, str]:
         """Titles of the documents by key."""
@@ -200,6 +197,7 @@ class Searcher:
         dates = (await self._known_documents()).dates
         order = fuse(
             *([(key, place.score) for key, place in side.items()] for side in (semantic, keyword, names)),
+            literal=any(place.complete for place in list(keyword.values())[:LITERAL_HITS]),
             group=lambda key: (key[0], thing(_named(key, semantic, keyword, names))),
             preference=lambda key: _newest_first(key, query.documents, dates),
         )
@@ -237,11 +235,7 @@ class Searcher:
             return {}, str(error)
 
     async def _words(self, query: Query, text: str, depth: int) -> Side:
-        return (
-            {}
-            if query.mode == "semantic"
-            else await self._side(self._cache.rank_keyword, query, with_synonyms(text), depth)
-        )
+        return {} if query.mode == "semantic" else await self._side(self._cache.rank_keyword, query, text, depth)
 
     async def _names(self, query: Query, text: str) -> Side:
         return {} if query.mode == "semantic" else await self._side(self._cache.rank_names, query, text, None)
@@ -291,9 +285,9 @@ class Searcher:
         results = []
         for place, key in zip(chosen, keys, strict=True):
             if key in entities:
-                passage = semantic[key].passage if key in semantic else ""
                 also = tuple(dict.fromkeys(document for _, (document, _) in place.variants if document != key[1][0]))
-                results.append(_result(entities[key], names, place.score, place.side, passage, text, also))
+                shown = (semantic[key].passage, semantic[key].section) if key in semantic else ("", "")
+                results.append(_result(entities[key], names, place.score, place.side, *shown, text, also))
         return results
 
     async def _check_documents(self, documents: Sequence[str]) -> None:
@@ -379,15 +373,18 @@ def _result(
     score: float | None,
     match: Match | None,
     passage: str = "",
+    section: str = "",
     text: str = "",
     also_in: tuple[str, ...] = (),
 ) -> Result:
-    shown = passage or best_passage(entity, text)
+    if not passage:
+        found = best_passage(entity, text)
+        passage, section = found.text, found.section
     return Result(
         entity=entity,
         document_name=names.get(entity.document) or entity.document_name or entity.document,
         score=None if score is None else round(score, 4),
         match=match,
         facts=" · ".join([facts(entity), *([f"also in {', '.join(also_in)}"] if also_in else [])]),
-        snippet=snippet(shown),
+        snippet=excerpt(passage, section, text),
     )

@@ -99,7 +99,7 @@ class Passage:
 
     Attributes:
         section: heading under which they begin, "" for the main text.
-        text: the sentences as shown.
+        text: the sentences as shown, one section a line.
         embedded: the text the model reads, with the entry's name in front.
     """
 
@@ -161,8 +161,8 @@ def passages(entity: Entity, max_tokens: int = PASSAGE_TOKENS, hint: str = "") -
     prefix = f"{name} ({_capped(lead(entity), max_tokens // 8)}): "
     budget = max_tokens - estimate_tokens(prefix)
     for section, lines in _pack(found, budget):
-        text = " ".join(lines)
-        result.append(Passage(section, text, prefix + text))
+        text = " ".join(lines).replace(" \n", "\n")
+        result.append(Passage(section, text, prefix + text.replace("\n", " ")))
         prefix = f"{name}: "
     if hint:
         for _, lines in _pack([Section("", hint)], budget):
@@ -238,16 +238,42 @@ def snippet(text: str, limit: int = SNIPPET_CHARS) -> str:
     return cut[: limit - 1].rsplit(" ", 1)[0].rstrip(",;:") + "…"
 
 
-def best_passage(entity: Entity, query: str = "") -> str:
+def best_passage(entity: Entity, query: str = "") -> Passage:
     """The passage of an entry that shares most words with a query; its first one where none does."""
-    words = {w[:STEM] for w in content_words(fold(query))}
-    found = [p.text for p in passages(entity)]
-    return max(found, key=lambda text: len(words & {w[:STEM] for w in fold(text).split()})) if words else found[0]
+    wanted = _stems(content_words(fold(query)))
+    return max(passages(entity), key=lambda passage: len(wanted & _stems(fold(passage.text).split())))
+
+
+def excerpt(passage: str, section: str, query: str, limit: int = SNIPPET_CHARS) -> str:
+    """A passage from the sentence on that shares most words with a query, cut as `snippet` does.
+
+    Where that is not its first sentence, the heading of the section that it stands in comes before it.
+
+    Args:
+        passage: text of a `Passage`.
+        section: heading under which it begins.
+        query: what was asked.
+        limit: most characters.
+    """
+    wanted = _stems(content_words(fold(query)))
+    best, chosen = 0, passage
+    for number, line in enumerate(passage.split("\n")):
+        heading = line.partition(": ")[0] if number else section
+        found = sentences(line)
+        for start, sentence in enumerate(found):
+            if (shared := len(wanted & _stems(fold(sentence).split()))) > best:
+                rest = " ".join(found[start:])
+                best, chosen = shared, f"{heading}: … {rest}" if start and heading else f"… {rest}" if start else rest
+    return snippet(chosen, limit)
 
 
 def sentences(text: str) -> list[str]:
     """A cleaned text cut at sentence and paragraph ends."""
     return [s for s in (part.strip() for part in _SENTENCE_END.split(text) if part) if s]
+
+
+def _stems(words: Iterable[str]) -> set[str]:
+    return {word[:STEM] for word in words}
 
 
 def _sections_of(value: Any, heading: str) -> Iterator[Section]:
@@ -270,7 +296,10 @@ def _sections_of(value: Any, heading: str) -> Iterator[Section]:
 
 
 def _pack(found: Iterable[Section], budget: int) -> Iterator[tuple[str, list[str]]]:
-    """Greedy packing of sentences into groups of at most ``budget`` tokens; (heading at the start, lines)."""
+    """Greedy packing of sentences into groups of at most ``budget`` tokens; (heading at the start, sentences).
+
+    The first sentence of a further section begins with a line break.
+    """
     start, used = "", 0
     lines: list[str] = []
     for section in found:
@@ -286,7 +315,7 @@ def _pack(found: Iterable[Section], budget: int) -> Iterator[tuple[str, list[str
                 size = estimate_tokens(line)
             if not lines:
                 start = heading
-            lines.append(line)
+            lines.append(f"\n{line}" if lines and label else line)
             used += size
             label = ""
     if lines:

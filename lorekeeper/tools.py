@@ -118,7 +118,7 @@ async def _search_lore(library: Library, arguments: Mapping[str, Any]) -> Answer
 async def _search(
     library: Library, arguments: Mapping[str, Any], types: list[str], text: str | None, filters: dict[str, Any]
 ) -> Answer:
-    page = await library.searcher.search(
+    page = await library.search(
         Query(
             types=types,
             text=text,

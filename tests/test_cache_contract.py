@@ -750,3 +750,17 @@ async def test_spellings_in_filters_agree_with_plain_python(cache: CacheProtocol
     for i, school in enumerate(SCHOOLS):
         for spelling in (school.upper(), school.replace("-", " "), f" {school} "):
             assert slugs(await cache.get_entities("spells", school=spelling)) == [f"s{i}"], spelling
+
+
+async def test_a_keyword_hit_says_whether_it_holds_every_word_that_carries_meaning(cache):
+    both, one = make("both", "it burns ships and sails"), make("one", "it burns and burns and burns")
+    await cache.store_entities([both, one], "spells")
+    found = {r.identity[1]: r.complete for r in await cache.rank_keyword("spells", "what burns the ships")}
+    assert found == {"both": True, "one": False}
+
+
+async def test_keywords_know_the_synonyms_of_the_table(cache):
+    await cache.store_entities([make("hat", "a wizard wears it")], "spells")
+    (hit,) = await cache.keyword_search("spells", "mage")
+    assert hit.entity.slug == "hat"
+    assert not (await cache.rank_keyword("spells", "mage"))[0].complete

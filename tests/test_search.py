@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
@@ -9,6 +11,7 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.library import Library
 from lorekeeper.search import Page, Query
+from tests.conftest import make
 from tests.shelf import ALMANAC, ATLAS, SHELF, SPELLS_OF_THE_ATLAS, TITLES, open_library, shelf_library, write_lines
 
 LORE = [name for name, collection in COLLECTIONS.items() if collection.tool]
@@ -153,14 +156,30 @@ async def test_the_same_question_gets_the_same_answer(library):
     assert await library.searcher.search(query) == await library.searcher.search(query)
 
 
-@pytest.mark.parametrize("text", [None, "anything"])
-async def test_an_empty_library_says_so(tmp_path, text):
+@pytest.mark.parametrize("text", [None, "fireball"])
+async def test_an_empty_library_takes_in_the_starter_and_answers(tmp_path, text):
     async with open_library(tmp_path) as library:
-        page = await library.searcher.search(Query(["spells"], text=text))
+        both = await asyncio.gather(*(library.search(Query(["spells"], text=text, limit=1)) for _ in range(2)))
+        later = await library.search(Query(["spells"], text=text))
+    assert all(page.total >= 319 and page.results for page in both)
+    assert "starter compendium was loaded" in (both[0].note or "")
+    assert later.note is None
+
+
+async def test_an_empty_library_without_a_model_says_how_to_fill_it(tmp_path):
+    async with open_library(tmp_path, EmbeddingService(absent_model)) as library:
+        page = await library.search(Query(["spells"], text="anything"))
     assert (page.results, page.total) == ([], 0)
     assert page.note is not None
-    assert "empty" in page.note
-    assert "lorekeeper import" in page.note
+    for words in ("empty", "lorekeeper import", "the model is on holiday"):
+        assert words in page.note
+
+
+async def test_a_library_of_homebrew_alone_stays_that(tmp_path):
+    async with open_library(tmp_path) as library:
+        await library.cache.store_entities([make("mine")], "spells")
+        assert (await library.search(Query(["creatures"]))).total == 0
+        assert await library.cache.documents() == {"own": {"spells": 1}}
 
 
 async def test_a_full_library_that_finds_nothing_has_no_note(library):

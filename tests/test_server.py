@@ -312,10 +312,10 @@ async def test_a_library_that_cannot_be_opened_is_a_tool_error_that_names_the_re
     assert (tmp_path / "milvus.db").read_text() == "a shopping list"
 
 
-async def test_an_empty_library_says_how_to_fill_it(tmp_path):
+async def test_an_empty_library_answers_from_the_starter_and_says_how_to_add_books(tmp_path):
     async with connected(tmp_path) as (client, _):
-        content = await ask(client, "lookup_spell", level=1)
-    assert content["results"] == []
+        content = await ask(client, "lookup_spell", semantic_query="we are falling off a cliff")
+    assert content["results"][0]["name"] == "Feather Fall"
     assert "lorekeeper import" in content["note"]
 
 

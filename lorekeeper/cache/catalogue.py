@@ -20,6 +20,7 @@ from lorekeeper.filters import Condition
 from lorekeeper.hints import Hint, hint_of
 from lorekeeper.names import name_key, similar_names
 from lorekeeper.text import facts, full_text
+from lorekeeper.vocabulary import with_synonyms
 
 R = TypeVar("R")
 
@@ -190,18 +191,20 @@ class Catalogue:
         conditions: Sequence[Condition],
         documents: Sequence[str] | None,
     ) -> list[Ranked]:
-        """The entities that share words with the query, best first; BM25 scores, above 0."""
-        expression = fts_query(query)
+        """The entities that share words with the query or their synonyms, best first; BM25 scores, above 0."""
+        expression, every = fts_query(with_synonyms(query)), fts_query(query, "AND")
         if expression is None:
             return []
         test, values = where(conditions, documents)
+        fts = f"{entity_type}_fts"
         sql = (
-            f"SELECT document, slug, name, -bm25({entity_type}_fts, {COLUMN_WEIGHTS}) AS score "
-            f"FROM {entity_type}_fts JOIN {entity_type} ON {entity_type}.id = {entity_type}_fts.rowid "
-            f"WHERE {entity_type}_fts MATCH ? AND {test} ORDER BY score DESC, document, slug LIMIT ?"
+            f"SELECT document, slug, name, -bm25({fts}, {COLUMN_WEIGHTS}) AS score, "
+            f"{entity_type}.id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
+            f"FROM {fts} JOIN {entity_type} ON {entity_type}.id = {fts}.rowid "
+            f"WHERE {fts} MATCH ? AND {test} ORDER BY score DESC, document, slug LIMIT ?"
         )
-        rows = self._rows(sql, [expression, *values, limit])
-        return [Ranked((document, slug), name, score) for document, slug, name, score in rows]
+        rows = self._rows(sql, [every, expression, *values, limit])
+        return [Ranked((d, s), name, score, complete=bool(whole)) for d, s, name, score, whole in rows]
 
     def by_name(
         self, entity_type: str, query: str, conditions: Sequence[Condition], documents: Sequence[str] | None

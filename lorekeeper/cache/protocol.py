@@ -29,6 +29,7 @@ class Ranked:
         score: as in `Hit`.
         passage: the text that matched best, "" where the search does not say.
         section: heading that passage stands under, "" for the main text.
+        complete: whether the entry holds every word of the query that carries meaning; of keyword searches only.
     """
 
     identity: Identity
@@ -36,6 +37,7 @@ class Ranked:
     score: float
     passage: str = ""
     section: str = ""
+    complete: bool = False
 
 
 @dataclass(frozen=True)

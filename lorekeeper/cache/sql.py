@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Literal
 
 from lorekeeper.entities import Collection, Field, FieldType, fold
 from lorekeeper.filters import Condition, stored
@@ -44,10 +45,10 @@ def where(conditions: Sequence[Condition], documents: Sequence[str] | None) -> t
     return " AND ".join(parts), values
 
 
-def fts_query(query: str) -> str | None:
-    """An FTS5 expression that matches any content word of a query; None where it has none."""
+def fts_query(query: str, join: Literal["AND", "OR"] = "OR") -> str | None:
+    """An FTS5 expression that matches any content word of a query, or all of them; None where it has none."""
     words = content_words(fold(query.replace("\0", " ")))
-    return " OR ".join('"' + w.replace('"', '""') + '"' for w in words[:MAX_WORDS]) or None
+    return f" {join} ".join('"' + w.replace('"', '""') + '"' for w in words[:MAX_WORDS]) or None
 
 
 MAX_WORDS = 64
