@@ -1,6 +1,7 @@
-"""How people ask for well-known entries: plain descriptions and phrases, from the starter compendium that ships.
+"""How people ask for entries: plain descriptions and phrases in players' words, as they ship with the package.
 
-They are searched together with an entry of the same name and type in any book, and never shown as its text.
+The starter compendium brings those of the SRD, a folder of phrases those of the other books that Open5e publishes. They are
+searched together with an entry of the same name and type in any book, and never shown as its text.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from lorekeeper.entities import Entity, fold
 STARTER = Path(__file__).parent / "data" / "starter"
 """The starter compendium: one file per collection, one entry a line."""
 
+PHRASES = STARTER.with_name("phrases")
+"""Phrases for entries that the starter does not hold: one file per collection, one name a line."""
+
 SHIPPED_VECTORS = STARTER.with_name("starter.npz")
 """Vectors of the starter's passages with the default model; `scripts/build_starter_vectors.py` makes them."""
 
@@ -31,7 +35,7 @@ class Hint:
     """Words to find one entry by.
 
     Attributes:
-        description: what it is, in plain words; "" where the entry's own text says it already.
+        description: what it is, in plain words; "" where there are only phrases.
         asked_as: phrases of people who do not know its name.
     """
 
@@ -45,7 +49,7 @@ class Hint:
 
 
 def hint_of(entity: Entity) -> Hint | None:
-    """The hint for an entry: its own phrases, else those of the starter's entry of the same name and type."""
+    """The hint for an entry: its own phrases, else those that ship for its name and type."""
     own = entity.data.get("asked_as")
     if isinstance(own, list):
         return Hint("", tuple(p for p in own if isinstance(p, str) and p.strip())) if own else None
@@ -66,10 +70,10 @@ def base_name(name: str) -> str:
 @lru_cache(maxsize=1)
 def _shipped() -> Mapping[tuple[str, str], Hint]:
     found: dict[tuple[str, str], Hint] = {}
-    for file in sorted(STARTER.glob("*.jsonl")):
+    for file in [*sorted(PHRASES.glob("*.jsonl")), *sorted(STARTER.glob("*.jsonl"))]:
         for line in file.read_text("utf-8").splitlines():
             entry = json.loads(line)
             if "asked_as" in entry:
                 key = entry["collection"], base_name(entry["name"])
-                found[key] = Hint(entry["description"], tuple(entry["asked_as"]))
+                found[key] = Hint(entry.get("description", ""), tuple(entry["asked_as"]))
     return found

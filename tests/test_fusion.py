@@ -137,7 +137,7 @@ def test_nothing_gives_nothing():
 
 
 def test_a_query_taken_by_its_words_follows_the_keywords():
-    semantic, keyword = [("near", 0.9), ("x", 0.1)], [("worded", 9.0), ("near", 4.0)]
+    semantic, keyword = [("near", 0.9), ("x", 0.1)], [("worded", 9.0), ("near", 6.0)]
     assert fused(semantic, keyword)[0].key == "near"
     literal = fuse(semantic, keyword, [], literal=True, group=alone, preference=lambda key: key)
     assert literal[0].key == "worded"

@@ -14,7 +14,7 @@ import pytest
 
 from lorekeeper.cache.vectors import load_vectors, vector_key
 from lorekeeper.entities import COLLECTIONS, fold
-from lorekeeper.hints import SHIPPED_VECTORS, STARTER, base_name
+from lorekeeper.hints import PHRASES, SHIPPED_VECTORS, STARTER, base_name
 from lorekeeper.library import load_provider
 from lorekeeper.normalize import normalize
 from scripts.build_starter_vectors import starter_texts
@@ -23,7 +23,11 @@ from tests.conftest import settings
 RUN = 8
 """So many words in a row, shared with a source, count as copied."""
 
+ASKED = 5
+"""So many words in a row, shared with a graded query, count as fitted to it."""
+
 FILES = sorted(STARTER.glob("*.jsonl"))
+PHRASE_FILES = sorted(PHRASES.glob("*.jsonl"))
 
 
 def entries(file: Path) -> list[dict[str, Any]]:
@@ -34,9 +38,9 @@ def words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", fold(text))
 
 
-def runs(text: str) -> Iterator[tuple[str, ...]]:
+def runs(text: str, length: int = RUN) -> Iterator[tuple[str, ...]]:
     found = words(text)
-    return (tuple(found[i : i + RUN]) for i in range(len(found) - RUN + 1))
+    return (tuple(found[i : i + length]) for i in range(len(found) - length + 1))
 
 
 def test_every_collection_has_a_file_and_every_type_enough_entries():
@@ -63,6 +67,24 @@ def test_every_entry_is_described_and_asked_for_without_its_name(file):
         assert 40 <= len(entry["description"]) <= 700, entry["slug"]
         assert 3 <= len(entry["asked_as"]) <= 8, entry["slug"]
         assert len(set(map(fold, entry["asked_as"]))) == len(entry["asked_as"]), entry["slug"]
+
+
+@pytest.mark.parametrize("file", PHRASE_FILES, ids=lambda file: file.stem)
+def test_phrases_are_sorted_short_and_for_names_that_the_starter_does_not_hold(file):
+    found = entries(file)
+    names = [base_name(entry["name"]) for entry in found]
+    assert names == sorted(set(names))
+    assert set(names).isdisjoint({base_name(entry["name"]) for entry in entries(STARTER / file.name)})
+    for entry in found:
+        assert entry.keys() == {"collection", "name", "asked_as"}, entry["name"]
+        assert entry["collection"] == file.stem
+        assert 3 <= len(entry["asked_as"]) <= 8, entry["name"]
+        assert len(set(map(fold, entry["asked_as"]))) == len(entry["asked_as"]), entry["name"]
+        assert all(2 <= len(words(phrase)) <= 14 for phrase in entry["asked_as"]), entry["name"]
+
+
+def test_there_are_phrases_for_every_collection_that_is_searched():
+    assert {file.stem for file in PHRASE_FILES} == {name for name, c in COLLECTIONS.items() if c.tool}
 
 
 def comparable(value: Any) -> Any:
@@ -116,10 +138,10 @@ def test_items_have_the_rarity_and_attunement_of_the_srd():
 @pytest.mark.corpus
 def test_no_sentence_is_copied_from_a_source():
     ours = {
-        run: entry["slug"]
-        for file in FILES
+        run: entry["name"]
+        for file in [*FILES, *PHRASE_FILES]
         for entry in entries(file)
-        for text in [entry["description"], *entry.get("asked_as", [])]
+        for text in [entry.get("description", ""), *entry.get("asked_as", [])]
         for run in runs(text)
     }
 
@@ -137,6 +159,22 @@ def test_no_sentence_is_copied_from_a_source():
             for text in texts(obj):
                 copied |= {(ours[run], " ".join(run)) for run in runs(text) if run in ours}
     assert copied == set()
+
+
+@pytest.mark.corpus
+def test_no_phrase_is_taken_from_a_graded_query():
+    queries = Path(os.environ["LOREKEEPER_CORPUS"]).parent / "eval" / "queries.jsonl"
+    if not queries.exists():
+        pytest.skip(f"{queries} is not there")
+    asked = {run for query in entries(queries) for run in runs(query["query"], ASKED)}
+    taken = [
+        (entry["name"], phrase)
+        for file in [*FILES, *PHRASE_FILES]
+        for entry in entries(file)
+        for phrase in entry.get("asked_as", [])
+        if asked.intersection(runs(phrase, ASKED))
+    ]
+    assert taken == []
 
 
 async def test_the_vectors_that_ship_are_those_of_the_starter_and_of_nothing_else():
