@@ -90,7 +90,7 @@ async def _search(arguments: argparse.Namespace, settings: Settings, _: dict[str
 
 async def _import(arguments: argparse.Namespace, settings: Settings, _: dict[str, str]) -> int:
     from lorekeeper.library import Library
-    from lorekeeper.screen import Bar, print_report
+    from lorekeeper.screen import Bar, print_problems, print_report
 
     async with Library.from_settings(settings) as library:
         with Bar("Importing") as bar:
@@ -102,6 +102,7 @@ async def _import(arguments: argparse.Namespace, settings: Settings, _: dict[str
                 progress=bar.advance,
             )
     if arguments.json:
+        print_problems(report, lost=False)
         _print_json(report.as_dict())
     else:
         print_report(report, dry_run=arguments.dry_run)
@@ -223,7 +224,7 @@ def _parser() -> argparse.ArgumentParser:
     search.add_argument("--mode", choices=["auto", "semantic", "keyword"], default="auto")
 
     imported = command(
-        "import", _import, "import files and folders: Open5e JSON or JSON lines (also .gz), our own JSON"
+        "import", _import, "import files and folders: OrcBrew packs, Open5e JSON or JSON lines (also .gz), our own JSON"
     )
     imported.add_argument("paths", nargs="+", metavar="PATH")
     imported.add_argument("--document", metavar="KEY", help="file everything under this document")

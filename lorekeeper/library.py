@@ -163,7 +163,7 @@ class Library:
         """
         began, before = time.monotonic(), self.embedding.computed
         report = ImportReport()
-        entities = await read_path(list(paths), document, report.failed, report.skipped)
+        entities = await read_path(list(paths), document, report)
         fresh = await self._changed(entities, report)
         if start:
             start(sum(map(len, fresh.values())))

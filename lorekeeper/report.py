@@ -19,6 +19,8 @@ class ImportReport:
     removed: int = 0
     failed: list[ImportFileError] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
+    oddities: list[ImportFileError] = field(default_factory=list)
+    """What was put right while it was read; nothing of it is lost."""
     seconds: float = 0.0
     by_type: dict[str, Counter[str]] = field(default_factory=dict)
     """A sync's numbers of stored, unchanged and removed entries by type."""

@@ -116,7 +116,7 @@ def print_report(report: ImportReport, *, dry_run: bool) -> None:
         f"{report.stored:,} {verb}, {report.unchanged:,} unchanged, {report.embedded:,} texts embedded, "
         f"{len(report.failed):,} failed, in {report.seconds:.1f} s"
     )
-    _print_failures(report)
+    print_problems(report)
 
 
 def print_sync(report: ImportReport) -> None:
@@ -129,16 +129,18 @@ def print_sync(report: ImportReport) -> None:
     table.add_row("all", f"{report.stored:,}", f"{report.unchanged:,}", f"{report.removed:,}", style="bold")
     console.print(table)
     console.print(f"{report.embedded:,} texts embedded, {len(report.failed):,} failed, in {report.seconds:.1f} s")
-    _print_failures(report)
+    print_problems(report)
 
 
-def _print_failures(report: ImportReport) -> None:
+def print_problems(report: ImportReport, *, lost: bool = True) -> None:
+    """What was passed over, put right or (unless that is told elsewhere) lost, on stderr."""
     for name, number in sorted(report.skipped.items()):
-        errors.print(f"[dim]{escape(name)}: {number} objects hold no lore and were passed over[/]")
-    for failure in report.failed[:SHOWN_FAILURES]:
-        errors.print(f"[red]failed[/] {escape(str(failure))}")
-    if len(report.failed) > SHOWN_FAILURES:
-        errors.print(f"... and {len(report.failed) - SHOWN_FAILURES} more; --json lists them all")
+        errors.print(f"[dim]{escape(name)}: {number} hold no lore and were passed over[/]")
+    for label, found in (("[yellow]odd[/]   ", report.oddities), ("[red]failed[/]", report.failed if lost else [])):
+        for one in found[:SHOWN_FAILURES]:
+            errors.print(f"{label} {escape(str(one))}", soft_wrap=True)
+        if len(found) > SHOWN_FAILURES:
+            errors.print(f"... and {len(found) - SHOWN_FAILURES} more")
 
 
 def print_statistics(statistics: Statistics) -> None:

@@ -15,6 +15,7 @@ from lorekeeper.entities import MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.hints import STARTER
 from lorekeeper.normalize import normalize
+from lorekeeper.report import ImportReport
 from lorekeeper.sources.files import read_path
 from lorekeeper.text import full_text
 from tests.shelf import open_library
@@ -42,9 +43,8 @@ class Reading:
 
 
 async def read(*paths: Path, document: str | None = None) -> Reading:
-    failed: list[ImportFileError] = []
-    skipped: dict[str, int] = {}
-    return Reading(await read_path(paths, document, failed, skipped), failed, skipped)
+    report = ImportReport()
+    return Reading(await read_path(paths, document, report), report.failed, report.skipped)
 
 
 @pytest.fixture

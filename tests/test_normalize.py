@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lorekeeper.entities import COLLECTIONS, MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Entity, canonical_json
-from lorekeeper.errors import ImportFileError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.build import slugify
 from lorekeeper.normalize.open5e import ENDPOINTS
+from lorekeeper.report import ImportReport
 from lorekeeper.sources.files import read_path
 from lorekeeper.text import facts, full_text, passages
 
@@ -734,9 +734,9 @@ def test_normalising_does_not_change_its_input(obj):
 
 
 async def read_without_failure(*paths: Path) -> list[Entity]:
-    failed: list[ImportFileError] = []
-    entities = await read_path(paths, None, failed, {})
-    assert [str(f) for f in failed] == []
+    report = ImportReport()
+    entities = await read_path(paths, None, report)
+    assert [str(f) for f in report.failed] == []
     return entities
 
 

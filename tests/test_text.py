@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from lorekeeper.embedding.model import MAX_TOKENS, find_model
 from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Entity
-from lorekeeper.errors import ImportFileError
 from lorekeeper.filters import clean_fields
+from lorekeeper.report import ImportReport
 from lorekeeper.sources.files import read_path
 from lorekeeper.text import (
     PASSAGE_TOKENS,
@@ -353,18 +353,18 @@ def word_pieces(found: list[Passage]) -> Iterator[int]:
 
 @pytest.mark.parametrize("name", ["spells", "creatures", "equipment", "character_options", "rules", "documents"])
 async def test_every_passage_of_the_starter_is_read_whole_by_the_model(name):
-    failed: list[ImportFileError] = []
+    report = ImportReport()
     starter = Path(__file__).parent.parent / "lorekeeper" / "data" / "starter" / f"{name}.jsonl"
-    found = [p for e in await read_path([starter], None, failed, {}) for p in passages(e)]
+    found = [p for e in await read_path([starter], None, report) for p in passages(e)]
     assert found
-    assert failed == []
+    assert report.failed == []
     assert max(word_pieces(found)) <= MAX_TOKENS
 
 
 @pytest.fixture(scope="module")
 def cut_corpus(corpus: Path) -> list[tuple[Entity, list[Passage]]]:
     """Every entity of the corpus with its passages."""
-    found = asyncio.run(read_path([corpus / "entities"], None, [], {}))
+    found = asyncio.run(read_path([corpus / "entities"], None, ImportReport()))
     return [(told, passages(told)) for told in found]
 
 

@@ -1,4 +1,4 @@
-"""Files and folders to entities: JSON, JSON lines, also gzipped. The format is seen from the content."""
+"""Files and folders to entities: JSON, JSON lines, OrcBrew, also gzipped. The format is seen from the content."""
 
 from __future__ import annotations
 
@@ -13,11 +13,18 @@ from typing import Any
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.normalize import UnknownShapeError, normalize
+from lorekeeper.normalize.orcbrew import looks_like_orcbrew, packs
+from lorekeeper.report import ImportReport
 
-SUFFIXES = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz")
+SUFFIXES = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".orcbrew", ".orcbrew.gz")
+
+ORCBREW = (".orcbrew", ".orcbrew.gz")
 
 MAX_FILE_BYTES = 1 << 30
 """Largest file that is read, unpacked; a gzip file that unpacks to more is refused."""
+
+MAX_PACK_CHARS = 64 << 20
+"""Longest OrcBrew file: what is read of it takes some twenty times as much memory."""
 
 LINES_TRIED = 20
 """Lines of which one must be a JSON object for a file to count as JSON lines."""
@@ -25,13 +32,11 @@ LINES_TRIED = 20
 _GZIP = b"\x1f\x8b"
 
 
-async def read_path(
-    paths: Sequence[Path], document: str | None, failed: list[ImportFileError], skipped: dict[str, int]
-) -> list[Entity]:
-    """All entities in files and folders; what cannot be read is appended to ``failed`` and passed over.
+async def read_path(paths: Sequence[Path], document: str | None, report: ImportReport) -> list[Entity]:
+    """All entities in files and folders; what cannot be read goes to ``report.failed`` and is passed over.
 
-    ``skipped`` counts, by file, the objects that hold no lore (licences, publishers, ...). Of a folder the files named
-    like data are read, hidden ones and those that begin with an underscore are not.
+    ``report.skipped`` counts, by file, what holds no lore (licences, publishers, ...), and ``report.oddities`` lists what was
+    put right. Of a folder the files named like data are read, hidden ones and those that begin with an underscore are not.
 
     Raises:
         ImportFileError: a path does not exist.
@@ -39,7 +44,7 @@ async def read_path(
     files = [file for path in paths for file in _files(path)]
     entities: list[Entity] = []
     for file in files:
-        entities += await asyncio.to_thread(lambda f=file: list(_read(f, document, failed, skipped)))  # type: ignore[misc]
+        entities += await asyncio.to_thread(lambda f=file: list(_read(f, document, report)))  # type: ignore[misc]
     return entities
 
 
@@ -63,11 +68,15 @@ def _exists(path: Path) -> bool:
     return True
 
 
-def _read(file: Path, document: str | None, failed: list[ImportFileError], skipped: dict[str, int]) -> Iterator[Entity]:
+def _read(file: Path, document: str | None, report: ImportReport) -> Iterator[Entity]:
+    failed, skipped = report.failed, report.skipped
     try:
         text = _text(file, failed)
     except (OSError, EOFError, zlib.error, ValueError) as error:
-        failed.append(ImportFileError(str(file), f"cannot be read: {error}"))
+        failed.append(_unreadable(file, error))
+        return
+    if file.name.lower().endswith(ORCBREW) or looks_like_orcbrew(text):
+        yield from _packs(file, text, document, report)
         return
     for where, obj in _objects(str(file), text, failed):
         if not isinstance(obj, Mapping):
@@ -83,6 +92,28 @@ def _read(file: Path, document: str | None, failed: list[ImportFileError], skipp
         yield from found
 
 
+def _unreadable(file: Path, error: Exception) -> ImportFileError:
+    if isinstance(error, UnicodeDecodeError) and file.name.lower().endswith(ORCBREW):
+        before, byte = error.object[: error.start], error.object[error.start]
+        place = f"{file}:{before.count(10) + 1}:{error.start - before.rfind(10)}"
+        return ImportFileError(place, f"not UTF-8: {error.reason} (byte 0x{byte:02x}); save the file as UTF-8")
+    return ImportFileError(str(file), f"cannot be read: {error}")
+
+
+def _packs(file: Path, text: str, document: str | None, report: ImportReport) -> list[Entity]:
+    """The entities of an OrcBrew file; its problems go to the report."""
+    if len(text) > MAX_PACK_CHARS:
+        report.failed.append(ImportFileError(str(file), f"it is longer than {MAX_PACK_CHARS >> 20} MB; split it"))
+        return []
+    found = packs(text, file.name.removesuffix(".gz").rsplit(".", 1)[0], document)
+    report.failed += [ImportFileError(f"{file}:{place}", reason) for place, reason in found.failed]
+    report.oddities += [ImportFileError(f"{file}:{place}", reason) for place, reason in found.oddities]
+    for content, number in found.skipped.items():
+        name = f"{file.name}: {content}"
+        report.skipped[name] = report.skipped.get(name, 0) + number
+    return found.entities
+
+
 def _text(file: Path, failed: list[ImportFileError]) -> str:
     """The file's text, unpacked; lines that are not UTF-8 are reported and left empty."""
     with file.open("rb") as raw:
@@ -94,7 +125,8 @@ def _text(file: Path, failed: list[ImportFileError]) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        if b"\n" not in content or not content.lstrip().startswith(b"{"):
+        lines = b"\n" in content and content.lstrip().startswith(b"{")
+        if not lines or file.name.lower().endswith(ORCBREW):
             raise
         return "\n".join(_line(f"{file}:{n}", line, failed) for n, line in enumerate(content.split(b"\n"), 1))
 

@@ -1,0 +1,387 @@
+"""OrcBrew packs: EDN to values, values to entities, and what becomes of every way in which packs are damaged."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lorekeeper.entities import Entity
+from lorekeeper.normalize.edn import MAX_DEPTH, read
+from lorekeeper.normalize.orcbrew import Imported, looks_like_orcbrew, packs
+from lorekeeper.report import ImportReport
+from lorekeeper.sources.files import read_path
+from tests.shelf import open_library, run_lorekeeper
+
+SPARK = (
+    '{:key :salt-spark, :name "Salt Spark", :option-pack "Gull Pack", :level 1, :school "evocation", '
+    ':casting-time "1 action", :range "60 feet", :duration "Concentration, up to 1 minute", :ritual false, '
+    ':description "A spark of salt water stings one creature.", :spell-lists {:wizard true, :bard false, :druid true}}'
+)
+
+
+def pack(entry: str = SPARK, key: str = ":salt-spark", content: str = "spells") -> str:
+    return f"{{:orcpub.dnd.e5/{content} {{{key} {entry}}}}}"
+
+
+def one(text: str, **options: Any) -> Entity:
+    found = packs(text, "gulls", **options)
+    assert found.failed == []
+    (entity,) = found.entities
+    return entity
+
+
+def values(text: str) -> list[Any]:
+    reading = read(text)
+    assert reading.problems == []
+    return reading.values
+
+
+def reasons(found: Imported) -> str:
+    return " / ".join(f"{place} {reason}" for place, reason in found.failed)
+
+
+# --- EDN -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("nil", None),
+        ("[true false]", [True, False]),
+        ("(1 -2 +3 12N)", [1, -2, 3, 12]),
+        ("[1.5 1.50M 2e3 1/2]", [1.5, 1.5, 2000.0, 0.5]),
+        (r'"tab\t quote\" backslash\\ dash\u2014"', 'tab\t quote" backslash\\ dash—'),
+        (r"[\a \newline \u0041 \{]", ["a", "\n", "A", "{"]),
+        ("{:a 1, :b/c :d}", {"a": 1, "b/c": "d"}),
+        ("#{1 2}", [1, 2]),
+        ('#:ns{:a 1 :other/b 2 "c" 3}', {"ns/a": 1, "other/b": 2, "c": 3}),
+        ('#inst "2020-01-01" ', "2020-01-01"),
+        ("#orc/thing {:a 1}", {"a": 1}),
+        ("[1 #_ 2 #_ #_ 3 4 5 #_ #tag {:x [1]}]", [1, 5]),
+        ("; a comment\n[1 ; another\r\n 2]", [1, 2]),
+        ("\ufeff[1,\u00a0,2\u200b 3]", [1, 2, 3]),
+        ('"two\nlines"', "two\nlines"),
+        ("{1 :a}", {"1": "a"}),
+        ("{}", {}),
+    ],
+)
+def test_edn_becomes_plain_values(text, value):
+    assert values(text) == [value]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "reason", "harm"),
+    [
+        ("{:a 1\n :b}", "2:2", "no value: b", "map"),
+        ("{:a 1\n :a 2}", "2:2", "a stands twice", "value"),
+        ("{nil nil, :a 1}", "1:2", "nil stands for a key", "none"),
+        ("[##NaN]", "1:2", "##NaN is no number", "none"),
+        ("[1 oops]", "1:4", "oops is no EDN value", "map"),
+        ("[1 “a”]", "1:4", "“a” is no EDN value", "map"),
+        ('["a]', "1:2", "has no end", "map"),
+        ("[1\n{:a 2}", "2:7", "within what begins at 1:1", "map"),
+        ("[1]]", "1:4", "closes nothing", "value"),
+        ("[{:a 1]", "1:7", "does not close the { of 1:2", "map"),
+        (r'"a\q"', "1:3", r"\q is no escape", "none"),
+        (":9-lives", "1:1", "begins with a digit", "none"),
+        ("[1e999]", "1:2", "1e999 is no EDN value", "map"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(text, place, reason, harm):
+    reading = read(text)
+    problem = reading.problems[0]
+    assert (reading.place(problem.at), problem.harm) == (place, harm)
+    assert reason in problem.reason
+
+
+def test_reading_goes_on_behind_what_is_wrong():
+    assert read("{:a [1 {:b 2], :c 3} ] [4").values == [{"a": [1, {"b": 2}], "c": 3}, [4]]
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, "{:a " * 200_000 + "}" * 200_000, "[" * 200_000 + "]" * 200_000])
+def test_no_depth_of_nesting_ends_the_process(text):
+    reading = read(text)
+    assert f"more than {MAX_DEPTH} deep" in reading.problems[0].reason
+
+
+@given(st.text(alphabet='{}[]()#:_"\\;, \n\r\ufeffab1/“nil~@^', max_size=60))
+def test_no_text_breaks_the_reader_or_the_importer(text):
+    reading = read(text)
+    assert all(0 <= p.at <= len(text) for p in reading.problems)
+    assert all(reading.place(p.at) for p in reading.problems)
+    packs(text, "any")
+    packs("{:orcpub.dnd.e5/spells {:x {:description " + text, "any")
+
+
+scalars = st.none() | st.booleans() | st.integers(-(10**12), 10**12) | st.text(max_size=20)
+
+
+@given(
+    st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=8), inner), max_leaves=20)
+)
+def test_what_is_written_is_read(value):
+    def edn(v: Any) -> str:
+        if isinstance(v, dict):
+            return "{" + ", ".join(f"{edn(k)} {edn(w)}" for k, w in v.items()) + "}"
+        if isinstance(v, list):
+            return "[" + " ".join(map(edn, v)) + "]"
+        if isinstance(v, str):
+            return '"' + v.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return (
+            {None: "nil", True: "true", False: "false"}.get(v, str(v))
+            if not isinstance(v, int) or isinstance(v, bool)
+            else str(v)
+        )
+
+    assert values(edn([value])) == [[value]]
+
+
+# --- entities --------------------------------------------------------------------------------------------------------
+
+
+def test_a_spell():
+    spell = one(pack())
+    assert (spell.type, spell.kind, spell.name, spell.document, spell.slug) == (
+        "spells", "spell", "Salt Spark", "gulls", "salt-spark",
+    )  # fmt: skip
+    assert spell.source_api == "orcbrew"
+    assert spell.fields == {
+        "level": 1,
+        "school": "evocation",
+        "classes": ("wizard", "druid"),
+        "ritual": False,
+        "concentration": True,
+        "casting_time": "action",
+        "range": 60.0,
+    }
+    assert spell.data["duration"] == "Concentration, up to 1 minute"
+
+
+def test_a_monster():
+    text = (
+        '{:key :mud-eel :name "Mud Eel" :size :large :type "beast" :alignment "unaligned" :armor-class 13 :challenge 1/4 '
+        ':hit-points {:die 10 :die-count 3 :modifier 2} :traits [nil {:name "Slick" :description "It cannot be held."}]}'
+    )
+    eel = one(pack(text, ":mud-eel", "monsters"))
+    assert (eel.type, eel.kind) == ("creatures", "creature")
+    assert eel.fields == {
+        "size": "large", "type": "beast", "alignment": "unaligned", "armor_class": 13, "challenge_rating": 0.25,
+        "hit_points": 18,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "entry", "kind", "fields"),
+    [
+        ("classes", "{:hit-die 8}", "class", {"hit_die": "d8"}),
+        ("subclasses", "{:class :ranger}", "subclass", {"parent": "ranger"}),
+        ("races", '{:size nil :abilities {:str "lots"}}', "race", {}),
+        ("subraces", "{:race :half-elf}", "subrace", {"parent": "half elf"}),
+        ("feats", "{}", "feat", {}),
+        ("backgrounds", "{}", "background", {}),
+        ("languages", "{}", "language", {}),
+        ("invocations", "{}", "invocation", {}),
+        ("boons", "{}", "boon", {}),
+    ],
+)
+def test_every_type_that_is_lore(content, entry, kind, fields):
+    entity = one(pack('{:name "Odd One" ' + entry[1:], ":odd-one", content))
+    assert (entity.kind, dict(entity.fields)) == (kind, fields)
+
+
+def test_several_packs_are_documents_of_their_own():
+    found = packs('{"Gull Pack" ' + pack() + ' "Second: Pack" ' + pack() + ' "Empty" {} "Nil" nil}', "file")
+    assert [(e.document, e.document_name) for e in found.entities] == [
+        ("gull-pack", "Gull Pack"),
+        ("second-pack", "Second: Pack"),
+    ]
+    assert "'Nil'" in reasons(found)
+
+
+def test_a_document_of_the_users_choice():
+    assert one(pack(), document="mine").identity == ("mine", "salt-spark")
+
+
+def test_one_key_of_two_kinds_in_one_pack_is_two_entries():
+    text = '{:orcpub.dnd.e5/classes {:gull {:name "Gull"}} :orcpub.dnd.e5/subclasses {:gull {:name "Gull" :class :x}}}'
+    assert [e.slug for e in packs(text, "p").entities] == ["gull", "gull-subclass"]
+
+
+def test_types_that_are_no_lore_are_counted_and_named():
+    found = packs(
+        '{:orcpub.dnd.e5/selections {:a {} :b {}} :orcpub.dnd.e5/encounters {:c {}} :other/spells {:d {:name "D"}}}',
+        "p",
+    )
+    assert found.skipped == {"selections": 2, "encounters": 1, "other/spells": 1}
+    assert found.entities == []
+    assert "other/spells is not one of OrcBrew's" in reasons(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (pack(SPARK.replace("{:key", "{nil nil :key")), "nil stands for a key"),
+        (pack(SPARK.replace(":level 1", ":level nil")), "it has no level"),
+        (pack(SPARK.replace(':name "Salt Spark",', "")), "it has no name; called 'Salt Spark'"),
+        (pack(SPARK.replace(":level 1", ':level "often"')), "level must be a number"),
+        (pack(SPARK.replace(":level 1", ":level ##Inf")), "##Inf is no number"),
+        (pack(SPARK.replace("salt water", "salt\u00a0water")), "cannot be seen"),
+        ('{"" ' + pack() + "}", "its pack has no name; filed under 'Gull Pack'"),
+        ('{"Gull Pack" {:disabled? true ' + pack()[1:] + "}", "switched off"),
+        (pack(key=":9-lives"), "begins with a digit"),
+    ],
+)
+def test_oddities_are_put_right_and_told(text, told):
+    found = packs(text, "gulls")
+    assert found.failed == []
+    assert [e.name for e in found.entities] == ["Salt Spark"] or "9-lives" in text
+    assert told in " / ".join(reason for _, reason in found.oddities)
+
+
+@pytest.mark.parametrize(
+    ("broken", "place", "reason"),
+    [
+        (SPARK.replace(":level 1", ":level"), "2:", "key and no value"),
+        (SPARK.replace('"Salt Spark"', "“Salt Spark”"), "2:27", "“Salt is no EDN value"),
+        (SPARK.replace("salt water", '"salt" water'), "2:", "salt is no EDN value"),
+        (SPARK.replace(":level 1", ":level " + "[" * 300 + "]" * 300), "2:", "more than 100 deep"),
+        ("nil", "1:", "no map, but nil"),
+        ('"text"', "1:", "no map"),
+        (SPARK.replace("Salt Spark", "x" * 600), "2:2", "name must be"),
+    ],
+)
+def test_a_broken_entry_costs_no_other(broken, place, reason):
+    found = packs(f"{{:orcpub.dnd.e5/spells {{:a {SPARK} :b\n {broken}\n :c {SPARK}}}}}", "p")
+    assert [e.slug for e in found.entities] == ["a", "c"]
+    (failure,) = found.failed
+    assert failure[0].startswith(place)
+    assert reason in failure[1]
+
+
+def test_a_file_that_is_cut_off_keeps_what_is_whole():
+    text = f"{{:orcpub.dnd.e5/spells {{:a {SPARK} :b {SPARK}"
+    found = packs(text[:-40], "p")
+    assert [e.slug for e in found.entities] == ["a"]
+    assert "spells b" in reasons(found)
+    assert [e.slug for e in packs(text, "p").entities] == ["a", "b"]
+    assert "cut off" in reasons(packs(text, "p"))
+
+
+def test_a_key_that_stands_twice_is_told():
+    found = packs(f"{{:orcpub.dnd.e5/spells {{:a {SPARK} :a {SPARK.replace('level 1', 'level 4')}}}}}", "p")
+    assert [e.fields["level"] for e in found.entities] == [4]
+    assert "a stands twice" in reasons(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "empty"),
+        ("; nothing\n", "comments only"),
+        ("[1 2]", "a pack is a map"),
+        ('{"spells": [{"name": "A"}]}', "no EDN value"),
+    ],
+)
+def test_what_is_no_pack_is_refused(text, reason):
+    found = packs(text, "p")
+    assert found.entities == []
+    assert reason in reasons(found)
+
+
+@pytest.mark.parametrize("text", [pack(), '{"A" ' + pack() + "}", ";; c\n\ufeff {:a 1}", '{"" #:orcpub.dnd.e5{}}'])
+def test_packs_are_known_by_their_content(text):
+    assert looks_like_orcbrew(text)
+
+
+@pytest.mark.parametrize("text", ['{"a": {}}', '{"a" : 1}', "[{}]", "", '{\n "a": 1}', '{"a":\n{"b": 2}}'])
+def test_json_is_not_taken_for_a_pack(text):
+    assert not looks_like_orcbrew(text)
+
+
+# --- files and the library -------------------------------------------------------------------------------------------
+
+
+async def test_packs_are_imported_from_files_and_found(tmp_path):
+    folder = tmp_path / "packs"
+    folder.mkdir()
+    (folder / "Gull Pack.orcbrew").write_text("\ufeff" + pack(), "utf-8")
+    with gzip.open(folder / "zipped.orcbrew.gz", "wb") as file:
+        file.write(pack().encode())
+    (folder / "named-otherwise.json").write_text(pack(), "utf-8")
+    (folder / "bad.orcbrew").write_bytes(b'{:orcpub.dnd.e5/spells\n {:x {:name "caf\xe9"}}}')
+    async with open_library(tmp_path) as library:
+        report = await library.import_paths([folder])
+        assert (report.stored, [f.reason.split(":")[0] for f in report.failed]) == (3, ["not UTF-8"])
+        assert report.failed[0].where.endswith("bad.orcbrew:2:17")
+        hits = await library.cache.semantic_search("spells", "stings with salt water", 5, "gull-pack")
+        assert [h.entity.uri for h in hits] == ["lore://spells/gull-pack/salt-spark"]
+        assert (await library.import_paths([folder])).unchanged == 3
+
+
+def test_the_command_tells_oddities_and_what_was_passed_over(tmp_path):
+    file = tmp_path / "gulls.orcbrew"
+    file.write_text(pack(SPARK.replace(":level 1", ""))[:-1] + " :orcpub.dnd.e5/selections {:a {} :b {}}}", "utf-8")
+    done = run_lorekeeper(tmp_path, "import", str(file), "--dry-run")
+    assert done.returncode == 0
+    assert "1 would be stored" in done.stdout
+    assert "gulls.orcbrew: selections: 2" in done.stderr
+    assert "gulls.orcbrew:1:" in done.stderr
+    assert "it has no level" in done.stderr
+    done = run_lorekeeper(tmp_path, "import", str(file), "--dry-run", "--json")
+    assert json.loads(done.stdout)["failed"] == []
+    assert "it has no level" in done.stderr
+
+
+# --- the corpus ------------------------------------------------------------------------------------------------------
+
+KEPT = {
+    "ok-bom": 1, "ok-crlf": 1, "ok-multi-pack-disabled": 2, "ok-namespaced-map": 2, "ok-same-key-in-two-packs": 2,
+    "ok-sets-chars-ratios-discard": 1, "ok-single-pack": 1, "dirty-empty-option-pack": 1,
+    "dirty-missing-key-name-level-school": 4, "dirty-nil-nil": 1, "dirty-smart-quotes-in-text": 1,
+    "broken-content": 6, "coverage-pak": 1, "demo-content": 3, "drift-04-trailing-commas": 2, "nameless-trait-class": 1,
+    "bad-duplicate-item-keys": 1, "bad-duplicate-keys": 1, "bad-extra-closing": 1, "bad-key-starts-with-digit": 1,
+}  # fmt: skip
+"""Entries that each file of the corpus brings; none where it is not listed."""
+
+
+async def imported(path: Path) -> tuple[list[Entity], ImportReport]:
+    report = ImportReport()
+    return await read_path([path], None, report), report
+
+
+@pytest.mark.corpus
+async def test_every_file_of_the_corpus_gives_its_entries_or_its_reasons(corpus):
+    files = sorted([*(corpus / "orcbrew" / "synthetic").iterdir(), *(corpus / "orcbrew" / "samples").glob("*.orcbrew")])
+    assert len(files) > 25
+    for file in files:
+        entities, report = await imported(file)
+        name = file.stem
+        assert len(entities) == KEPT.get(name, 0), name
+        assert len({e.uri for e in entities}) == len(entities), name
+        if name.startswith(("bad-", "broken-parse")):
+            assert [*report.failed, *report.oddities], name
+            assert all(str(file) in f.where and f.reason for f in report.failed), name
+            assert all(f.where[len(str(file)) :].count(":") == 2 for f in report.failed), name
+        else:
+            assert report.failed == [], name
+        if name.startswith("dirty-"):
+            assert report.oddities, name
+        if name.startswith("ok-") and name != "ok-multi-pack-disabled":
+            assert report.oddities == [], name
+
+
+@pytest.mark.corpus
+async def test_the_generated_pack_is_imported_whole_and_found(corpus, tmp_path):
+    async with open_library(tmp_path) as library:
+        report = await library.import_paths([corpus / "orcbrew" / "generated"])
+        assert (report.failed, len(report.oddities)) == ([], 1)
+        assert "cannot be seen" in report.oddities[0].reason
+        counts = (await library.statistics()).counts
+        assert (counts["spells"], counts["creatures"]) == (319, 325)
+        assert {e.document_name for e in await library.cache.get_entities("spells", limit=5)} == {"SRD 5.1"}
