@@ -2,10 +2,9 @@
 
     python scripts/build_minilm_graph.py [--check]
 
-The graph (about 100 nodes of ONNX Runtime's fused operators) names every weight as the tensor of that name in the
-model's untouched ``model.safetensors``; `lorekeeper.embedding.onnx` hands them in when it loads. Mean pooling over the
-mask and the scaling to length 1 are part of it. ``--check`` exits 1 where the file in the package differs from what this
-script builds. Needs the ``onnx`` package (extra ``dev``).
+The graph (about 100 nodes of ONNX Runtime's fused operators) names every weight and where it stands in the model's
+untouched ``model.safetensors``. Mean pooling over the mask and the scaling to length 1 are part of it. ``--check`` exits 1
+where the file in the package differs from what this script builds. Needs the ``onnx`` package and the model (extra ``dev``).
 
 Architecture: Devlin et al., "BERT", 2018; pooling: Reimers and Gurevych, "Sentence-BERT", 2019; operators:
 https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
@@ -15,10 +14,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
+
+from lorekeeper.embedding.model import MINILM, find_model
+from lorekeeper.embedding.onnx import WEIGHTS, Place, weight_places
 
 TARGET = Path(__file__).resolve().parent.parent / "lorekeeper" / "data" / "minilm.onnx"
 LAYERS, HEADS, HIDDEN, INTERMEDIATE = 6, 12, 384, 1536
@@ -28,9 +31,10 @@ MICROSOFT = "com.microsoft"
 
 
 class Graph:
-    """Nodes and weights, collected in order."""
+    """Nodes and weights, collected in order; ``places`` says where in the safetensors file a weight begins and ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, places: Mapping[str, Place]) -> None:
+        self._places = places
         self.nodes: list[NodeProto] = []
         self.weights: list[TensorProto] = []
 
@@ -43,7 +47,9 @@ class Graph:
         """Declare a weight by its name in the safetensors file; its data stay there."""
         tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=shape)
         tensor.data_location = TensorProto.EXTERNAL
-        tensor.external_data.add(key="location", value="model.safetensors")
+        start, end, _ = self._places[name]
+        for key, value in (("location", WEIGHTS), ("offset", start), ("length", end - start)):
+            tensor.external_data.add(key=key, value=str(value))
         self.weights.append(tensor)
         return name
 
@@ -111,7 +117,7 @@ def pooled(graph: Graph, hidden: str) -> str:
 
 def build() -> ModelProto:
     """The whole graph: ``input_ids``, ``attention_mask`` (batch, words) int32 to ``embedding`` (batch, 384) float32."""
-    graph = Graph()
+    graph = Graph(weight_places(find_model(MINILM, offline=True).path / WEIGHTS))
     hidden = embeddings(graph)
     for number in range(LAYERS):
         hidden = layer(graph, number, hidden)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import mmap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,13 @@ from lorekeeper.errors import EmbeddingError
 
 GRAPH = Path(__file__).resolve().parent.parent / "data" / "minilm.onnx"
 """The computation without weights; made by scripts/build_minilm_graph.py."""
+
+WEIGHTS = "model.safetensors"
+
+FOLDER_ENTRY = "session.model_external_initializers_file_folder_path"
+"""Where the runtime looks for the weights; it maps them into memory and copies only what it arranges anew."""
+
+PROVIDERS = ["CPUExecutionProvider"]
 
 DIMENSION = 384
 
@@ -47,10 +54,7 @@ class OnnxProvider:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other threads need the processor too
-        self._weights = _weights(files.path / "model.safetensors")
-        wrapped = [onnxruntime.OrtValue.ortvalue_from_numpy(w) for w in self._weights.values()]
-        options.add_external_initializers(list(self._weights), wrapped)
-        self._session = onnxruntime.InferenceSession(GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
+        self._session = self._opened(files.path / WEIGHTS, options)
         self.fingerprint = files.fingerprint
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -63,20 +67,51 @@ class OnnxProvider:
         }
         return normalized(self._session.run(["embedding"], inputs)[0])
 
+    def _opened(self, weights: Path, options: Any) -> Any:
+        """A session whose weights the runtime maps into memory itself, unless they are a link, as in a hub cache: it
+        follows none, and is given ours."""
+        from onnxruntime import InferenceSession, OrtValue
 
-def _weights(path: Path) -> dict[str, Any]:
-    """Every float32 tensor of a safetensors file by name, as views of the mapped file.
+        if not weights.is_symlink():
+            options.add_session_config_entry(FOLDER_ENTRY, str(weights.parent.resolve()))
+            return InferenceSession(GRAPH.read_bytes(), options, providers=PROVIDERS)
+        with weights.open("rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._views = _views(mapped, weight_places(weights))
+        values = [OrtValue.ortvalue_from_numpy(view) for view in self._views.values()]
+        options.add_external_initializers(list(self._views), values)
+        session = InferenceSession(GRAPH.read_bytes(), options, providers=PROVIDERS)
+        if hasattr(mmap, "MADV_DONTNEED"):
+            mapped.madvise(mmap.MADV_DONTNEED)  # what it needed it has copied; the rest is read again on demand
+        return session
+
+
+class Place(NamedTuple):
+    """Where a tensor stands in a file: first byte, byte after the last, and its shape."""
+
+    start: int
+    end: int
+    shape: tuple[int, ...]
+
+
+def weight_places(path: Path) -> dict[str, Place]:
+    """Where the float32 tensors of a safetensors file are, by name.
 
     Format: https://huggingface.co/docs/safetensors/index#format
     """
     with path.open("rb") as file:
-        view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    size = int.from_bytes(view[:8], "little")
-    header: dict[str, Any] = json.loads(view[8 : 8 + size])
-    weights = {}
-    for name, tensor in header.items():
-        if tensor.get("dtype") == "F32" and not name.startswith(UNUSED):
-            start, end = tensor["data_offsets"]
-            values = np.frombuffer(view, np.float32, (end - start) // 4, 8 + size + start)
-            weights[name] = values.reshape(tensor["shape"])
-    return weights
+        size = int.from_bytes(file.read(8), "little")
+        header: dict[str, Any] = json.loads(file.read(size))
+    return {
+        name: Place(8 + size + tensor["data_offsets"][0], 8 + size + tensor["data_offsets"][1], tuple(tensor["shape"]))
+        for name, tensor in header.items()
+        if tensor.get("dtype") == "F32" and not name.startswith(UNUSED)
+    }
+
+
+def _views(mapped: mmap.mmap, places: Mapping[str, Place]) -> dict[str, Vectors]:
+    """The tensors of a file that is mapped into memory."""
+    return {
+        name: np.frombuffer(mapped, np.float32, (end - start) // 4, start).reshape(shape)
+        for name, (start, end, shape) in places.items()
+    }

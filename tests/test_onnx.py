@@ -1,0 +1,102 @@
+"""The onnx provider against sentence-transformers on the same weights, and the graph that ships."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lorekeeper.embedding.model import MINILM, ModelFiles, find_model
+from lorekeeper.embedding.onnx import GRAPH, OnnxProvider
+from lorekeeper.embedding.sentence_transformers import SentenceTransformersProvider
+from lorekeeper.errors import EmbeddingError
+from scripts.build_minilm_graph import build
+
+TEXTS = [
+    "we are falling off a cliff",
+    "Fireball",
+    "",
+    " ",
+    "a",
+    "Smaug's hoard: 3,000 gp, 2d6 gems; “cursed”?!",
+    "Ein Drache im Nebel, écu d'or, ドラゴン, 龍, 🐉",
+    "Level 3 evocation spell. " * 12,
+    "It heals its wounds at the start of each turn unless it was burned with fire or acid. " * 8,
+    "goblin " * 250,
+    "every word of this is read until the model's window is full, " * 60,
+    "x" * 5000,
+]
+
+
+@pytest.fixture(scope="module")
+def files() -> ModelFiles:
+    return find_model(MINILM, offline=True)
+
+
+@pytest.fixture(scope="module")
+def onnx(files: ModelFiles) -> OnnxProvider:
+    return OnnxProvider(files)
+
+
+@pytest.fixture(scope="module")
+def linked(files: ModelFiles, tmp_path_factory: pytest.TempPathFactory) -> OnnxProvider:
+    """The provider on a folder of links, as a hub cache is."""
+    folder = tmp_path_factory.mktemp("cache") / "snapshot"
+    folder.mkdir()
+    for file in files.path.iterdir():
+        (folder / file.name).symlink_to(file)
+    return OnnxProvider(find_model(str(folder), offline=True))
+
+
+def test_the_vectors_are_those_of_sentence_transformers(onnx: OnnxProvider, files: ModelFiles) -> None:
+    reference = SentenceTransformersProvider(files)
+    assert onnx.fingerprint == reference.fingerprint
+    assert onnx.dimension == reference.dimension
+    expected = np.concatenate([reference.embed([text]) for text in TEXTS])
+    together = onnx.embed(TEXTS)
+    alone = np.concatenate([onnx.embed([text]) for text in TEXTS])
+    for vectors in (together, alone):
+        assert vectors.dtype == np.float32
+        assert float((vectors * expected).sum(axis=1).min()) >= 0.9999
+
+
+def test_linked_weights_give_the_same_vectors(onnx: OnnxProvider, linked: OnnxProvider) -> None:
+    np.testing.assert_allclose(linked.embed(TEXTS), onnx.embed(TEXTS), atol=1e-5)
+
+
+def test_no_texts_are_no_vectors(onnx: OnnxProvider) -> None:
+    assert onnx.embed([]).shape == (0, 384)
+
+
+def test_the_shipped_graph_is_what_its_script_builds() -> None:
+    assert GRAPH.read_bytes() == build().SerializeToString(deterministic=True)
+
+
+def test_other_weights_are_refused_with_the_provider_that_runs_them(files: ModelFiles) -> None:
+    with pytest.raises(EmbeddingError, match="LOREKEEPER_EMBEDDING_PROVIDER=sentence-transformers"):
+        OnnxProvider(replace(files, sha256="0" * 64))
+
+
+def test_a_broken_tokenizer_is_an_error_that_names_the_folder(files: ModelFiles, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(EmbeddingError, match=str(tmp_path)):
+        OnnxProvider(replace(files, path=tmp_path))
+
+
+def test_it_needs_no_other_runtime() -> None:
+    program = """
+import sys
+from lorekeeper.library import load_provider
+from lorekeeper.settings import load_settings
+provider = load_provider(load_settings({}, __import__("pathlib").Path("no.env"))[0])
+print(provider.name, provider.embed(["a dragon"]).shape, *sorted(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    name, *rest = done.stdout.split()
+    assert name == "onnx"
+    assert done.stderr == ""
+    assert not {"torch", "transformers", "sentence_transformers", "sklearn", "scipy", "pandas"} & set(rest)
