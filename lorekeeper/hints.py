@@ -62,6 +62,7 @@ def hint_text(entity: Entity) -> str:
     return hint.text if hint else ""
 
 
+@lru_cache(maxsize=50_000)
 def base_name(name: str) -> str:
     """A name, folded, without the variant in brackets: "Adamantine Armor (Plate)" is "adamantine armor"."""
     return fold(_VARIANT.sub("", name) or name)

@@ -247,6 +247,17 @@ class Library:
         for entity_type in COLLECTIONS:
             await self.cache.rank_semantic(entity_type, "check", 1)
 
+    async def open(self) -> None:
+        """Open the store and load the model now, at the same time; else each is opened at first use.
+
+        Raises:
+            LoreKeeperError: one of them cannot be had; the other is there.
+        """
+        opened = await asyncio.gather(self.cache.open(), self.embedding.provider(), return_exceptions=True)
+        for failure in opened:
+            if isinstance(failure, BaseException):
+                raise failure
+
     async def statistics(self) -> Statistics:
         """Counts, sizes, model."""
         return await self.cache.statistics()

@@ -185,14 +185,17 @@ class Searcher:
 
     async def _ranked(self, query: Query, text: str) -> Page:
         depth = next(d for d in DEPTHS if d >= query.offset + query.limit or d == DEPTHS[-1])
-        (semantic, missing), keyword, names = await _together(
-            self._meaning(query, text, depth), self._words(query, text, depth), self._names(query, text)
+        (semantic, missing), keyword, names, count = await _together(
+            self._meaning(query, text, depth),
+            self._words(query, text, depth),
+            self._names(query, text),
+            self._count(query),
         )
         note = missing and f"Searched by keywords and filters only, since meaning could not be: {missing}"
         mode: Mode = (
             "keyword" if note or query.mode == "keyword" else "semantic" if query.mode == "semantic" else "hybrid"
         )
-        if mode == "hybrid" and not names and not query.filters and await self._is_noise(query, text, semantic):
+        if mode == "hybrid" and not names and not query.filters and await self._is_noise(query, text, semantic, count):
             return Page([], 0, mode, note=NOTHING_CLOSE)
         dates = (await self._known_documents()).dates
         order = fuse(
@@ -201,7 +204,7 @@ class Searcher:
             group=lambda key: (key[0], thing(_named(key, semantic, keyword, names))),
             preference=lambda key: _newest_first(key, query.documents, dates),
         )
-        total = len(order) if mode == "keyword" else max(await self._count(query), len(order))
+        total = len(order) if mode == "keyword" else max(count, len(order))
         chosen = order[query.offset : query.offset + query.limit]
         results = await self._load(chosen, semantic, text)
         return Page(results, total, mode, _next(query, len(chosen), total), note)
@@ -265,10 +268,10 @@ class Searcher:
         scopes = await self._scopes(query)
         return sum([await self._cache.count_entities(t, scopes[t], **query.filters) for t in query.types])
 
-    async def _is_noise(self, query: Query, text: str, semantic: Side) -> bool:
+    async def _is_noise(self, query: Query, text: str, semantic: Side, count: int) -> bool:
         """Whether a text has nothing to do with the shelf: little similarity, and most of its words are unknown there."""
         closest = max((place.score for place in semantic.values()), default=0.0)
-        if closest >= NOISE[0][0] or await self._count(query) < LARGE_SHELF:
+        if closest >= NOISE[0][0] or count < LARGE_SHELF:
             return False
         words = content_words(fold(text))
         known = [any([await self._cache.rank_keyword(t, word, 1) for t in query.types]) for word in words]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import hmac
 import json
 import logging
@@ -35,10 +37,10 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 
 def build_server(library: Library) -> Server[Any]:
-    """The server over one library. Nothing is opened before the first call."""
+    """The server over one library, which is opened in the background once a client is connected."""
     tools = {tool.name: tool for tool in all_tools()}
     handlers = _Handlers(library, tools)
-    return Server(
+    server: Server[Any] = Server(
         "lorekeeper",
         version=lorekeeper.__version__,
         title="LoreKeeper",
@@ -49,6 +51,8 @@ def build_server(library: Library) -> Server[Any]:
         on_list_resource_templates=handlers.list_templates,
         on_read_resource=handlers.read_resource,
     )
+    server.middleware.append(_Opening(library))
+    return server
 
 
 async def serve_stdio(library: Library) -> None:
@@ -82,6 +86,35 @@ async def serve_http(library: Library, host: str, port: int, token: str | None) 
     if token:
         app = _with_token(app, token)
     await uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning")).serve()
+
+
+class _Opening:
+    """Opens the library behind the first message that is not `initialize`: from then on the client waits for nothing.
+
+    A call that comes meanwhile waits for what it needs. What cannot be opened is tried again by the first call that needs
+    it, and told there.
+    """
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._task: asyncio.Task[None] | None = None
+
+    async def __call__(self, context: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        answer = await call_next(context)
+        if self._task is None and context.method != "initialize":
+            self._task = asyncio.create_task(self._open())
+        return answer
+
+    async def _open(self) -> None:
+        try:
+            await self._library.open()
+        except LoreKeeperError as error:
+            logger.info("not opened in advance: %s", error)
+        except Exception:
+            logger.exception("opening the library failed")
+        finally:
+            gc.freeze()  # what is there now stays: no need to look through it again and again
+            gc.enable()
 
 
 class _Handlers:

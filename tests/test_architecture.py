@@ -50,6 +50,7 @@ DOORS = {
     "pymilvus": ("cache/milvus_server.py",),
     "milvus_lite": ("cache/milvus_engine.py",),
     "faiss": ("cache/milvus_engine.py",),
+    "pyarrow": ("cache/milvus_engine.py",),
     "grpc": ("cache/milvus_server.py",),
     "sqlite3": ("cache/",),
     "filelock": ("cache/", "sync.py"),

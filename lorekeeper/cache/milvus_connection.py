@@ -161,12 +161,13 @@ class MilvusConnection:
             self.generation += 1
             return
         assert self.path is not None
-        self._backend = self._open_embedded(self.path)
+        self._backend = opened = self._open_embedded(self.path)
         self.generation += 1
-        if self.role == "owner":
+        if not isinstance(opened, Guest):
             try:
                 self.when_owned()
-                self._door = Door(self.path, self._backend)
+                opened.settle()
+                self._door = Door(self.path, opened)
             except BaseException:
                 self.close()
                 raise

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import importlib
 import logging
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from lorekeeper.cache.milvus_schema import INDEX, PROPERTY, SEARCH_PARAMS, Column, ColumnType, Row
 from lorekeeper.errors import MilvusConnectionError, MilvusSchemaError
+
+SETTLE_SECONDS = 1.0
+"""How long after opening memory is given back."""
 
 
 class StoreTakenError(MilvusConnectionError):
@@ -30,9 +34,12 @@ class Engine:
     """
 
     def __init__(self, path: Path) -> None:
+        self._settling: threading.Timer | None = None
         _quiet()
+        import pyarrow
         from milvus_lite import DataDirLockedError, MilvusLite
 
+        pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # its own pools keep what reading the files took
         try:
             self._database = MilvusLite(str(path))
         except DataDirLockedError as error:
@@ -105,7 +112,17 @@ class Engine:
     def delete(self, name: str, keys: Sequence[str]) -> None:
         self._database.get_collection(name).delete(list(keys))
 
+    def settle(self) -> None:
+        """Give back to the system what opening took and nobody holds any more, once things have calmed down."""
+        import pyarrow
+
+        self._settling = threading.Timer(SETTLE_SECONDS, pyarrow.default_memory_pool().release_unused)
+        self._settling.daemon = True
+        self._settling.start()
+
     def close(self) -> None:
+        if self._settling:
+            self._settling.cancel()
         self._database.close()
 
 

@@ -289,6 +289,12 @@ class MilvusStore:
             details=details,
         )
 
+    def open(self) -> None:
+        """Open the store and the keyword index, and make the latter anew where it is stale."""
+        self.connection.open()
+        for entity_type in COLLECTIONS:
+            self._catalogued(entity_type)
+
     def close(self) -> None:
         """Let go of the store and the keyword index."""
         self.connection.close()

@@ -186,6 +186,10 @@ class CacheProtocol(Protocol):
         """
         ...
 
+    async def open(self) -> None:
+        """Open everything now, so that the first question need not wait; else it opens at first use."""
+        ...
+
     async def close(self) -> None:
         """Release files, locks and connections. Closing twice does nothing."""
         ...

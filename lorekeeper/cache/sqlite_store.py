@@ -225,6 +225,11 @@ class SqliteStore(Catalogue):
 
         return self._read(rank)
 
+    def open(self) -> None:
+        """Open the file, and read the vectors of all types."""
+        for entity_type in COLLECTIONS:
+            self._read(lambda c, t=entity_type: self._matrix(c, t))  # type: ignore[misc]
+
     def statistics(self) -> Statistics:
         """Counts, model, size."""
         kinds = {t: self.tally(t, "kind_name") for t in COLLECTIONS}

@@ -124,6 +124,10 @@ class Store(Protocol):
         """Counts, sizes, model."""
         ...
 
+    def open(self) -> None:
+        """Open everything now; else it opens at first use."""
+        ...
+
     def close(self) -> None:
         """Let go of everything; the next use opens it again."""
         ...

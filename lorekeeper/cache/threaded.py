@@ -113,7 +113,7 @@ class ThreadedCache:
         self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
         conditions = parse_filters(entity_type, filters)
-        if await _in_thread(self._store.embedding_of, entity_type) is None:
+        if not self._embedding.loaded and await _in_thread(self._store.embedding_of, entity_type) is None:
             return []
         vector, embedding = await self._embedding.embed_query(query), await self._fingerprint()
         return await _in_thread(self._store.nearest, entity_type, vector, limit, conditions, _keys(document), embedding)
@@ -151,6 +151,9 @@ class ThreadedCache:
     async def statistics(self) -> Statistics:
         return await _in_thread(self._store.statistics)
 
+    async def open(self) -> None:
+        await _in_thread(self._store.open)
+
     async def close(self) -> None:
         await _in_thread(self._store.close)
 
@@ -181,7 +184,7 @@ class ThreadedCache:
         return cut, await self._embedding.embed([p.embedded for _, found in cut for p in found])
 
     async def _fingerprint(self) -> str:
-        return f"{(await self._embedding.provider()).fingerprint} {CHUNKER}"
+        return f"{self._embedding.fingerprint or (await self._embedding.provider()).fingerprint} {CHUNKER}"
 
 
 async def _in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -70,7 +70,7 @@ class EmbeddingService:
         self._failure: tuple[float, EmbeddingError] | None = None
         self._loading = threading.Lock()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="lorekeeper-embedding")
-        self._queries: OrderedDict[str, Vectors] = OrderedDict()
+        self._queries: OrderedDict[str, Future[Vectors]] = OrderedDict()
         self.computed = 0
         """Texts embedded so far; those whose vectors were known do not count."""
 
@@ -113,20 +113,26 @@ class EmbeddingService:
         return np.stack([vectors[t] for t in texts]) if texts else np.empty((0, provider.dimension), dtype=np.float32)
 
     async def embed_query(self, query: str) -> Vectors:
-        """Vector of one query, shape (dimension,); the latest ones are remembered."""
-        if query in self._queries:
+        """Vector of one query, shape (dimension,); the latest ones are remembered, and several askers share one."""
+        asked = self._queries.get(query)
+        if asked is None:
+            asked = self._queries[query] = self._worker.submit(self._embed_slice, [query])
+            if len(self._queries) > QUERIES_KEPT:
+                self._queries.popitem(last=False)
+        else:
             self._queries.move_to_end(query)
-            return self._queries[query]
-        await self.provider()
-        vector: Vectors = (await self._run(self._embed_slice, [query]))[0]
-        self._queries[query] = vector
-        if len(self._queries) > QUERIES_KEPT:
-            self._queries.popitem(last=False)
+        try:
+            vectors = await asyncio.shield(asyncio.wrap_future(asked))
+        except BaseException:
+            self._queries.pop(query, None)
+            raise
+        vector: Vectors = vectors[0]
         return vector
 
     def close(self) -> None:
         """Let the thread and the file of known vectors go. A service that is used again starts anew."""
         self._worker.shutdown(wait=False, cancel_futures=True)
+        self._queries.clear()
         if self._known:
             self._known.close()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="lorekeeper-embedding")

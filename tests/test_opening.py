@@ -1,0 +1,51 @@
+"""The server opens store and model in the background, once a client is connected and not before."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from mcp import Client
+
+from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.library import Library, open_cache
+from lorekeeper.server import build_server
+from tests.conftest import Shelf, settings
+
+
+class Watched(HashingProvider):
+    """Says when it is loaded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded = asyncio.Event()
+        self.loop = asyncio.get_running_loop()
+
+    def load(self) -> HashingProvider:
+        self.loop.call_soon_threadsafe(self.loaded.set)
+        return self
+
+
+async def test_store_and_model_are_opened_once_a_client_is_connected(embedded: Shelf) -> None:
+    provider = Watched()
+    service = EmbeddingService(provider.load)
+    async with Library(open_cache(embedded.settings, service), service) as library:
+        server = build_server(library)
+        await asyncio.sleep(0.05)
+        assert not embedded.settings.milvus_db_path.exists()
+        async with Client(server):
+            await asyncio.wait_for(provider.loaded.wait(), 20)
+            await library.open()
+            assert embedded.settings.milvus_db_path.exists()
+
+
+async def test_what_cannot_be_opened_is_told_by_the_call_that_needs_it(tmp_path: Path) -> None:
+    (tmp_path / "milvus.db").write_text("no library")
+    service = EmbeddingService(HashingProvider)
+    cache = open_cache(settings(milvus_db_path=tmp_path / "milvus.db"), service)
+    async with Library(cache, service) as library, Client(build_server(library)) as client:
+        listed = await client.list_tools()
+        assert listed.tools
+        result = await client.call_tool("lookup_spell", {"semantic_query": "fire"})
+    assert result.is_error
+    assert "plain file" in str(result.content)
