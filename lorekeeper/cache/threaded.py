@@ -44,12 +44,16 @@ class ThreadedCache:
             if entity.type != entity_type:
                 raise FilterError(f"{entity.uri} is no {entity_type} entity; store it under {entity.type}")
         latest = list({e.identity: e for e in entities}.values())
-        for start in range(0, len(latest), STORE_ENTITIES):
-            batch = latest[start : start + STORE_ENTITIES]
-            cut, vectors = await self._embedded(batch)
-            await _in_thread(self._store.write, entity_type, cut, vectors, await self._fingerprint())
-            if progress:
-                progress(len(batch))
+        written: asyncio.Task[None] | None = None
+        try:
+            for start in range(0, len(latest), STORE_ENTITIES):
+                cut, vectors = await self._embedded(latest[start : start + STORE_ENTITIES])
+                if written:  # one batch is written while the next one is embedded
+                    await written
+                written = asyncio.create_task(self._write(entity_type, cut, vectors, progress))
+        finally:
+            if written:
+                await written
         if latest:
             await _in_thread(self._store.flush, entity_type)
         return len(latest)
@@ -177,6 +181,11 @@ class ThreadedCache:
                 progress(len(batch))
         await _in_thread(self._store.end_rebuild, entity_type)
         return done
+
+    async def _write(self, entity_type: str, cut: Cut, vectors: Vectors, progress: Progress | None) -> None:
+        await _in_thread(self._store.write, entity_type, cut, vectors, await self._fingerprint())
+        if progress:
+            progress(len(cut))
 
     async def _embedded(self, entities: Sequence[Entity]) -> tuple[Cut, Vectors]:
         """Entities with their passages, and the vectors of all of these."""

@@ -24,6 +24,10 @@ FOLDER_ENTRY = "session.model_external_initializers_file_folder_path"
 
 PROVIDERS = ["CPUExecutionProvider"]
 
+BATCH = 8
+"""Texts run together, of about equal length in word pieces: the smallest number that keeps two cores busy, and the
+leanest; padding and cache misses make larger ones slower."""
+
 DIMENSION = 384
 
 UNUSED = "pooler."
@@ -50,7 +54,7 @@ class OnnxProvider:
         except Exception as error:  # the tokenizer's own errors have no common base
             raise EmbeddingError(f"the tokenizer in {files.path} cannot be read: {error}") from error
         self._tokenizer.enable_truncation(MAX_TOKENS)
-        self._tokenizer.enable_padding()
+        self._tokenizer.no_padding()
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other threads need the processor too
@@ -60,12 +64,18 @@ class OnnxProvider:
     def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.zeros((0, DIMENSION), dtype=np.float32)
-        encoded = self._tokenizer.encode_batch(list(texts))
-        inputs = {
-            "input_ids": np.array([e.ids for e in encoded], dtype=np.int32),
-            "attention_mask": np.array([e.attention_mask for e in encoded], dtype=np.int32),
-        }
-        return normalized(self._session.run(["embedding"], inputs)[0])
+        encoded = self._tokenizer.encode_batch_fast(list(texts))
+        order = sorted(range(len(texts)), key=lambda i: len(encoded[i].ids))
+        vectors = np.empty((len(texts), DIMENSION), dtype=np.float32)
+        for start in range(0, len(order), BATCH):
+            group = order[start : start + BATCH]
+            ids = np.zeros((len(group), len(encoded[group[-1]].ids)), dtype=np.int32)
+            mask = np.zeros_like(ids)
+            for row, i in enumerate(group):
+                ids[row, : len(encoded[i].ids)] = encoded[i].ids
+                mask[row, : len(encoded[i].ids)] = 1
+            vectors[group] = self._session.run(["embedding"], {"input_ids": ids, "attention_mask": mask})[0]
+        return normalized(vectors)
 
     def _opened(self, weights: Path, options: Any) -> Any:
         """A session whose weights the runtime maps into memory itself, unless they are a link, as in a hub cache: it

@@ -12,6 +12,9 @@ from lorekeeper.embedding.model import MAX_TOKENS, ModelFiles
 from lorekeeper.embedding.provider import Vectors, normalized
 from lorekeeper.errors import EmbeddingError
 
+BATCH = 8
+"""Texts run together; they are sorted by length first."""
+
 
 class SentenceTransformersProvider:
     """A model folder, loaded with sentence-transformers on the CPU. Only safetensors are read, no remote code is run."""
@@ -44,5 +47,5 @@ class SentenceTransformersProvider:
     def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        vectors = self._model.encode(list(texts), batch_size=len(texts) or 1, show_progress_bar=False)
+        vectors = self._model.encode(list(texts), batch_size=BATCH, show_progress_bar=False)
         return normalized(np.asarray(vectors, dtype=np.float32))

@@ -22,9 +22,6 @@ R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
 
-BATCH = 8
-"""Texts a batch: the smallest that keeps two cores busy, and the leanest (see docs of the benchmarks)."""
-
 SLICE = 64
 """Texts a thread hop: between two slices other tasks get their turn, and a cancelled import stops."""
 
@@ -155,9 +152,8 @@ class EmbeddingService:
 
     def _embed_slice(self, texts: list[str]) -> Vectors:
         provider = self._ready()
-        parts = [provider.embed(texts[i : i + BATCH]) for i in range(0, len(texts), BATCH)]
+        vectors = provider.embed(texts)
         self.computed += len(texts)
-        vectors = np.concatenate(parts)
         if not check_finite(vectors):
             raise EmbeddingError(f"the model {provider.fingerprint} gave vectors with NaN; its files may be damaged")
         return vectors
