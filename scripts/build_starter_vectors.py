@@ -13,6 +13,7 @@ from lorekeeper.cache.vectors import load_vectors, save_vectors
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.hints import SHIPPED_VECTORS, STARTER, hint_text
 from lorekeeper.library import load_provider
+from lorekeeper.report import ImportReport
 from lorekeeper.settings import load_settings
 from lorekeeper.sources.files import read_path
 from lorekeeper.text import passages
@@ -20,7 +21,7 @@ from lorekeeper.text import passages
 
 async def starter_texts() -> list[str]:
     """Every text that loading the starter compendium embeds, each once."""
-    entities = await read_path([STARTER], None, [], {})
+    entities = await read_path([STARTER], None, ImportReport())
     return sorted({p.embedded for entity in entities for p in passages(entity, hint=hint_text(entity))})
 
 

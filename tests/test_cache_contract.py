@@ -537,8 +537,8 @@ async def test_deleting_entities_takes_these_and_nothing_else(cache: CacheProtoc
 async def test_statistics_agree_with_what_is_stored(cache: CacheProtocol) -> None:
     await cache.store_entities([*SPELLS, make("long", LONG)], "spells")
     gear = [
-        make("axe", "An axe.", type="equipment", kind="weapon"),
-        make("rope", "Rope.", type="equipment", kind="gear"),
+        make("axe of mine", "An axe.", type="equipment", kind="weapon"),
+        make("rope of mine", "Rope.", type="equipment", kind="gear"),
     ]
     await cache.store_entities(gear, "equipment")
     said = await cache.statistics()
