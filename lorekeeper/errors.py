@@ -3,6 +3,7 @@
     LoreKeeperError
     ├── ConfigError                  a setting is wrong or contradicts another
     ├── FilterError                  a filter names an unknown field or has a value of the wrong type
+    │   └── UnknownDocumentError     a search is restricted to a document that is not in the library
     ├── CacheError                   the library could not be read or written
     │   ├── MilvusConnectionError    no Milvus at that path or address
     │   └── MilvusSchemaError        the collections there are not ours, or of another version
@@ -25,6 +26,10 @@ class ConfigError(LoreKeeperError):
 
 class FilterError(LoreKeeperError):
     """A filter names an unknown field, or its value is of the wrong type."""
+
+
+class UnknownDocumentError(FilterError):
+    """A search is restricted to a document that is not in the library."""
 
 
 class CacheError(LoreKeeperError):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, NAME, Collection, Field, FieldType, Value, fold
+from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, NAME, Collection, Entity, Field, FieldType, Value, fold
 from lorekeeper.errors import FilterError
 
 SCALE = 1000
@@ -125,6 +125,27 @@ def _stored_values(field: Field, values: list[Any]) -> list[str | int | bool]:
         item = stored(field, value)
         result.extend(item if isinstance(item, tuple) else [item])
     return result
+
+
+def matches(entity: Entity, conditions: Iterable[Condition]) -> bool:
+    """Whether an entity holds under filters, as a store would say."""
+    base = {"kind": entity.kind, "document": entity.document, "source_api": entity.source_api}
+    for condition in conditions:
+        if condition.op == "name":
+            if str(condition.values[0]) not in fold(entity.name):
+                return False
+            continue
+        value: Any = base.get(condition.field.name, entity.fields.get(condition.field.name))
+        if value is None:
+            return False
+        own: Any = stored(condition.field, value)
+        if condition.op == "any" and not set(condition.values) & set(own if isinstance(own, tuple) else [own]):
+            return False
+        if condition.op in ("min", "max") and (
+            own < condition.values[0] if condition.op == "min" else own > condition.values[0]
+        ):
+            return False
+    return True
 
 
 def known_filters(collection: Collection) -> list[str]:

@@ -7,6 +7,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from lorekeeper.cache.protocol import CacheProtocol, Progress, Statistics
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
 from lorekeeper.entities import COLLECTIONS, Entity
-from lorekeeper.errors import ConfigError, EmbeddingError
+from lorekeeper.errors import ConfigError, EmbeddingError, UnknownDocumentError
 from lorekeeper.hints import SHIPPED_VECTORS, STARTER
 from lorekeeper.report import ImportReport
 from lorekeeper.search import Page, Query, Searcher
@@ -26,6 +27,7 @@ from lorekeeper.sources.sync_state import Source
 
 if TYPE_CHECKING:
     from lorekeeper.cache.store import Store
+    from lorekeeper.misses import Misses
     from lorekeeper.sync import Step
 
 logger = logging.getLogger(__name__)
@@ -132,6 +134,7 @@ class Library:
         self.source = source
         self.searcher = Searcher(cache)
         self._filling = asyncio.Lock()
+        self._misses: Misses | None = None
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
@@ -192,19 +195,31 @@ class Library:
         return fresh
 
     async def search(self, query: Query) -> Page:
-        """`Searcher.search`; a library without any entry first takes in the starter compendium, so that it has an answer."""
-        page = await self.searcher.search(query)
-        if page.total:
-            return page
-        if any((await self.cache.documents()).values()):
+        """`Searcher.search`; what is missing is fetched from the source where there is one (see `Misses`).
+
+        A library without any entry takes in the starter compendium, so that it has an answer.
+        """
+        page = await self._answer(query)
+        if page.total or any((await self.cache.documents()).values()):
             return page
         async with self._filling:
             try:
                 await self.load_starter()
             except EmbeddingError as error:
                 return replace(page, note=f"{EMPTY} The starter compendium could not be loaded: {error}")
-        page = await self.searcher.search(query)
-        return replace(page, note=" ".join(filter(None, [page.note, STARTED])))
+        missing = page.note if query.text is None else None
+        with suppress(UnknownDocumentError):
+            page = await self.searcher.search(query)
+        return replace(page, note=" ".join(dict.fromkeys(filter(None, [missing, page.note, STARTED]))))
+
+    async def _answer(self, query: Query) -> Page:
+        if self.source is None:
+            return await self.searcher.search(query)
+        if self._misses is None:
+            from lorekeeper.misses import Misses
+
+            self._misses = Misses(self.searcher, self.cache, self.source, offline=self.offline)
+        return await self._misses.search(query)
 
     async def load_starter(self, **callbacks: Any) -> ImportReport:
         """Load the starter compendium that ships with the package."""

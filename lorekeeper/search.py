@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from lorekeeper.cache.protocol import CacheProtocol, Identity, Ranked
 from lorekeeper.entities import COLLECTIONS, Entity, fold, parse_uri
-from lorekeeper.errors import EmbeddingError, FilterError
+from lorekeeper.errors import EmbeddingError, FilterError, UnknownDocumentError
 from lorekeeper.filters import collection_of, unknown_name
 from lorekeeper.fusion import HEAD, Place, fuse
 from lorekeeper.hints import STARTER_DOCUMENT, base_name
@@ -260,7 +260,8 @@ class Searcher:
         scopes: dict[str, list[str] | None] = {}
         for entity_type in query.types:
             holding = [key for key, own in counts.items() if own.get(entity_type)]
-            hidden = STARTER_DOCUMENT in holding and any(key in SRD_DOCUMENTS for key in holding)
+            largest = max((counts[key][entity_type] for key in holding if key in SRD_DOCUMENTS), default=0)
+            hidden = 0 < counts.get(STARTER_DOCUMENT, {}).get(entity_type, 0) <= largest
             scopes[entity_type] = [key for key in holding if key != STARTER_DOCUMENT] if hidden else None
         return scopes
 
@@ -302,7 +303,7 @@ class Searcher:
             if attempt == 1:
                 self.forget()
         if known:
-            raise FilterError(unknown_name(unknown[0], sorted(known), "document"))
+            raise UnknownDocumentError(unknown_name(unknown[0], sorted(known), "document"))
 
     async def _known_documents(self) -> Shelf:
         """What documents there are; remembered for a while."""

@@ -99,7 +99,7 @@ class Syncer:
         try:
             await self._list(endpoint, run)
         except SourceError as error:
-            self._report.failed.append(ImportFileError(_path(endpoint), str(error)))
+            self._report.failed.append(ImportFileError(list_path(endpoint), str(error)))
             if not isinstance(error, SourceUnavailableError):
                 run.reading.pop(endpoint.name, None)
             await self._save()
@@ -111,7 +111,7 @@ class Syncer:
         filtered = run.documents if endpoint.type != "documents" else None
         read = run.reading.setdefault(endpoint.name, Read(list_query(filtered, endpoint.version)))
         count, objects = 0, read.objects
-        async with aclosing(self._client.pages(_path(endpoint), read.following, read.objects)) as pages:
+        async with aclosing(self._client.pages(list_path(endpoint), read.following, read.objects)) as pages:
             async for page in pages:
                 count, objects = page.count, objects + len(page.objects)
                 if not read.objects:
@@ -140,7 +140,7 @@ class Syncer:
                 found += normalize(obj, hint=endpoint.name)
             except UnknownShapeError as error:
                 key = obj.get("key") or obj.get("slug") if isinstance(obj, dict) else obj
-                self._report.failed.append(ImportFileError(f"{_path(endpoint)} {key}", str(error)))
+                self._report.failed.append(ImportFileError(f"{list_path(endpoint)} {key}", str(error)))
                 read.failed += 1
         return [e for e in found if documents is None or e.document in documents]
 
@@ -161,7 +161,7 @@ class Syncer:
         gone = [_identity(u) for u in sorted(within - read.found - others)]
         if gone and not count:
             reason = f"it is empty now; the {len(gone)} entries that came from it before are kept"
-            self._report.failed.append(ImportFileError(_path(endpoint), reason))
+            self._report.failed.append(ImportFileError(list_path(endpoint), reason))
             return
         ours = [e.identity for e in await self._cache.load(endpoint.type, gone) if e.source_api.startswith("open5e")]
         self._count(endpoint.type, removed=await self._cache.delete_entities(endpoint.type, ours))
@@ -212,7 +212,8 @@ def one_at_a_time(path: Path) -> Iterator[None]:
         lock.release()
 
 
-def _path(endpoint: Endpoint) -> str:
+def list_path(endpoint: Endpoint) -> str:
+    """Where a list is on the server."""
     return f"v{endpoint.version}/{endpoint.name}"
 
 

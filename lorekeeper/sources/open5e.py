@@ -79,6 +79,7 @@ class Open5eClient:
         attempts: how often a request is made before it counts as failed.
         connect_seconds: longest wait for a connection.
         max_bytes: largest answer that is read, unpacked.
+        patient: try to connect again where nobody answers.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Open5eClient:
         attempts: int = ATTEMPTS,
         connect_seconds: float = CONNECT_SECONDS,
         max_bytes: int = MAX_BODY_BYTES,
+        patient: bool = True,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self.requests = 0
@@ -95,6 +97,7 @@ class Open5eClient:
         self.reached = False
         """Whether the server has answered anything yet."""
         self._attempts = attempts
+        self._patient = patient
         self._max_bytes = max_bytes
         self._slots = asyncio.Semaphore(CONCURRENCY)
         self._client = httpx.AsyncClient(
@@ -162,7 +165,12 @@ class Open5eClient:
         try:
             async with self._slots:
                 async for attempt in stamina.retry_context(
-                    on=_pause, attempts=self._attempts, timeout=None, wait_initial=0.2, wait_max=20.0, wait_jitter=0.5
+                    on=self._pause,
+                    attempts=self._attempts,
+                    timeout=None,
+                    wait_initial=0.2,
+                    wait_max=20.0,
+                    wait_jitter=0.5,
                 ):
                     with attempt:
                         return await self._once(url)
@@ -212,6 +220,16 @@ class Open5eClient:
         except (ValueError, RecursionError) as error:
             raise _Passing("its answer is no whole JSON") from error
 
+    def _pause(self, error: Exception) -> bool | float:
+        """Whether to try again after an error, or after how many seconds where the server says so."""
+        if isinstance(error, _Passing):
+            return True if error.pause is None else error.pause if error.pause <= LONGEST_PAUSE else False
+        logger.info("%s: %s", type(error).__name__, error)
+        if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)) and not self._patient:
+            return False
+        passing = (httpx.TransportError, httpx.DecodingError, TimeoutError)
+        return isinstance(error, passing) and not isinstance(error, httpx.UnsupportedProtocol)
+
     def _wrong(self, path: str, what: str) -> SourceError:
         return SourceError(
             f"{self.base_url} answered for {path} with {what}; is LOREKEEPER_OPEN5E_BASE_URL an Open5e server?"
@@ -232,15 +250,6 @@ def _own_query(link: str) -> str:
 def _origin(url: str) -> tuple[str, str]:
     parts = urlsplit(url)
     return parts.scheme, parts.netloc
-
-
-def _pause(error: Exception) -> bool | float:
-    """Whether to try again after an error, or after how many seconds where the server says so."""
-    if isinstance(error, _Passing):
-        return True if error.pause is None else error.pause if error.pause <= LONGEST_PAUSE else False
-    logger.info("%s: %s", type(error).__name__, error)
-    passing = (httpx.TransportError, httpx.DecodingError, TimeoutError)
-    return isinstance(error, passing) and not isinstance(error, httpx.UnsupportedProtocol)
 
 
 def _asked_pause(response: httpx.Response) -> float | None:

@@ -1,0 +1,232 @@
+"""Lookups on a shelf that was never filled, or long ago: what is fetched, what is stored, what is said."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import stamina
+
+from lorekeeper.errors import UnknownDocumentError
+from lorekeeper.filters import matches, parse_filters
+from lorekeeper.library import Library
+from lorekeeper.search import Page, Query
+from lorekeeper.sources.sync_state import encode, load_state, save
+from tests.conftest import make
+from tests.open5e_server import Open5eServer, Reply, creature, serving, shelf, spell
+from tests.shelf import write_lines
+from tests.test_sync import opened
+
+OFFLINE_SECONDS = 1.0
+"""What an answer without a network may take."""
+
+
+@pytest.fixture
+def server() -> Open5eServer:
+    return Open5eServer(shelf())
+
+
+@pytest.fixture
+def address(server: Open5eServer) -> Iterator[str]:
+    with serving(server) as address, stamina.set_testing(True, attempts=3, cap=True):
+        yield address
+
+
+@pytest.fixture
+async def library(tmp_path: Path, address: str) -> AsyncIterator[Library]:
+    async with opened(tmp_path, address) as library:
+        yield library
+
+
+async def look(library: Library, types: str = "spells", documents: list[str] | None = None, **filters: Any) -> Page:
+    return await library.search(Query([types], filters=filters, documents=documents))
+
+
+def names(page: Page) -> list[str]:
+    return [r.entity.name for r in page.results]
+
+
+async def test_a_miss_is_fetched_stored_and_answered_under_the_same_filters(library, server):
+    page = await look(library, level_min=2)
+    assert names(page) == ["Ash Storm", "Tide Lance"]
+    assert "Fetched 2 entries" in (page.note or "")
+    assert "lorekeeper sync open5e --type spells" in (page.note or "")
+    assert await library.cache.count_entities("spells") == 2
+    assert {e.document for e in await library.cache.get_entities("documents")} == {"tide-atlas", "ember-book"}
+
+
+async def test_the_same_question_is_not_asked_twice(library, server):
+    await look(library, level_min=2)
+    asked = len(server.asked)
+    page = await look(library, level_min=2)
+    assert (names(page), len(server.asked)) == (["Ash Storm", "Tide Lance"], asked)
+    assert (await look(library, name="no such spell")).total == 0
+    asked = len(server.asked)
+    assert (await look(library, name="no such spell")).total == 0
+    assert len(server.asked) == asked
+
+
+async def test_a_part_is_never_taken_for_the_whole(library, server):
+    await look(library, name="tide lance")
+    assert await library.cache.count_entities("spells") == 1
+    page = await look(library, classes=["wizard"])
+    assert page.total == 5, "what an earlier lookup left here is not all there is"
+
+
+async def test_names_narrow_what_is_asked_of_the_server(library, server):
+    assert names(await look(library, name="of hush")) == ["Lantern of Hush"]
+    assert server.pages_asked("v2/spells") == ["limit=100&name__icontains=hush"]
+
+
+async def test_documents_narrow_what_is_fetched(library, server):
+    page = await look(library, documents=["ember-book"])
+    assert names(page) == ["Ash Storm", "Ember Whisper"]
+    assert server.pages_asked("v2/spells") == ["limit=100&document__key__in=ember-book"]
+    asked = len(server.asked)
+    assert (await look(library, documents=["ember-book"], level=9)).total == 0
+    assert len(server.asked) == asked, "all of that book's spells are here"
+    assert (await look(library, documents=["tide-atlas"], level=9)).total == 0
+    assert len(server.asked) > asked
+
+
+async def test_a_kind_narrows_the_lists(library, server):
+    await look(library, "equipment", kind="weapon", name="sword")
+    assert {a.split("/?")[0] for a in server.asked} == {"v2/documents", "v2/items", "v2/weapons"}
+
+
+async def test_nothing_is_fetched_for_a_library_that_was_synced(library, server):
+    await library.sync()
+    asked = len(server.asked)
+    page = await look(library, level=9)
+    assert (page.total, page.note, len(server.asked)) == (0, None, asked)
+
+
+async def test_a_stale_library_is_asked_anew(library, server):
+    await library.sync()
+    server.lists["v2/creatures"].append(creature("Fog Moth", rating=20.0))
+    path = library.source.state_path
+    state = load_state(path, library.source.base_url)
+    for listed in state.lists.values():
+        listed.whole = {key: time.time() - 31 * 86400 for key in listed.whole}
+    save(path, encode(state))
+    assert names(await look(library, "creatures", challenge_rating=20)) == ["Fog Moth"]
+
+
+async def test_what_is_found_needs_no_server(library, server, tmp_path):
+    await library.import_paths(
+        [write_lines(tmp_path / "a.jsonl", [{"collection": "spells", "name": "Own", "level": 1}])]
+    )
+    page = await look(library, level=1)
+    assert (names(page), page.note, server.asked) == (["Own"], None, [])
+
+
+async def test_homebrew_documents_are_no_reason_to_ask(library, server, tmp_path):
+    await library.import_paths(
+        [write_lines(tmp_path / "a.jsonl", [{"collection": "spells", "name": "Own", "level": 1}])]
+    )
+    page = await look(library, documents=["homebrew"], level=5)
+    assert (page.total, page.note) == (0, None)
+    assert {a.split("/?")[0] for a in server.asked} == {"v2/documents"}
+
+
+async def test_a_document_that_is_nowhere_is_an_error(library, tmp_path):
+    await library.import_paths([write_lines(tmp_path / "a.jsonl", [{"collection": "spells", "name": "Own"}])])
+    with pytest.raises(UnknownDocumentError, match="ember-book"):
+        await look(library, documents=["embre-book"])
+
+
+async def test_a_question_of_meaning_asks_nobody(library, server):
+    await library.search(Query(["spells"], text="cold water"))
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("offline", [True, False], ids=["offline", "nobody there"])
+async def test_without_a_network_the_answer_is_what_is_here_and_says_what_is_missing(offline, tmp_path):
+    with serving(Open5eServer({})) as address:
+        pass
+    async with opened(tmp_path, address, offline=offline) as library:
+        await library.import_paths([write_lines(tmp_path / "a.jsonl", [{"collection": "spells", "name": "Own"}])])
+        began = time.monotonic()
+        page = await look(library, "creatures", challenge_rating=3)
+        assert time.monotonic() - began < OFFLINE_SECONDS
+        assert page.total == 0
+        assert "creatures" in (page.note or "")
+        assert "'lorekeeper sync open5e --type creatures' brings all" in (page.note or "")
+        assert ("LOREKEEPER_OFFLINE" in (page.note or "")) is offline
+
+
+async def test_an_offline_library_sends_nothing(tmp_path, server, address):
+    async with opened(tmp_path, address, offline=True) as library:
+        page = await look(library, level=1)
+        assert "lorekeeper sync open5e --type spells" in (page.note or "")
+    assert server.asked == []
+
+
+async def test_a_server_that_fails_is_told_and_not_asked_again_at_once(library, server):
+    server.fault = lambda *_: Reply(503)
+    page = await look(library, level=1)
+    assert "cannot be reached" in (page.note or "")
+    asked = len(server.asked)
+    assert "cannot be reached" in ((await look(library, level=77)).note or "")
+    assert len(server.asked) == asked
+
+
+async def test_a_server_that_hangs_holds_nobody_up_for_long(library, server, monkeypatch):
+    monkeypatch.setattr("lorekeeper.misses.FETCH_SECONDS", 0.3)
+    server.fault = lambda path, _: time.sleep(1.5) if path == "v2/spells" else None
+    page = await look(library, level=1)
+    assert "for lack of time" in (page.note or "")
+    server.fault = lambda *_: None
+    monkeypatch.undo()
+    assert (await look(library, level=1)).total == 2
+
+
+async def test_what_was_fetched_is_part_of_the_next_sync(library, server):
+    await look(library, level_min=2)
+    report = await library.sync(["spells"])
+    assert (report.stored, report.unchanged) == (3, 4)
+    del server.lists["v2/spells"][0]
+    assert (await library.sync(["spells"])).removed == 1
+
+
+async def test_an_srd_that_is_here_in_part_does_not_hide_the_starter(library, server):
+    await library.load_starter()
+    server.lists["v2/spells"] = [spell("Salt Wish", "srd-2014", 9)]
+    before = (await look(library, level=1)).total
+    assert names(await look(library, name="salt wish")) == ["Salt Wish"]
+    assert (await library.searcher.search(Query(["spells"], filters={"level": 1}))).total == before > 1
+
+
+@pytest.mark.parametrize(
+    ("filters", "holds"),
+    [
+        ({"level": 3}, True), ({"level": [1, 2]}, False), ({"level_min": 3}, True), ({"level_max": 2}, False),
+        ({"school": "EVOCATION"}, True), ({"classes": ["srd_wizard"]}, True), ({"classes": ["druid"]}, False),
+        ({"name": "ash"}, True), ({"name": "storms"}, False), ({"ritual": False}, False), ({"kind": "Spell"}, True),
+        ({"range_min": 30.5}, True), ({"level": 3, "school": "illusion"}, False), ({}, True),
+    ],
+)  # fmt: skip
+def test_filters_hold_for_an_entity_as_they_do_in_a_store(filters, holds):
+    entity = make("ash-storm", name="Ash Storm", level=3, school="evocation", classes=["wizard"], range=60)
+    assert matches(entity, parse_filters("spells", filters)) is holds
+
+
+@pytest.mark.corpus
+async def test_a_cold_library_answers_from_the_captured_server(corpus, tmp_path):
+    from tests.test_sync_corpus import replaying, requests_of
+
+    with replaying(corpus) as address:
+        async with opened(tmp_path, address) as library:
+            page = await look(library, documents=["srd-2014"], name="fireball")
+            assert {r.entity.uri for r in page.results} == {
+                "lore://spells/srd-2014/fireball",
+                "lore://spells/srd-2014/delayed-blast-fireball",
+            }
+            page = await look(library, documents=["srd-2014"], level=3)
+            raw = json.loads((corpus / "entities" / "_stats.json").read_text("utf-8"))
+            assert 30 < page.total < raw["spells"]["by_document"]["srd-2014"]
+            assert requests_of(address)[0] <= 1 + 4 + 4
