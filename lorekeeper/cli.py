@@ -129,6 +129,13 @@ async def _sync(arguments: argparse.Namespace, settings: Settings, _: dict[str, 
     return FAILED if report.failed else DONE
 
 
+async def _schema(arguments: argparse.Namespace, _: Settings, __: dict[str, str]) -> int:
+    from lorekeeper.normalize.own import schema
+
+    _print_json(schema(COLLECTIONS[arguments.type]))
+    return DONE
+
+
 async def _stats(arguments: argparse.Namespace, settings: Settings, _: dict[str, str]) -> int:
     from lorekeeper.library import Library
 
@@ -240,6 +247,9 @@ def _parser() -> argparse.ArgumentParser:
     sync.add_argument("source", choices=["open5e"], help="where from")
     sync.add_argument("--document", action="append", metavar="KEY", help="only this document (may be repeated)")
     sync.add_argument("--type", action="append", choices=list(COLLECTIONS), help="only this type (may be repeated)")
+
+    shape = command("schema", _schema, "print the JSON Schema of our own shape for homebrew", machine_readable=False)
+    shape.add_argument("type", metavar="TYPE", choices=list(COLLECTIONS), help=", ".join(COLLECTIONS))
 
     command("stats", _stats, "count what is in the library")
     command("documents", _documents, "list the source documents with their licences and counts")

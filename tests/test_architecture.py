@@ -41,7 +41,7 @@ MAY_KNOW = {
     "server": BASE | {"library", "tools"},
     "screen": BASE | {"cache", "report", "search", "library", "doctor"},
     "demo": BASE | {"settings", "library", "screen"},
-    "cli": BASE | {"settings", "library", "search", "tools", "doctor", "server", "screen", "demo"},
+    "cli": BASE | {"normalize", "settings", "library", "search", "tools", "doctor", "server", "screen", "demo"},
     "__main__": {"cli"},
     "__init__": set[str](),
 }

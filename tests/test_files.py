@@ -194,7 +194,7 @@ async def test_broken_lines_are_reported_by_file_and_line_and_the_rest_is_read(f
         "a JSON object is needed, not list",
         "a JSON object is needed, not str",
         "its keys are not those of an Open5e object, nor of our own JSON ('collection', 'name')",
-        "it has no name",
+        "it has no name: name must be a text that is not empty, not ''",
     ]
 
 

@@ -598,7 +598,7 @@ OWN = {"collection": "spells", "name": "Frost Step"}
         ({"collection": "equipment", "name": "x", "kind": "boat"}, "'kind' of equipment must be one of weapon"),
         ({**OWN, "level": "three"}, "level must be a number"),
         ({**OWN, "level": 2.5}, "level must be a whole number"),
-        ({**OWN, "level": float("nan")}, "JSON"),
+        ({**OWN, "level": float("nan")}, "number"),
         ({**OWN, "odd": float("inf")}, "JSON"),
         ({**OWN, "odd": 2**64}, "64 bits"),
         ({**OWN, "odd": {"deep": [2**64]}}, "64 bits"),
