@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import lorekeeper
+from lorekeeper import upkeep
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import ConfigError, FilterError, LoreKeeperError
 from lorekeeper.settings import Settings, load_settings
@@ -250,6 +251,9 @@ def _parser() -> argparse.ArgumentParser:
 
     shape = command("schema", _schema, "print the JSON Schema of our own shape for homebrew", machine_readable=False)
     shape.add_argument("type", metavar="TYPE", choices=list(COLLECTIONS), help=", ".join(COLLECTIONS))
+    migrated = command("migrate", upkeep.migrate, "take over a SQLite library or an earlier cache into this library")
+    migrated.add_argument("source", metavar="FILE", help="a SQLite file, or the folder of an embedded Milvus library")
+    migrated.add_argument("--dry-run", action="store_true", help="read and count, store nothing")
 
     command("stats", _stats, "count what is in the library")
     command("documents", _documents, "list the source documents with their licences and counts")

@@ -27,6 +27,7 @@ from lorekeeper.sources.sync_state import Source
 
 if TYPE_CHECKING:
     from lorekeeper.cache.store import Store
+    from lorekeeper.cache.vectors import VectorCache
     from lorekeeper.misses import Misses
     from lorekeeper.sync import Step
 
@@ -49,10 +50,14 @@ IMPORT_BATCH = 512
 @lru_cache(maxsize=1)
 def embedding_service(settings: Settings) -> EmbeddingService:
     """The process's one embedding service; nothing is loaded before its first use."""
+    return EmbeddingService(lambda: load_provider(settings), vector_cache(settings))
+
+
+def vector_cache(settings: Settings) -> VectorCache:
+    """The vectors that were computed before; it opens at first use."""
     from lorekeeper.cache.vectors import VectorCache
 
-    known = VectorCache(settings.library_path.parent / VECTORS, SHIPPED_VECTORS)
-    return EmbeddingService(lambda: load_provider(settings), known)
+    return VectorCache(settings.library_path.parent / VECTORS, SHIPPED_VECTORS)
 
 
 def load_provider(settings: Settings) -> EmbeddingProvider:

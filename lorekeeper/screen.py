@@ -24,6 +24,7 @@ from lorekeeper.search import Page, Result
 if TYPE_CHECKING:
     from lorekeeper.cache.protocol import Statistics
     from lorekeeper.doctor import Findings
+    from lorekeeper.migration import MigrationReport
     from lorekeeper.report import ImportReport
 
 SHOWN_FAILURES = 20
@@ -141,6 +142,24 @@ def print_problems(report: ImportReport, *, lost: bool = True) -> None:
             errors.print(f"{label} {escape(str(one))}", soft_wrap=True)
         if len(found) > SHOWN_FAILURES:
             errors.print(f"... and {len(found) - SHOWN_FAILURES} more")
+
+
+def print_migration(report: MigrationReport, *, dry_run: bool) -> None:
+    """What a migration did, table by table; failures on stderr."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    names = ("read", "stored", "unchanged", "merged", "skipped")
+    table.add_column("table")
+    for name in (*names, "failed"):
+        table.add_column("to store" if dry_run and name == "stored" else name, justify="right")
+    for name, said in report.tables.items():
+        table.add_row(escape(name), *(f"{getattr(said, n):,}" for n in names), f"{len(said.failed):,}")
+    table.add_row("all", *(f"{report.total(n):,}" for n in names), f"{len(report.failed):,}", style="bold")
+    console.print(table)
+    console.print(f"{report.embedded:,} texts embedded, in {report.seconds:.1f} s")
+    for name, failure in report.failed[:SHOWN_FAILURES]:
+        errors.print(f"[red]failed[/] {escape(name)} {escape(repr(failure.slug))}: {escape(failure.reason)}")
+    if len(report.failed) > SHOWN_FAILURES:
+        errors.print(f"... and {len(report.failed) - SHOWN_FAILURES} more; --json lists them all")
 
 
 def print_statistics(statistics: Statistics) -> None:

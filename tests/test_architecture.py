@@ -39,9 +39,12 @@ MAY_KNOW = {
     "tools": BASE | {"search", "library"},
     "doctor": BASE | {"settings", "library"},
     "server": BASE | {"library", "tools"},
-    "screen": BASE | {"cache", "report", "search", "library", "doctor"},
+    "migration": BASE | {"settings", "normalize", "cache", "library"},
+    "screen": BASE | {"cache", "report", "search", "library", "migration", "doctor"},
+    "upkeep": BASE | {"settings", "library", "migration", "screen"},
     "demo": BASE | {"settings", "library", "screen"},
-    "cli": BASE | {"normalize", "settings", "library", "search", "tools", "doctor", "server", "screen", "demo"},
+    "cli": BASE
+    | {"normalize", "settings", "library", "search", "tools", "doctor", "server", "screen", "upkeep", "demo"},
     "__main__": {"cli"},
     "__init__": set[str](),
 }

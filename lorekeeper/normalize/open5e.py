@@ -15,6 +15,9 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize.build import build, feet, flag, gold, local_key, local_keys, number, ref_key, slugify
 
+UNKNOWN_DOCUMENT = "open5e-unknown"
+"""Where an object is filed that does not name its document."""
+
 Object = Mapping[str, Any]
 Fields = dict[str, Any]
 
@@ -288,7 +291,7 @@ def entities(obj: Object, endpoint: Endpoint, document: str | None = None) -> li
         slug=slug + (endpoint.twin if version == 2 else ""),
         name=_first(obj, "name", "title") or slug.replace("-", " ").title(),
         kind=kind,
-        document=document or key or "open5e-unknown",
+        document=document or key or UNKNOWN_DOCUMENT,
         document_name=doc,
         source_api=f"open5e-v{version}",
         **endpoint.fields(obj),
