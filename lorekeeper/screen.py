@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lorekeeper.cache.protocol import Statistics
     from lorekeeper.doctor import Findings
     from lorekeeper.migration import MigrationReport
+    from lorekeeper.repair import RepairReport
     from lorekeeper.report import ImportReport
 
 SHOWN_FAILURES = 20
@@ -160,6 +161,19 @@ def print_migration(report: MigrationReport, *, dry_run: bool) -> None:
         errors.print(f"[red]failed[/] {escape(name)} {escape(repr(failure.slug))}: {escape(failure.reason)}")
     if len(report.failed) > SHOWN_FAILURES:
         errors.print(f"... and {len(report.failed) - SHOWN_FAILURES} more; --json lists them all")
+
+
+def print_repair(report: RepairReport) -> None:
+    """What was wrong, and what was kept."""
+    for entity_type, problems in report.problems.items():
+        for problem in problems[:SHOWN_FAILURES]:
+            console.print(f"[red]{entity_type}[/]: {escape(problem)}")
+    if report.aside is None:
+        console.print("The library is sound; nothing was changed.")
+        return
+    kept = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.kept.items() if number)
+    console.print(f"Kept: {kept}; {report.embedded:,} texts embedded anew, in {report.seconds:.1f} s")
+    console.print(f"The damaged library is now {escape(report.aside)}; delete it when you miss nothing.")
 
 
 def print_statistics(statistics: Statistics) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from lorekeeper.cache.protocol import CacheProtocol, Identity, Ranked
 from lorekeeper.entities import COLLECTIONS, Entity, fold, parse_uri
-from lorekeeper.errors import EmbeddingError, FilterError, UnknownDocumentError
+from lorekeeper.errors import CacheError, EmbeddingError, FilterError, UnknownDocumentError
 from lorekeeper.filters import collection_of, unknown_name
 from lorekeeper.fusion import HEAD, Place, fuse
 from lorekeeper.hints import STARTER_DOCUMENT, base_name
@@ -308,7 +308,11 @@ class Searcher:
     async def _known_documents(self) -> Shelf:
         """What documents there are; remembered for a while."""
         if self._shelf is None or time.monotonic() - self._shelf.read > DOCUMENTS_SECONDS:
-            described = await self._cache.get_entities("documents")
+            try:
+                described = await self._cache.get_entities("documents")
+            except CacheError as error:
+                logger.warning("titles of documents are not known: %s", error)
+                described = []
             self._shelf = Shelf(
                 read=time.monotonic(),
                 names={e.document: str(e.data.get("display_name") or e.name) for e in described},

@@ -64,8 +64,7 @@ def statements() -> list[str]:
 
 def insert(c: sqlite3.Connection, entity_type: str, entities: Iterable[Entity]) -> list[int]:
     """Store entities in place of those of equal identity; their row ids, in order."""
-    names = [*_BASE, *(f.name for f in COLLECTIONS[entity_type].fields)]
-    columns, marks = ", ".join(f'"{n}"' for n in names), ", ".join("?" * len(names))
+    columns, marks = column_list(entity_type), ", ".join("?" * len(columns_named(entity_type)))
     ids = []
     for entity in entities:
         remove(c, entity_type, [entity.identity])
@@ -91,6 +90,16 @@ def remove(c: sqlite3.Connection, entity_type: str, identities: Iterable[Identit
 def changed(c: sqlite3.Connection, entity_type: str) -> None:
     """Note that a type is not what it was."""
     c.execute("INSERT INTO changes VALUES (?, 1) ON CONFLICT (type) DO UPDATE SET number = number + 1", (entity_type,))
+
+
+def columns_named(entity_type: str) -> list[str]:
+    """The names of an entity's columns, in the order of `columns_of`."""
+    return [*_BASE, *(f.name for f in COLLECTIONS[entity_type].fields)]
+
+
+def column_list(entity_type: str) -> str:
+    """The same as SQL."""
+    return ", ".join(f'"{name}"' for name in columns_named(entity_type))
 
 
 def columns_of(entity: Entity) -> tuple[object, ...]:

@@ -1,8 +1,8 @@
 """The companion of a Milvus library: keywords, filter fields and a second copy of every entity, in one SQLite file.
 
-Milvus is the truth, and the file can be built again from it; where Milvus is damaged, `repair` rebuilds it from the file.
-Two marks say that the file may not match: the id of the store a table was built from, and a list of writes that were
-begun and not finished.
+The file can be built again from Milvus, and Milvus, where it is damaged, from the file: that is what `repair` does. Two
+marks say where the two may differ: the id of the store a table was built from, and the entities of a write that was begun
+and not finished.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DAMAGED = ".damaged"
 """What is appended to the name of a file that could not be used."""
 
 _MARKS = (
-    "CREATE TABLE unfinished (type TEXT PRIMARY KEY)",
+    "CREATE TABLE unfinished (type TEXT NOT NULL, document TEXT NOT NULL, slug TEXT NOT NULL)",
     "CREATE TABLE built (type TEXT PRIMARY KEY, store TEXT NOT NULL)",
 )
 
@@ -40,22 +40,25 @@ class KeywordIndex(Catalogue):
 
     def __init__(self, path: Path) -> None:
         made = [*_MARKS, *statements()]
-        super().__init__(SqliteFile(path, "the keyword index", APPLICATION, FORMAT, made, durable=False))
+        super().__init__(SqliteFile(path, "the keyword index", APPLICATION, FORMAT, made, durable=True))
         self.path = path
 
     def state(self, entity_type: str) -> tuple[str | None, bool]:
         """(id of the store the type's table was built from, None if never; whether no write is unfinished)."""
+        return self._read(lambda c: self._state(c, entity_type))
 
-        def read(c: sqlite3.Connection) -> tuple[str | None, bool]:
-            row = c.execute("SELECT store FROM built WHERE type = ?", (entity_type,)).fetchone()
-            unfinished = c.execute("SELECT 1 FROM unfinished WHERE type = ?", (entity_type,)).fetchone()
-            return row[0] if row else None, unfinished is None
+    def unfinished(self, entity_type: str) -> list[Identity]:
+        """The entities of a write that was begun and not finished."""
+        return self._rows("SELECT DISTINCT document, slug FROM unfinished WHERE type = ?", [entity_type])
 
-        return self._read(read)
+    def mark(self, entity_type: str) -> tuple[object, ...]:
+        """Differs whenever a write has begun or ended in between."""
+        return self._read(lambda c: (*self.version(c, entity_type), *self._state(c, entity_type)))
 
-    def begin(self, entity_type: str) -> None:
-        """Say that a write to the store is about to begin; until it ends the table counts as stale."""
-        self._write(lambda c: c.execute("INSERT OR IGNORE INTO unfinished VALUES (?)", (entity_type,)))
+    def begin(self, entity_type: str, identities: Iterable[Identity]) -> None:
+        """Say that a write of these entities is about to begin; until it ends they may differ from the store's."""
+        rows = [(entity_type, *identity) for identity in identities]
+        self._write(lambda c: c.executemany("INSERT INTO unfinished VALUES (?, ?, ?)", rows))
 
     def apply(self, entity_type: str, entities: Iterable[Entity]) -> None:
         """Take over entities that the store now holds, and end the write."""
@@ -66,11 +69,12 @@ class KeywordIndex(Catalogue):
 
         self._write(write)
 
-    def remove(self, entity_type: str, identities: Iterable[Identity]) -> None:
-        """Drop entities, and end the write."""
+    def remove(self, entity_type: str, identities: Iterable[Identity], kept: Iterable[Entity] = ()) -> None:
+        """Drop entities but those that are to be kept, as they are given, and end the write."""
 
         def write(c: sqlite3.Connection) -> None:
             remove(c, entity_type, identities)
+            insert(c, entity_type, kept)
             _finish(c, entity_type)
 
         self._write(write)
@@ -87,6 +91,12 @@ class KeywordIndex(Catalogue):
 
         logger.info("building the keyword index of %s", entity_type)
         self._write(write)
+
+    @staticmethod
+    def _state(c: sqlite3.Connection, entity_type: str) -> tuple[str | None, bool]:
+        row = c.execute("SELECT store FROM built WHERE type = ?", (entity_type,)).fetchone()
+        unfinished = c.execute("SELECT 1 FROM unfinished WHERE type = ?", (entity_type,)).fetchone()
+        return row[0] if row else None, unfinished is None
 
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         return self._kept(self.file.read, function)

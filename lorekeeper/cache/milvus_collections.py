@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from lorekeeper.cache import milvus_schema as ms
 from lorekeeper.cache.milvus_connection import MilvusConnection
 from lorekeeper.cache.milvus_schema import Row
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.errors import CacheError, MilvusSchemaError
+from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
+
+logger = logging.getLogger(__name__)
 
 INFO_SECONDS = 5.0
 """How long what was read of a collection's description is relied on: another process may reindex."""
+
+SWAP_SECONDS = 10.0
+"""Longest time in which a rebuilt collection takes the place of the old one."""
 
 REBUILT = "__reindex"
 """Suffix of a collection that is being filled to take the place of the one without it."""
@@ -42,6 +49,8 @@ class MilvusCollections:
         self.connection = connection
         self._infos: dict[str, tuple[int, float, CollectionInfo]] = {}
         connection.when_owned = self._recover
+        self.examine: Callable[[str, CollectionInfo | None], None] = lambda _entity_type, _info: None
+        """Called with what was found of a type before it is relied on; raises where it cannot be."""
 
     def info(self, entity_type: str) -> CollectionInfo | None:
         """What the collection of a type says of itself, loaded; None where nothing was stored yet."""
@@ -49,13 +58,31 @@ class MilvusCollections:
         known = self._infos.get(entity_type)
         if known and known[0] == generation and now - known[1] < INFO_SECONDS:
             return known[2]
-        if not self.connection.call("has_collection", entity_type):
-            return None
-        info = self._described(entity_type)
-        if known is None or known[0] != generation or known[2] != info:
-            self.connection.call("load_collection", entity_type)
+        try:
+            info = self._described(entity_type) if self._exists(entity_type) else None
+            if info is None:
+                self.examine(entity_type, None)
+                return None
+            if known is None or known[0] != generation or known[2] != info:
+                self._load(entity_type)
+                self._infos[entity_type] = generation, now, info
+                self.examine(entity_type, info)
+        except CacheError as error:
+            self._infos.pop(entity_type, None)
+            if self.connection.path is None or isinstance(error, (MilvusConnectionError, MilvusSchemaError)):
+                raise
+            raise damaged(self.connection.location, entity_type, error) from error
         self._infos[entity_type] = generation, now, info
         return info
+
+    def _exists(self, entity_type: str) -> bool:
+        """Whether a type has a collection; waits while a rebuilt one takes its place."""
+        deadline = time.monotonic() + SWAP_SECONDS
+        while not self.connection.call("has_collection", entity_type):
+            if time.monotonic() > deadline or not self.connection.call("has_collection", entity_type + REBUILT):
+                return False
+            time.sleep(0.05)
+        return True
 
     def create(self, entity_type: str, embedding: str, dimension: int) -> CollectionInfo:
         """Make the collection of a type that has none."""
@@ -111,31 +138,43 @@ class MilvusCollections:
         return info
 
     def _recover(self) -> None:
-        """On becoming the owner: finish what a process that died left behind, load everything, flush what it had not."""
-        names = set(self.connection.call("list_collections"))
+        """On becoming the owner: finish what a process that died left behind, load everything, flush what it had not.
+
+        A collection that cannot be read is left alone: whoever asks for it is told.
+        """
         for entity_type in COLLECTIONS:
             fresh = entity_type + REBUILT
-            if fresh in names and entity_type in names:
-                self.connection.call("drop_collection", fresh)
-            elif fresh in names:
-                self.connection.call("rename_collection", fresh, entity_type)
-            if names & {fresh, entity_type}:
-                self._load(entity_type)
-                self.connection.call("flush", entity_type)
+            try:
+                names = {name for name in (entity_type, fresh) if self.connection.call("has_collection", name)}
+                if names == {fresh, entity_type}:
+                    self.connection.call("drop_collection", fresh)
+                elif fresh in names:
+                    self.connection.call("rename_collection", fresh, entity_type)
+                if names:
+                    self._load(entity_type)
+                    self.connection.call("flush", entity_type)
+            except MilvusConnectionError:
+                raise
+            except CacheError as error:
+                logger.info("%s cannot be opened: %s", entity_type, error)
 
     def _load(self, entity_type: str) -> None:
         """Load a collection; an index file that was cut off while it was written is made anew from the rows."""
         try:
             self.connection.call("load_collection", entity_type)
+        except MilvusConnectionError:
+            raise
         except CacheError:
             if self.connection.path is None:
                 raise
             for index in (self.connection.path / "collections" / entity_type).rglob("*.idx"):
                 index.unlink()
-            try:
-                self.connection.call("load_collection", entity_type)
-            except CacheError as error:
-                raise MilvusSchemaError(
-                    f"the library {self.connection.path} is damaged: its collection {entity_type} cannot be read. Move "
-                    f"the library away and import again, or restore a copy of it ({error.__cause__})"
-                ) from error
+            self.connection.call("load_collection", entity_type)
+
+
+def damaged(location: str, entity_type: str, reason: object) -> MilvusSchemaError:
+    """The error for a collection that cannot be read, or has lost entries."""
+    return MilvusSchemaError(
+        f"the library {location} is damaged: its {entity_type} cannot be relied on ({reason}). Run 'lorekeeper repair': "
+        "it puts the library aside and keeps all that can still be read. Other types go on working"
+    )

@@ -202,7 +202,8 @@ class MilvusConnection:
         reason = " ".join((str(error) or type(error).__name__).split())[:300]
         if "parquet" in reason.lower():
             return MilvusSchemaError(
-                f"the library {self.path} is damaged: {reason} Move it away and import again, or restore a copy of it"
+                f"the library {self.path} is damaged: {reason} Run 'lorekeeper repair': it puts the library aside and keeps "
+                "all that can still be read"
             )
         return CacheError(f"Milvus at {self.path} refused: {reason}")
 

@@ -48,8 +48,8 @@ class Engine:
             raise MilvusConnectionError(f"no permission to write the library {path}") from error
         except Exception as error:
             raise MilvusSchemaError(
-                f"the library {path} is damaged or no Milvus Lite library ({error}). Restore a backup, or move it away and "
-                "import again"
+                f"the library {path} is damaged or no Milvus Lite library ({error}). If it was one, run 'lorekeeper repair': it "
+                "puts the library aside and keeps all that can still be read"
             ) from error
 
     def list_collections(self) -> list[str]:

@@ -7,12 +7,12 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from lorekeeper.cache import milvus_schema as ms
 from lorekeeper.cache.keywords import KeywordIndex
-from lorekeeper.cache.milvus_collections import REBUILT, CollectionInfo, MilvusCollections
+from lorekeeper.cache.milvus_collections import REBUILT, CollectionInfo, MilvusCollections, damaged
 from lorekeeper.cache.milvus_connection import MilvusConnection
 from lorekeeper.cache.milvus_schema import Row
 from lorekeeper.cache.milvus_sharing import read_owner
@@ -53,6 +53,8 @@ class MilvusStore:
         self.connection = connection
         self.keywords = KeywordIndex(keywords_path)
         self.collections = MilvusCollections(connection)
+        if connection.uri is None:
+            self.collections.examine = self.require_whole
         self._lock = WriteLock(Path(f"{keywords_path}.lock"), connection.location)
         self._counted: dict[str, float] = {}
         self._breadth: dict[str, float] = {}
@@ -63,6 +65,10 @@ class MilvusStore:
         self.connection.open()
         with self._lock.hold(wait):
             yield
+
+    def closed_lock(self) -> AbstractContextManager[None]:
+        """The same lock, without opening the library: for what has to be done to one that cannot be opened."""
+        return self._lock.hold()
 
     def embedding_of(self, entity_type: str) -> str | None:
         """What a type's vectors were made with, None where nothing was stored yet."""
@@ -79,7 +85,7 @@ class MilvusStore:
                 self._create(entity_type, embedding, vectors.shape[1])
             require_model(self.embedding_of(entity_type), embedding)
             self._keep_keywords(entity_type)
-            self.keywords.begin(entity_type)
+            self.keywords.begin(entity_type, [entity.identity for entity, _ in cut])
             stale = self._surplus(entity_type, cut)
             self.upsert(entity_type, cut, vectors)
             if stale:
@@ -149,7 +155,7 @@ class MilvusStore:
         identities = sorted(map(ms.identity, heads))
         if identities:
             self._keep_keywords(entity_type)
-            self.keywords.begin(entity_type)
+            self.keywords.begin(entity_type, identities)
             for document, group in itertools.groupby(identities, key=lambda i: i[0]):
                 slugs = [slug for _, slug in group]
                 for start in range(0, len(slugs), GET_KEYS):
@@ -212,7 +218,10 @@ class MilvusStore:
             keys = [ms.primary_key(*i) for i in identities[start : start + GET_KEYS]]
             rows = self.connection.call("get", entity_type, keys, ms.head_fields(entity_type))
             found |= {ms.identity(row): row for row in rows}
-        return [ms.entity(entity_type, found[i]) for i in identities if i in found]
+        try:
+            return [ms.entity(entity_type, found[i]) for i in identities if i in found]
+        except (ValueError, KeyError, TypeError) as error:
+            raise damaged(self.connection.location, entity_type, error) from error
 
     def identities(self, entity_type: str) -> list[Identity]:
         """Identities of all entities of a type, in order."""
@@ -327,14 +336,34 @@ class MilvusStore:
         return True
 
     def _keep_keywords(self, entity_type: str) -> None:
-        """Rebuild a type's keyword index if it is stale. The caller holds the write lock, so nobody is writing."""
+        """Bring a type's keyword index in step with the store. The caller holds the write lock, so nobody is writing."""
         info = self.collections.info(entity_type)
-        if info and (self.keywords.state(entity_type) != (info.store, True) or self._miscounted(entity_type)):
+        if info is None:
+            return
+        store, finished = self.keywords.state(entity_type)
+        if store != info.store or self._miscounted(entity_type):
             self._sweep(entity_type)
             identities = self.identities(entity_type)
             batches = (identities[i : i + GET_KEYS] for i in range(0, len(identities), GET_KEYS))
             entities = itertools.chain.from_iterable(self.heads(entity_type, batch) for batch in batches)
             self.keywords.rebuild(entity_type, info.store, entities)
+        elif not finished:
+            self._sweep(entity_type)
+            begun = self.keywords.unfinished(entity_type)
+            self.keywords.remove(entity_type, begun, kept=self.heads(entity_type, begun))
+            self.require_whole(entity_type, info)
+
+    def require_whole(self, entity_type: str, info: CollectionInfo | None) -> None:
+        """MilvusSchemaError where an embedded store has lost, or got back, entries that its companion knows better."""
+        before = self.keywords.mark(entity_type)
+        store, finished = self.keywords.state(entity_type)
+        if store is None or not finished or (info and info.store != store):
+            return
+        known = self.keywords.count(entity_type)
+        held = self.collections.count(entity_type, "part == 0") if info else 0
+        if known != held and self.keywords.mark(entity_type) == before:
+            location = self.connection.location
+            raise damaged(location, entity_type, f"it holds {held:,} entries of {known:,} that were stored")
 
     def _miscounted(self, entity_type: str) -> bool:
         """On a server, whether other machines have added or removed entities."""

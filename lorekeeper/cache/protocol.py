@@ -172,7 +172,7 @@ class CacheProtocol(Protocol):
         ...
 
     async def documents(self) -> dict[str, dict[str, int]]:
-        """Number of entities by document key and type."""
+        """Number of entities by document key and type; a type that cannot be read is left out while others can."""
         ...
 
     async def statistics(self) -> Statistics:

@@ -136,17 +136,21 @@ class SqliteFile:
             if not self.path.exists():
                 for left in (fresh, Path(f"{fresh}-wal"), Path(f"{self.path}-wal"), Path(f"{self.path}-shm")):
                     left.unlink(missing_ok=True)
-                with contextlib.closing(_connect(fresh)) as connection:
-                    connection.execute("PRAGMA journal_mode = WAL")
-                    connection.execute("BEGIN IMMEDIATE")
-                    for statement in self._statements:
-                        connection.execute(statement)
-                    connection.execute(f"PRAGMA application_id = {self._application}")
-                    connection.execute(f"PRAGMA user_version = {self._version}")
-                    connection.execute("COMMIT")
+                self.make(fresh)
                 fresh.rename(self.path)
             with contextlib.suppress(OSError):
                 creating.unlink()
+
+    def make(self, path: Path) -> None:
+        """Make an empty file of this kind at another path."""
+        with contextlib.closing(_connect(path)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in self._statements:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {self._application}")
+            connection.execute(f"PRAGMA user_version = {self._version}")
+            connection.execute("COMMIT")
 
     def _guarded(self, function: Callable[[], R]) -> R:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -123,6 +123,10 @@ class SqliteStore(Catalogue):
         self._read(lambda _: None)
         with self._lock.hold(wait):
             yield
+
+    def closed_lock(self) -> AbstractContextManager[None]:
+        """The same lock, without opening the library: for what has to be done to one that cannot be opened."""
+        return self._lock.hold()
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -303,10 +307,13 @@ def _insert_passages(
 
 
 def _place(c: sqlite3.Connection, entity_type: str, entity: int, part: int, score: float) -> Ranked:
-    document, slug, name, passage, section = c.execute(
+    row = c.execute(
         f"SELECT document, slug, name, passage, section FROM {entity_type} "
         f"JOIN {entity_type}_fts ON {entity_type}_fts.rowid = id JOIN {entity_type}_passages ON entity = id "
         "WHERE id = ? AND part = ?",
         (entity, part),
     ).fetchone()
+    if row is None:
+        raise DamagedFileError(f"an entry of {entity_type} is not whole")
+    document, slug, name, passage, section = row
     return Ranked((document, slug), name, score, passage, section)

@@ -37,6 +37,10 @@ class Store(Protocol):
         """One writer at a time, over all threads and processes; CacheError after ``wait`` seconds."""
         ...
 
+    def closed_lock(self) -> AbstractContextManager[None]:
+        """The same lock, without opening the library: for what has to be done to one that cannot be opened."""
+        ...
+
     def write(self, entity_type: str, cut: Cut, vectors: Vectors, embedding: str) -> None:
         """Store entities with the vectors of all their passages, in order; EmbeddingError for another model's."""
         ...
@@ -147,7 +151,7 @@ class WriteLock:
         self._file = FileLock(path, thread_local=False)
 
     @contextmanager
-    def hold(self, wait: float) -> Iterator[None]:
+    def hold(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
         """Wait for the others; CacheError after ``wait`` seconds."""
         busy = CacheError(
             f"somebody has been writing to {self._location} for {wait:.0f} s; wait for it to finish, or end it"

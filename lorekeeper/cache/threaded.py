@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
@@ -12,10 +13,12 @@ from lorekeeper.cache.store import Cut, Store
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.provider import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
-from lorekeeper.errors import FilterError
+from lorekeeper.errors import CacheError, FilterError
 from lorekeeper.filters import collection_of, parse_filters
 from lorekeeper.hints import hint_text
 from lorekeeper.text import CHUNKER, passages
+
+logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -147,9 +150,18 @@ class ThreadedCache:
 
     async def documents(self) -> dict[str, dict[str, int]]:
         counts: dict[str, dict[str, int]] = {}
+        refusals = []
         for entity_type in COLLECTIONS:
-            for document, number in (await _in_thread(self._store.tally, entity_type, "document")).items():
+            try:
+                held = await _in_thread(self._store.tally, entity_type, "document")
+            except CacheError as error:
+                logger.warning("the documents of %s are not known: %s", entity_type, error)
+                refusals.append(error)
+                continue
+            for document, number in held.items():
                 counts.setdefault(document, {})[entity_type] = number
+        if len(refusals) == len(COLLECTIONS):
+            raise refusals[0]
         return dict(sorted(counts.items()))
 
     async def statistics(self) -> Statistics:

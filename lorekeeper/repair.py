@@ -1,0 +1,105 @@
+"""``lorekeeper repair``: a damaged library is put aside, and built anew from all that can still be read."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from lorekeeper.cache.protocol import Progress
+from lorekeeper.cache.repair import Workshop, damaged_suffix, examine
+from lorekeeper.cache.threaded import ThreadedCache
+from lorekeeper.embedding import EmbeddingService
+from lorekeeper.library import IMPORT_BATCH, embedding_service, open_store, vector_cache
+from lorekeeper.settings import Settings
+
+
+@dataclass
+class RepairReport:
+    """What a repair found and did. `as_dict` is its public shape.
+
+    Attributes:
+        problems: what was wrong, by type; nothing where the library is sound.
+        kept: entries of the library as it is now, by type.
+        embedded: texts whose vectors had to be computed again.
+        aside: where the damaged library is now; None where nothing had to be done.
+        seconds: how long it took.
+    """
+
+    problems: dict[str, list[str]] = field(default_factory=dict)
+    kept: dict[str, int] = field(default_factory=dict)
+    embedded: int = 0
+    aside: str | None = None
+    seconds: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """``{"problems", "kept", "embedded", "aside", "seconds"}``."""
+        return asdict(self)
+
+
+def open_workshop(settings: Settings) -> Workshop:
+    """What can be done about damage to the library of the settings."""
+    store = open_store(settings)
+    if settings.cache_backend == "sqlite":
+        from lorekeeper.cache.sqlite_repair import SqliteWorkshop
+        from lorekeeper.cache.sqlite_store import SqliteStore
+
+        assert isinstance(store, SqliteStore)
+        return SqliteWorkshop(store, vector_cache(settings))
+    from lorekeeper.cache.milvus_repair import MilvusWorkshop
+    from lorekeeper.cache.milvus_store import MilvusStore
+
+    assert isinstance(store, MilvusStore)
+    return MilvusWorkshop(store)
+
+
+async def repair(settings: Settings, start: Progress | None = None, progress: Progress | None = None) -> RepairReport:
+    """Examine the library of the settings, and where it is damaged build it anew.
+
+    What can still be read is stored in a new library beside the damaged one, with the vectors that are known; then the two
+    change places. Whatever ends the process before that, the damaged library is as it was.
+
+    Args:
+        settings: say which library.
+        start: told the number of entries to keep.
+        progress: told of each batch.
+
+    Raises:
+        CacheError: nothing can be read any more, or another process has to end first.
+    """
+    began = time.monotonic()
+    workshop, embedding = open_workshop(settings), embedding_service(settings)
+    report = RepairReport()
+    held = workshop.held()
+    await asyncio.to_thread(held.__enter__)
+    try:
+        report.problems = await asyncio.to_thread(examine, workshop)
+        if report.problems:
+            await _rebuild(workshop, embedding, report, start, progress)
+    finally:
+        await asyncio.to_thread(held.__exit__, None, None, None)
+        await asyncio.to_thread(workshop.close)
+        embedding.close()
+    report.seconds = round(time.monotonic() - began, 2)
+    return report
+
+
+async def _rebuild(
+    workshop: Workshop,
+    embedding: EmbeddingService,
+    report: RepairReport,
+    start: Progress | None,
+    progress: Progress | None,
+) -> None:
+    salvage = await asyncio.to_thread(workshop.salvage)
+    report.kept = {entity_type: len(entities) for entity_type, entities in salvage.items()}
+    if start:
+        start(sum(report.kept.values()))
+    before = embedding.computed
+    async with ThreadedCache(workshop.fresh(), embedding) as cache:
+        for entity_type, entities in salvage.items():
+            for first in range(0, len(entities), IMPORT_BATCH):
+                await cache.store_entities(entities[first : first + IMPORT_BATCH], entity_type, progress)
+    report.embedded = embedding.computed - before
+    report.aside = str(await asyncio.to_thread(workshop.exchange, damaged_suffix()))

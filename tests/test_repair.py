@@ -1,0 +1,328 @@
+"""Damage to every file of a library: it is noticed, named, kept to its own type, and undone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lorekeeper.cache.milvus_repair import MilvusWorkshop
+from lorekeeper.cache.milvus_store import MilvusStore
+from lorekeeper.doctor import examine
+from lorekeeper.errors import CacheError
+from lorekeeper.library import Library, embedding_service, open_store
+from lorekeeper.repair import repair
+from lorekeeper.search import Query
+from lorekeeper.settings import Settings
+from tests.conftest import everything, make, settings
+from tests.embedding_server import EmbeddingServer
+from tests.library_process import batch
+from tests.shelf import environment, run_lorekeeper
+from tests.test_migration import library_in
+
+SPELLS = [*batch("a", 0, 150), *batch("b", 0, 20)]
+WOLVES = [make(f"wolf{i}", f"Wolf number {i}.", type="creatures", kind="creature") for i in range(20)]
+
+
+@pytest.fixture(scope="module")
+def embeddings() -> Iterator[EmbeddingServer]:
+    server = EmbeddingServer()
+    with server.running():
+        yield server
+
+
+@pytest.fixture(scope="module", params=["milvus", "sqlite"])
+def filled(request: pytest.FixtureRequest, tmp_path_factory: Any, embeddings: EmbeddingServer) -> Settings:
+    """A library of each backend with spells in two writes, and creatures; nobody changes it."""
+    chosen = library_in(tmp_path_factory.mktemp(request.param), request.param, embeddings)
+
+    async def fill() -> None:
+        async with Library.from_settings(chosen) as library:
+            for part, entity_type in ((SPELLS[:150], "spells"), (SPELLS[150:], "spells"), (WOLVES, "creatures")):
+                await library.cache.store_entities(part, entity_type)
+
+    asyncio.run(fill())
+    return chosen
+
+
+@pytest.fixture
+def library(filled: Settings, tmp_path: Path, embeddings: EmbeddingServer) -> Settings:
+    """A copy of it."""
+    shutil.copytree(filled.library_path.parent, tmp_path / "library")
+    embedding_service.cache_clear()
+    return library_in(tmp_path / "library", filled.cache_backend, embeddings)
+
+
+def delete(path: Path) -> None:
+    path.unlink()
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def flip(path: Path) -> None:
+    content, chance = bytearray(path.read_bytes()), random.Random(5)
+    for _ in range(5):
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    path.write_bytes(content)
+
+
+async def state(library: Settings) -> dict[str, Any]:
+    """What each type answers: its number of entries where all sides agree, else the error."""
+    answers: dict[str, Any] = {}
+    async with Library.from_settings(library) as opened:
+        for entity_type, text in (("spells", "text"), ("creatures", "wolf")):
+            try:
+                stored = {e.identity: e for e in await everything(opened.cache, entity_type)}
+                near = await opened.cache.rank_semantic(entity_type, text, 1000)
+                words = await opened.cache.rank_keyword(entity_type, text, 1000)
+                listed = await opened.cache.get_entities(entity_type)
+                assert len({r.identity for r in near}) == len(near) == len(stored) == len(words) == len(listed)
+                expected = {e.identity: e for e in (*SPELLS, *WOLVES)}
+                assert all(expected[identity] == entity for identity, entity in stored.items())
+                answers[entity_type] = len(stored)
+            except CacheError as error:
+                answers[entity_type] = str(error)
+    return answers
+
+
+async def integrity(library: Settings) -> str | None:
+    """What doctor says is wrong with the entries."""
+    checks = {check.name: check for check in (await examine(library, dict.fromkeys(Settings.model_fields, ""))).checks}
+    return None if checks["integrity"].ok else checks["integrity"].message
+
+
+SOUND = {"spells": 170, "creatures": 20}
+FILES = ("manifest.json", "*_000001_*.parquet", "schema.json", "*_000001_*.idx", "milvus.db.keywords")
+
+
+@pytest.mark.parametrize("damage", [delete, cut, flip])
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("filled", ["milvus"], indirect=True)
+async def test_damage_to_any_file_of_a_milvus_library_loses_nothing(
+    library: Settings, name: str, damage: Callable[[Path], None]
+) -> None:
+    folder = library.milvus_db_path.parent
+    place = folder if name.endswith(".keywords") else library.milvus_db_path / "collections" / "spells"
+    (file,) = place.glob(name) if place == folder else place.rglob(name)
+    damage(file)
+    found = await state(library)
+    assert found["creatures"] == 20, "other types go on working"
+    harmed = found["spells"] != 170
+    assert harmed == (name not in ("*_000001_*.idx", "milvus.db.keywords"))
+    if harmed:
+        assert "lorekeeper repair" in found["spells"]
+        said = await integrity(library)
+        assert said is not None
+        assert said.startswith("spells: ")
+        async with Library.from_settings(library) as opened:
+            page = await opened.searcher.search(Query(["creatures"], "wolf number 7"))
+            assert page.results[0].entity == WOLVES[7]
+            with pytest.raises(CacheError, match="lorekeeper repair"):
+                await opened.cache.store_entities(SPELLS[:1], "spells")
+    report = await repair(library)
+    assert (report.aside is not None, report.embedded) == (harmed, 0)
+    assert await state(library) == SOUND
+    assert await integrity(library) is None
+    if report.aside:
+        assert Path(report.aside).is_dir()
+        assert report.kept == {**dict.fromkeys(report.kept, 0), **SOUND}
+
+
+@pytest.mark.parametrize("filled", ["milvus"], indirect=True)
+async def test_a_milvus_library_that_is_gone_is_built_again_from_its_companion(library: Settings) -> None:
+    shutil.rmtree(library.milvus_db_path)
+    found = await state(library)
+    assert all("lorekeeper repair" in answer for answer in found.values())
+    assert (await repair(library)).embedded == 0
+    assert await state(library) == SOUND
+
+
+@pytest.mark.parametrize("filled", ["milvus"], indirect=True)
+async def test_a_library_that_another_process_has_open_is_not_repaired_under_it(library: Settings) -> None:
+    (file,) = (library.milvus_db_path / "collections" / "spells").rglob("*_000001_*.parquet")
+    file.unlink()
+    owner = open_store(library)
+    assert isinstance(owner, MilvusStore)
+    owner.connection.open()
+    with pytest.raises(CacheError, match="another process"):
+        await repair(library)
+    owner.close()
+    assert (await repair(library)).aside
+
+
+@pytest.mark.parametrize("filled", ["milvus"], indirect=True)
+async def test_an_entry_that_was_changed_behind_our_back_is_noticed_and_put_right(library: Settings) -> None:
+    store = open_store(library)
+    assert isinstance(store, MilvusStore)
+    (row,) = store.connection.call("query", "spells", 'slug == "a7" and part == 0', ["*"])
+    row["entity"] = json.dumps({"name": "a7", "desc": "Not what was stored."})
+    row["vector"] = np.asarray(row["vector"], dtype=np.float32)
+    store.connection.call("upsert", "spells", [row])
+    store.close()
+    assert "1 entries are not as they were stored" in (await integrity(library) or "")
+    await repair(library)
+    assert await state(library) == SOUND
+
+
+async def test_a_sound_library_is_left_alone(library: Settings) -> None:
+    before = sorted(p.name for p in library.library_path.parent.iterdir())
+    report = await repair(library)
+    assert (report.problems, report.aside) == ({}, None)
+    assert await integrity(library) is None
+    assert sorted(p.name for p in library.library_path.parent.iterdir()) >= before
+    assert not [p for p in library.library_path.parent.iterdir() if "damaged" in p.name or "repaired" in p.name]
+
+
+async def test_a_repair_without_known_vectors_computes_them(library: Settings) -> None:
+    if library.cache_backend == "milvus":
+        (library.milvus_db_path / "collections" / "spells" / "schema.json").unlink()
+        library.milvus_db_path.with_name("vectors.db").unlink()
+        assert (await repair(library)).embedded > 200
+    else:
+        with closing(sqlite3.connect(library.sqlite_db_path)) as c, c:
+            c.execute("DELETE FROM spells_fts WHERE rowid = 3")
+        library.sqlite_db_path.with_name("vectors.db").unlink()
+        assert (await repair(library)).embedded == 0, "the file has its vectors itself"
+    assert await state(library) == SOUND
+
+
+# --- SQLite ----------------------------------------------------------------------------------------------------------
+
+
+def spoil_header(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.write(b"\xa5" * 100)
+
+
+def spoil_the_schema(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as c:
+        roots = {n for (n,) in c.execute("SELECT rootpage FROM sqlite_master")}
+    with path.open("r+b") as file:
+        for page in set(range(1, 60)) - roots:
+            file.seek((page - 1) * 4096)
+            file.write(b"\xa5" * 4096)
+
+
+def spoil_vectors(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as c, c:
+        c.execute("UPDATE spells_passages SET vector = zeroblob(516) WHERE rowid % 50 = 1")
+
+
+def spoil_a_column(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as c, c:
+        c.execute("UPDATE spells SET name_folded = 'another' WHERE id = 7")
+
+
+def forget_vectors(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as c, c:
+        c.execute("DELETE FROM spells_passages WHERE entity = 7")
+
+
+@pytest.mark.parametrize("damage", [spoil_header, spoil_the_schema, spoil_vectors, spoil_a_column, forget_vectors])
+@pytest.mark.parametrize("filled", ["sqlite"], indirect=True)
+async def test_damage_to_a_sqlite_library_that_leaves_its_entries_loses_nothing(
+    library: Settings, damage: Callable[[Path], None]
+) -> None:
+    damage(library.sqlite_db_path)
+    said = await integrity(library)
+    assert said is not None
+    assert "lorekeeper repair" in said
+    report = await repair(library)
+    assert (Path(str(report.aside)).is_file(), report.embedded) == (True, 0)
+    assert await state(library) == SOUND
+    assert await integrity(library) is None
+
+
+@pytest.mark.parametrize("filled", ["sqlite"], indirect=True)
+async def test_of_a_sqlite_library_with_spoilt_pages_all_is_kept_that_can_be_read(library: Settings) -> None:
+    path = library.sqlite_db_path
+    with closing(sqlite3.connect(path)) as c:
+        pages = [n for (n,) in c.execute("SELECT pageno FROM dbstat WHERE name = 'spells' AND pagetype = 'leaf'")]
+    content = bytearray(path.read_bytes())
+    for page in pages[1:3]:
+        content[(page - 1) * 4096 : page * 4096] = b"\xa5" * 4096
+    path.write_bytes(content)
+    found = await state(library)
+    assert "lorekeeper repair" in found["spells"]
+    assert found["creatures"] == 20
+    report = await repair(library)
+    assert (report.kept["creatures"], report.embedded) == (20, 0)
+    assert 100 < report.kept["spells"] < 170
+    assert await state(library) == {"spells": report.kept["spells"], "creatures": 20}
+    assert await integrity(library) is None
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("filled", ["sqlite"], indirect=True)
+async def test_whatever_bits_are_flipped_or_cut_off_a_sqlite_library_never_answers_wrongly(
+    library: Settings, seed: int
+) -> None:
+    path, chance = library.sqlite_db_path, random.Random(seed)
+    content = bytearray(path.read_bytes())
+    if seed % 3 == 0:
+        del content[int(len(content) * chance.uniform(0.5, 0.95)) :]
+    for _ in range(20):
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    path.write_bytes(content)
+    report = await repair(library)
+    assert sum(report.kept.values()) > (20 if seed % 3 == 0 else 100) or not report.aside
+    if report.aside:
+        assert Path(report.aside).read_bytes()[: len(content)] == bytes(content)
+    after = await state(library)
+    assert all(isinstance(number, int) for number in after.values())
+    if report.kept:
+        assert after == {t: report.kept[t] for t in after}
+    else:
+        assert after == SOUND
+    assert await integrity(library) is None
+
+
+@pytest.mark.parametrize("filled", ["sqlite"], indirect=True)
+async def test_a_file_that_gives_nothing_is_left_alone(library: Settings) -> None:
+    library.sqlite_db_path.write_bytes(b"no database at all " * 500)
+    with pytest.raises(CacheError, match="lorekeeper restore"):
+        await repair(library)
+    assert library.sqlite_db_path.read_bytes() == b"no database at all " * 500
+
+
+# --- the command -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("filled", ["milvus"], indirect=True)
+def test_the_command_says_what_it_found_and_did(library: Settings, embeddings: EmbeddingServer) -> None:
+    folder = library.milvus_db_path.parent
+    env = environment(folder, EMBEDDING_PROVIDER="http", EMBEDDING_URL=embeddings.url)
+    (library.milvus_db_path / "collections" / "spells" / "manifest.json").unlink()
+    refused = run_lorekeeper(folder, "search", "text", "--type", "spells", env=env)
+    assert refused.returncode == 1
+    assert "lorekeeper repair" in refused.stderr
+    assert run_lorekeeper(folder, "doctor", env=env).returncode == 1
+    done = run_lorekeeper(folder, "repair", "--json", env=env)
+    said = json.loads(done.stdout)
+    assert (done.returncode, said["kept"]["spells"], said["embedded"]) == (0, 170, 0)
+    assert Path(said["aside"]).is_dir()
+    again = run_lorekeeper(folder, "repair", env=env)
+    assert (again.returncode, again.stdout) == (0, "The library is sound; nothing was changed.\n")
+
+
+def test_a_library_on_a_server_is_examined_but_not_repaired(empty_milvus_server: str, tmp_path: Path) -> None:
+    chosen = settings(milvus_db_path=tmp_path / "milvus.db", milvus_uri=empty_milvus_server)
+    store = open_store(chosen)
+    assert isinstance(store, MilvusStore)
+    workshop = MilvusWorkshop(store)
+    assert workshop.problems("spells") == []
+    with pytest.raises(CacheError, match="on the server"), workshop.held():
+        pass
+    workshop.close()
