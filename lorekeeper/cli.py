@@ -251,14 +251,11 @@ def _parser() -> argparse.ArgumentParser:
 
     shape = command("schema", _schema, "print the JSON Schema of our own shape for homebrew", machine_readable=False)
     shape.add_argument("type", metavar="TYPE", choices=list(COLLECTIONS), help=", ".join(COLLECTIONS))
-    migrated = command("migrate", upkeep.migrate, "take over a SQLite library or an earlier cache into this library")
-    migrated.add_argument("source", metavar="FILE", help="a SQLite file, or the folder of an embedded Milvus library")
-    migrated.add_argument("--dry-run", action="store_true", help="read and count, store nothing")
+    upkeep.add_commands(command)
 
     command("stats", _stats, "count what is in the library")
     command("documents", _documents, "list the source documents with their licences and counts")
     command("reindex", _reindex, "embed everything again with the current model", machine_readable=False)
-    command("repair", upkeep.repair, "find damage to the library, and build it anew from all that can still be read")
     command("doctor", _doctor, "show the settings in force, and check the model and the library")
     command("demo", _demo, "load the starter compendium and ask it some questions", machine_readable=False)
     return parser

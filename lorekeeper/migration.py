@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.entities import Entity
@@ -18,6 +18,9 @@ from lorekeeper.errors import ImportFileError
 from lorekeeper.library import IMPORT_BATCH, Library, vector_cache
 from lorekeeper.normalize import UnknownShapeError, legacy
 from lorekeeper.settings import Settings
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.vectors import VectorCache
 
 Row = tuple[str, tuple[str, str]]
 """(type, identity)."""
@@ -118,7 +121,9 @@ async def migrate(
     report = MigrationReport(str(source))
     entries = await asyncio.to_thread(_read, source, report)
     if not dry_run:
-        await asyncio.to_thread(_take_vectors, source, settings)
+        known = vector_cache(settings)
+        await asyncio.to_thread(take_vectors, source, known)
+        known.close()
     async with Library.from_settings(settings) as library:
         before = library.embedding.computed
         fresh = await _fresh(library, entries, report)
@@ -185,15 +190,13 @@ def _entries(opened: Any, table: str, said: TableReport) -> Iterator[_Entry]:
             said.skipped += 1
 
 
-def _take_vectors(source: Path, settings: Settings) -> None:
-    """Hand the source's vectors to the cache of known ones, so that none is computed again."""
+def take_vectors(source: Path, known: VectorCache) -> None:
+    """Hand a SQLite library's vectors to a cache of known ones, so that none is computed again. Blocking."""
     from lorekeeper.cache.sqlite_source import SqliteSource
 
-    known = vector_cache(settings)
     with SqliteSource(source) as opened:
         for rows in opened.vectors():
             known.add(rows)
-    known.close()
 
 
 async def _fresh(library: Library, entries: list[_Entry], report: MigrationReport) -> dict[str, list[Entity]]:

@@ -22,6 +22,7 @@ from rich.table import Table
 from lorekeeper.search import Page, Result
 
 if TYPE_CHECKING:
+    from lorekeeper.backup import ArchiveReport
     from lorekeeper.cache.protocol import Statistics
     from lorekeeper.doctor import Findings
     from lorekeeper.migration import MigrationReport
@@ -161,6 +162,24 @@ def print_migration(report: MigrationReport, *, dry_run: bool) -> None:
         errors.print(f"[red]failed[/] {escape(name)} {escape(repr(failure.slug))}: {escape(failure.reason)}")
     if len(report.failed) > SHOWN_FAILURES:
         errors.print(f"... and {len(report.failed) - SHOWN_FAILURES} more; --json lists them all")
+
+
+def print_backup(report: ArchiveReport) -> None:
+    """What an archive holds."""
+    counts = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.counts.items() if number)
+    console.print(
+        f"{escape(report.archive)}: {counts or 'nothing'}, {report.vectors:,} vectors, in {report.seconds:.1f} s"
+    )
+
+
+def print_restore(report: ArchiveReport) -> None:
+    """What a restore changed."""
+    console.print(
+        f"{report.stored:,} stored, {report.unchanged:,} unchanged, {report.removed:,} removed, {report.embedded:,} texts "
+        f"embedded, in {report.seconds:.1f} s"
+    )
+    if report.before:
+        console.print(f"What the library held before is in {escape(report.before)}.")
 
 
 def print_repair(report: RepairReport) -> None:

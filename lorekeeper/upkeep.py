@@ -1,9 +1,10 @@
-"""The commands that keep a library: migrate, repair. Parse, call, print."""
+"""The commands that keep a library: migrate, repair, backup, restore. Parse, call, print."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from lorekeeper.settings import Settings
@@ -37,3 +38,44 @@ async def repair(arguments: argparse.Namespace, settings: Settings, _: dict[str,
     else:
         print_repair(report)
     return 0
+
+
+async def backup(arguments: argparse.Namespace, settings: Settings, _: dict[str, str]) -> int:
+    """Write an archive."""
+    from lorekeeper.backup import backup
+    from lorekeeper.screen import Bar, print_backup
+
+    with Bar("Writing") as bar:
+        report = await backup(settings, Path(arguments.archive), bar.start, bar.advance)
+    if arguments.json:
+        print(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        print_backup(report)
+    return 0
+
+
+async def restore(arguments: argparse.Namespace, settings: Settings, _: dict[str, str]) -> int:
+    """Make the library hold what an archive holds."""
+    from lorekeeper.backup import restore
+    from lorekeeper.screen import Bar, print_restore
+
+    with Bar("Restoring") as bar:
+        report = await restore(settings, Path(arguments.archive), bar.start, bar.advance)
+    if arguments.json:
+        print(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        print_restore(report)
+    return 0
+
+
+def add_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
+    """Declare the commands; ``command`` adds one by name, function and help."""
+    migrated = command("migrate", migrate, "take over a SQLite library or an earlier cache into this library")
+    migrated.add_argument("source", metavar="FILE", help="a SQLite file, or the folder of an embedded Milvus library")
+    migrated.add_argument("--dry-run", action="store_true", help="read and count, store nothing")
+
+    written = command("backup", backup, "write the whole library to one archive, which any backend can restore")
+    written.add_argument("archive", metavar="FILE", help="the archive to write, as in shelf.zip")
+    read = command("restore", restore, "make the library hold what an archive of 'backup' holds, and nothing else")
+    read.add_argument("archive", metavar="FILE", help="the archive to read")
+    command("repair", repair, "find damage to the library, and build it anew from all that can still be read")

@@ -41,8 +41,9 @@ MAY_KNOW = {
     "doctor": BASE | {"settings", "cache", "library", "repair"},
     "server": BASE | {"library", "tools"},
     "migration": BASE | {"settings", "normalize", "cache", "library"},
-    "screen": BASE | {"cache", "report", "search", "library", "migration", "repair", "doctor"},
-    "upkeep": BASE | {"settings", "library", "migration", "repair", "screen"},
+    "backup": BASE | {"settings", "cache", "library", "migration"},
+    "screen": BASE | {"cache", "report", "search", "library", "migration", "repair", "backup", "doctor"},
+    "upkeep": BASE | {"settings", "library", "migration", "repair", "backup", "screen"},
     "demo": BASE | {"settings", "library", "screen"},
     "cli": BASE
     | {"normalize", "settings", "library", "search", "tools", "doctor", "server", "screen", "upkeep", "demo"},

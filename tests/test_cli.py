@@ -387,6 +387,7 @@ def test_doctor_shows_every_setting_with_its_origin_and_no_secret(run, library):
         "versions": True,
         "embedding model": True,
         "library": True,
+        "integrity": True,
     }
     assert table.returncode == 0
     for printed in (done.stdout, done.stderr, table.stdout, table.stderr):
@@ -429,7 +430,7 @@ def test_a_damaged_library_is_a_failure_of_doctor_and_of_every_command(run, insi
         status, out, err = inside(tmp_path, *command)
         assert (status, out) == (1, "")
         assert "milvus.db is damaged" in err
-        assert "import again" in err
+        assert "lorekeeper repair" in err
 
 
 def test_an_unreachable_model_is_a_failure_of_doctor_and_of_import(inside, tmp_path):

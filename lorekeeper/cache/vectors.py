@@ -6,11 +6,12 @@ A cache and nothing more: a file that cannot be used costs time, never an answer
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import sqlite3
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
@@ -77,6 +78,11 @@ class VectorCache:
                 c.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
 
         self._guarded(write)
+
+    def packed(self, model: str, texts: Sequence[str]) -> dict[bytes, bytes]:
+        """The known vectors of texts as `pack_vector` makes them, by `vector_key`."""
+        known = {vector_key(model, text): vector for text, vector in self.get(model, texts).items()}
+        return {key: pack_vector(key, vector) for key, vector in known.items()}
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -157,6 +163,21 @@ def load_vectors(path: Path) -> dict[bytes, Vectors]:
         keys, vectors = file["keys"], file["vectors"].astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return {key.tobytes(): vector for key, vector in zip(keys, vectors, strict=True)}
+
+
+def write_packed(packed: Mapping[bytes, bytes]) -> bytes:
+    """Vectors of `pack_vector` and their keys as one portable block: both lengths, then key and vector one by one."""
+    rows = sorted(packed.items())
+    sizes = [len(part) for part in rows[0]] if rows else [0, 0]
+    return json.dumps(sizes).encode() + b"\n" + b"".join(key + vector for key, vector in rows)
+
+
+def read_packed(block: bytes) -> dict[bytes, bytes]:
+    """The vectors of `write_packed`; ValueError where it is none."""
+    head, _, rows = block.partition(b"\n")
+    key, size = json.loads(head)
+    starts = range(0, len(rows), key + size) if rows else range(0)
+    return {rows[i : i + key]: rows[i + key : i + key + size] for i in starts}
 
 
 def _select(c: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Vectors]]:

@@ -1,0 +1,254 @@
+"""Backup and restore: one archive for both backends; a damaged one changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lorekeeper.backup import backup, read_archive, restore
+from lorekeeper.cache.vectors import read_packed, write_packed
+from lorekeeper.entities import Entity
+from lorekeeper.errors import ImportFileError
+from lorekeeper.library import Library, embedding_service
+from lorekeeper.settings import Settings
+from tests.conftest import everything, make
+from tests.embedding_server import EmbeddingServer
+from tests.library_process import batch
+from tests.shelf import environment, run_lorekeeper
+from tests.test_migration import library_in
+
+SPELLS = batch("a", 0, 40)
+WOLF = make(
+    "wolf", "A wolf with a “quote”, a \u2028 and a tail.", type="creatures", kind="creature", challenge_rating=0.25
+)
+
+
+@pytest.fixture(scope="module")
+def embeddings() -> Iterator[EmbeddingServer]:
+    server = EmbeddingServer()
+    with server.running():
+        yield server
+
+
+@pytest.fixture(params=["milvus", "sqlite"])
+def library(request: pytest.FixtureRequest, tmp_path: Path, embeddings: EmbeddingServer) -> Settings:
+    """An empty library of each backend."""
+    embedding_service.cache_clear()
+    return library_in(tmp_path / "library", request.param, embeddings)
+
+
+async def fill(library: Settings, *entities: Entity) -> None:
+    async with Library.from_settings(library) as opened:
+        for entity_type in dict.fromkeys(e.type for e in entities):
+            await opened.cache.store_entities([e for e in entities if e.type == entity_type], entity_type)
+
+
+async def held(library: Settings) -> list[Entity]:
+    async with Library.from_settings(library) as opened:
+        return [e for t in ("spells", "creatures") for e in await everything(opened.cache, t)]
+
+
+def in_order(*entities: Entity) -> list[Entity]:
+    return sorted(entities, key=lambda e: (e.type != "spells", e.identity))
+
+
+@pytest.mark.parametrize("other", ["milvus", "sqlite"])
+async def test_what_one_backend_wrote_any_backend_restores_without_computing(
+    library: Settings, other: str, tmp_path: Path, embeddings: EmbeddingServer
+) -> None:
+    await fill(library, *SPELLS, WOLF)
+    async with Library.from_settings(library) as opened:
+        ranked = await opened.cache.rank_semantic("spells", "text a 7", 10)
+    written = await backup(library, tmp_path / "shelf.zip")
+    assert (written.counts["spells"], written.counts["creatures"]) == (40, 1)
+    assert written.vectors > 41
+    target = library_in(tmp_path / "other", other, embeddings)
+    embedding_service.cache_clear()
+    report = await restore(target, tmp_path / "shelf.zip")
+    assert (report.stored, report.embedded, report.removed, report.before) == (41, 0, 0, None)
+    assert await held(target) == in_order(*SPELLS, WOLF)
+    async with Library.from_settings(target) as opened:
+        again = await opened.cache.rank_semantic("spells", "text a 7", 10)
+    assert [r.identity for r in again] == [r.identity for r in ranked]
+
+
+async def test_a_restore_brings_back_what_was_and_keeps_what_it_replaces(library: Settings, tmp_path: Path) -> None:
+    await fill(library, *SPELLS, WOLF)
+    await backup(library, tmp_path / "shelf.zip")
+    changed = make("a3", "Something else.")
+    await fill(library, changed, make("new", "Typed since."))
+    async with Library.from_settings(library) as opened:
+        await opened.cache.delete_entities("spells", [("own", "a4")])
+    now = await held(library)
+    report = await restore(library, tmp_path / "shelf.zip")
+    assert (report.stored, report.unchanged, report.removed) == (2, 39, 1)
+    assert await held(library) == in_order(*SPELLS, WOLF)
+    assert report.before is not None
+    back = await restore(library, Path(report.before))
+    assert (back.stored, back.removed) == (2, 1)
+    assert back.before not in (None, report.before)
+    assert await held(library) == now
+
+
+async def test_the_same_again_changes_nothing(library: Settings, tmp_path: Path) -> None:
+    await fill(library, *SPELLS)
+    await backup(library, tmp_path / "shelf.zip")
+    first = (tmp_path / "shelf.zip").stat().st_mtime_ns
+    await backup(library, tmp_path / "shelf.zip")
+    assert (tmp_path / "shelf.zip").stat().st_mtime_ns != first
+    report = await restore(library, tmp_path / "shelf.zip")
+    assert (report.stored, report.unchanged, report.removed, report.before) == (0, 40, 0, None)
+    assert not list(tmp_path.rglob("*.part"))
+
+
+async def test_an_empty_library_is_an_archive_too(library: Settings, tmp_path: Path) -> None:
+    assert (await backup(library, tmp_path / "empty.zip")).vectors == 0
+    await fill(library, WOLF)
+    assert (await restore(library, tmp_path / "empty.zip")).removed == 1
+    assert await held(library) == []
+
+
+async def test_a_backup_is_one_moment_of_a_library_that_others_use(library: Settings, tmp_path: Path) -> None:
+    """Each write stores a pair; an archive never holds half of one."""
+    await fill(library, *SPELLS)
+    async with Library.from_settings(library) as opened:
+
+        async def write() -> None:
+            for i in range(30):
+                pair = [make(f"p{i}{side}", "Text.", data={"n": i}) for side in "lr"]
+                await opened.cache.store_entities(pair, "spells")
+
+        async def read() -> None:
+            while not writing.done():
+                assert len(await opened.cache.semantic_search("spells", "text", 5)) == 5
+
+        writing = asyncio.create_task(write())
+        reading = asyncio.create_task(read())
+        archives = []
+        for i in range(4):
+            await backup(library, tmp_path / f"{i}.zip")
+            archives.append(read_archive(tmp_path / f"{i}.zip"))
+        await asyncio.gather(writing, reading)
+    for archive in archives:
+        slugs = {e.slug for e in archive.entities["spells"]}
+        assert {s[:-1] + "r" for s in slugs if s.endswith("l")} == {s for s in slugs if s.endswith("r")}
+
+
+# --- damaged archives --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory, embeddings: EmbeddingServer) -> bytes:
+    folder = tmp_path_factory.mktemp("archive")
+
+    async def write() -> None:
+        chosen = library_in(folder, "sqlite", embeddings)
+        await fill(chosen, *SPELLS, WOLF)
+        await backup(chosen, folder / "shelf.zip")
+
+    asyncio.run(write())
+    return (folder / "shelf.zip").read_bytes()
+
+
+@given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_flipped_bit_goes_unnoticed(archive: bytes, tmp_path: Path, place: float, bit: int) -> None:
+    spoilt = bytearray(archive)
+    spoilt[int(place * len(spoilt))] ^= 1 << bit
+    (tmp_path / "shelf.zip").write_bytes(spoilt)
+    with pytest.raises(ImportFileError, match="damaged"):
+        read_archive(tmp_path / "shelf.zip")
+
+
+async def test_a_damaged_archive_is_refused_and_nothing_changes(
+    library: Settings, archive: bytes, tmp_path: Path
+) -> None:
+    await fill(library, WOLF)
+    middle = bytearray(archive)
+    middle[len(middle) // 2] ^= 1
+    path = tmp_path / "shelf.zip"
+    for content in (
+        b"",
+        b"short",
+        archive[:-1],
+        archive[: len(archive) // 2],
+        archive + b"x",
+        bytes(middle),
+        b"PK" * 5000,
+    ):
+        path.write_bytes(content)
+        with pytest.raises(ImportFileError, match="damaged"):
+            await restore(library, path)
+        assert path.read_bytes() == content
+    with pytest.raises(ImportFileError, match="No such file"):
+        await restore(library, tmp_path / "missing.zip")
+    assert await held(library) == [WOLF]
+
+
+def test_an_archive_of_another_format_is_named(archive: bytes, tmp_path: Path) -> None:
+    from lorekeeper.backup import SEAL_BYTES, _seal
+
+    (tmp_path / "a.zip").write_bytes(archive)
+    with zipfile.ZipFile(tmp_path / "a.zip") as old, zipfile.ZipFile(tmp_path / "b.zip", "w") as new:
+        new.comment = b"0" * SEAL_BYTES
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "manifest.json":
+                content = json.dumps(json.loads(content) | {"format": 99}).encode()
+            new.writestr(name, content)
+    _seal(tmp_path / "b.zip", tmp_path / "c.zip")
+    with pytest.raises(ImportFileError, match="format 99"):
+        read_archive(tmp_path / "c.zip")
+
+
+async def test_a_place_that_cannot_hold_an_archive_is_named_and_left_alone(library: Settings, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    for target in (
+        tmp_path,
+        tmp_path / "missing" / "shelf.zip",
+        tmp_path / "notes.txt",
+        tmp_path / "notes.txt" / "x.zip",
+    ):
+        with pytest.raises(ImportFileError, match="give"):
+            await backup(library, target)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+@given(st.dictionaries(st.binary(min_size=16, max_size=16), st.binary(min_size=12, max_size=12), max_size=9))
+def test_packed_vectors_come_back(packed: dict[bytes, bytes]) -> None:
+    assert read_packed(write_packed(packed)) == packed
+
+
+# --- the commands ------------------------------------------------------------------------------------------------------
+
+
+def test_the_commands_go_from_one_backend_to_the_other(
+    tmp_path: Path, embeddings: EmbeddingServer, archive: bytes
+) -> None:
+    (tmp_path / "shelf.zip").write_bytes(archive)
+    env = environment(tmp_path, EMBEDDING_PROVIDER="http", EMBEDDING_URL=embeddings.url)
+    done = run_lorekeeper(tmp_path, "restore", "shelf.zip", "--json", env=env)
+    assert (done.returncode, json.loads(done.stdout)["stored"]) == (0, 41)
+    written = run_lorekeeper(tmp_path, "backup", "again.zip", env=env)
+    assert written.returncode == 0
+    assert "40 spells, 1 creatures" in written.stdout
+    shutil.copy(tmp_path / "again.zip", tmp_path / "spoilt.zip")
+    spoilt = bytearray((tmp_path / "spoilt.zip").read_bytes())
+    spoilt[random.Random(1).randrange(len(spoilt))] ^= 1
+    (tmp_path / "spoilt.zip").write_bytes(spoilt)
+    refused = run_lorekeeper(tmp_path, "restore", "spoilt.zip", env=env | {"LOREKEEPER_CACHE_BACKEND": "sqlite"})
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "damaged" in refused.stderr
+    assert not (tmp_path / "cache.db").exists()
+    other = run_lorekeeper(tmp_path, "restore", "again.zip", env=env | {"LOREKEEPER_CACHE_BACKEND": "sqlite"})
+    assert other.returncode == 0
+    assert "41 stored" in other.stdout
