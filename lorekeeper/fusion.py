@@ -22,7 +22,7 @@ RRF_K = 60
 HEAD = 60
 """Length of each side's head: what is fused by scores."""
 
-WEIGHTS: Mapping[Side, float] = {"semantic": 0.35, "keyword": 0.65}
+WEIGHTS: Mapping[Side, float] = {"semantic": 0.4, "keyword": 0.6}
 """Shares of the two sides, tuned on one half of the graded queries and checked on the other."""
 
 LITERAL_WEIGHTS: Mapping[Side, float] = {"semantic": 0.2, "keyword": 0.8}
