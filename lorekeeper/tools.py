@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from lorekeeper.entities import COLLECTIONS, Collection, FieldType, parse_uri
+from lorekeeper.attribution import Attribution, attribution
+from lorekeeper.entities import COLLECTIONS, Collection, Entity, FieldType, parse_uri
 from lorekeeper.errors import FilterError, LoreKeeperError
 from lorekeeper.filters import unknown_name
 from lorekeeper.library import Library
@@ -192,6 +193,7 @@ async def _get_entity(library: Library, arguments: Mapping[str, Any]) -> Answer:
         )
     names = await library.searcher.document_names()
     source = await library.cache.get_entity("documents", document, document)
+    said = attribution(source, entity)
     content = {
         "uri": entity.uri,
         "name": entity.name,
@@ -199,13 +201,14 @@ async def _get_entity(library: Library, arguments: Mapping[str, Any]) -> Answer:
         "kind": entity.kind,
         "document": document,
         "document_name": names.get(document) or entity.document_name or document,
-        "licenses": _licenses(source.data) if source else [],
+        "licenses": said.licenses,
+        "attribution": said.line or None,
         "facts": facts(entity),
         "entity": dict(entity.data),
     }
     head = f"{entity.name} ({content['facts']})\nSource: {content['document_name']} [{document}]"
-    licences = f", {', '.join(content['licenses'])}" if content["licenses"] else ""
-    return Answer(content, f"{head}{licences}\n{entity.uri}\n\n{full_text(entity)}".strip())
+    whose = f", {said.line}" if said.line else ""
+    return Answer(content, f"{head}{whose}\n{entity.uri}\n\n{full_text(entity)}".strip())
 
 
 async def _list_documents(library: Library, arguments: Mapping[str, Any]) -> Answer:
@@ -214,12 +217,13 @@ async def _list_documents(library: Library, arguments: Mapping[str, Any]) -> Ans
     for d in documents:
         counts = ", ".join(f"{n} {t}" for t, n in d["counts"].items()) or "no entries"
         licences = f" [{', '.join(d['licenses'])}]" if d["licenses"] else ""
-        lines.append(f"{d['key']}: {d['name']}{licences}: {counts}")
+        people = f" by {d['publisher'] or d['author']}" if d["publisher"] or d["author"] else ""
+        lines.append(f"{d['key']}: {d['name']}{people}{licences}: {counts}")
     return Answer({"documents": documents}, "\n".join(lines))
 
 
 async def document_list(library: Library, entity_type: str | None = None) -> list[dict[str, Any]]:
-    """Every document with its title, publisher, game system, licences and counts; of one type where one is named."""
+    """Every document with its title, attribution, game system and counts; of one type where one is named."""
     if entity_type is not None and entity_type not in COLLECTIONS:
         raise FilterError(unknown_name(entity_type, list(COLLECTIONS), "type"))
     counts = await library.cache.documents()
@@ -229,29 +233,29 @@ async def document_list(library: Library, entity_type: str | None = None) -> lis
         own = {t: n for t, n in counts.get(key, {}).items() if t != "documents" and entity_type in (None, t)}
         if entity_type is not None and not own:
             continue
-        data = described[key].data if key in described else {}
+        said = await _attribution(library, key, counts.get(key, {}), described.get(key))
         documents.append(
             {
                 "key": key,
-                "name": str(data.get("display_name") or (described[key].name if key in described else key)),
-                "publisher": _plain(data.get("publisher") or data.get("organization")),
-                "game_system": _plain(data.get("gamesystem") or data.get("game_system")),
-                "licenses": _licenses(data),
+                "name": said.title or key,
+                "publisher": said.publisher,
+                "author": said.author,
+                "game_system": said.game_system,
+                "licenses": said.licenses,
+                "url": said.url,
                 "counts": own,
             }
         )
     return documents
 
 
-def _licenses(data: Mapping[str, Any]) -> list[str]:
-    listed = data.get("licenses") or data.get("license") or []
-    return [name for name in map(_plain, listed if isinstance(listed, list) else [listed]) if name]
-
-
-def _plain(value: object) -> str | None:
-    if isinstance(value, Mapping):
-        value = value.get("name") or value.get("key")
-    return value if isinstance(value, str) else None
+async def _attribution(library: Library, key: str, held: Mapping[str, int], described: Entity | None) -> Attribution:
+    """What is known of a document; from one of its entries where nothing describes it."""
+    for entity_type in held if described is None else ():
+        (entry,) = await library.cache.get_entities(entity_type, key, limit=1) or (None,)
+        if entry is not None:
+            return attribution(None, entry)
+    return attribution(described)
 
 
 # --- parameters and schemas ------------------------------------------------------------------------------------------

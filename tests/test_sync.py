@@ -20,7 +20,7 @@ from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.errors import CacheError, ConfigError, SourceUnavailableError
 from lorekeeper.library import Library, open5e_of, open_cache
 from lorekeeper.sync import endpoints, one_at_a_time
-from lorekeeper.tools import document_list
+from lorekeeper.tools import all_tools, document_list
 from tests.conftest import everything, settings
 from tests.open5e_server import SPELLS, Open5eServer, Reply, creature, serving, shelf, spell
 from tests.shelf import environment, run_lorekeeper, write_lines
@@ -84,7 +84,22 @@ async def test_documents_bring_their_titles_and_licences(library):
     listed = {d["key"]: d for d in await document_list(library)}
     assert listed["tide-atlas"]["name"] == "The Tide Atlas"
     assert listed["tide-atlas"]["licenses"] == ["CC BY 4.0"]
+    assert listed["tide-atlas"]["publisher"] == "Gull and Anchor"
     assert listed["tide-atlas"]["counts"] == {"spells": 3}
+
+
+async def test_an_entry_says_whose_it_is_also_where_nothing_describes_its_document(library):
+    await library.sync(["spells", "rules"])
+    tools = {tool.name: tool for tool in all_tools()}
+    answer = await tools["get_entity"].run(library, {"uri": "lore://spells/tide-atlas/tide-lance"})
+    assert answer.structured["attribution"] == "by Gull and Anchor, CC BY 4.0"
+    assert "Source: The Tide Atlas [tide-atlas], by Gull and Anchor, CC BY 4.0" in answer.text
+    answer = await tools["get_entity"].run(library, {"uri": "lore://rules/old-rules/travel"})
+    assert answer.structured["document_name"] == "The Old Rules"
+    assert answer.structured["licenses"] == ["http://example.org/licence"]
+    listed = {d["key"]: d for d in await document_list(library)}
+    assert listed["old-rules"]["name"] == "The Old Rules"
+    assert listed["old-rules"]["licenses"] == ["http://example.org/licence"]
 
 
 async def test_a_second_sync_stores_and_embeds_nothing(library, server):
