@@ -166,10 +166,8 @@ class Misses:
         except SourceUnavailableError:
             self._down = time.monotonic()
             return "Open5e cannot be reached"
-        except (SourceError, EmbeddingError) as error:
+        except (SourceError, EmbeddingError, CacheError) as error:
             return f"Nothing could be fetched from Open5e ({error})."
-        except CacheError:
-            return "A sync is under way"
         if not fetched.asked:
             return ELSEWHERE
         if not fetched.complete:

@@ -138,7 +138,7 @@ def print_sync(report: ImportReport) -> None:
 def print_problems(report: ImportReport, *, lost: bool = True) -> None:
     """What was passed over, put right or (unless that is told elsewhere) lost, on stderr."""
     for name, number in sorted(report.skipped.items()):
-        errors.print(f"[dim]{escape(name)}: {number} hold no lore and were passed over[/]")
+        errors.print(f"[dim]{escape(name)}: {number:,} without lore, passed over[/]", soft_wrap=True)
     for label, found in (("[yellow]odd[/]   ", report.oddities), ("[red]failed[/]", report.failed if lost else [])):
         for one in found[:SHOWN_FAILURES]:
             errors.print(f"{label} {escape(str(one))}", soft_wrap=True)

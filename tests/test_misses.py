@@ -16,6 +16,7 @@ from lorekeeper.filters import matches, parse_filters
 from lorekeeper.library import Library
 from lorekeeper.search import Page, Query
 from lorekeeper.sources.sync_state import encode, load_state, save
+from lorekeeper.sync import one_at_a_time
 from tests.conftest import make
 from tests.open5e_server import Open5eServer, Reply, creature, serving, shelf, spell
 from tests.shelf import write_lines
@@ -173,6 +174,13 @@ async def test_a_server_that_fails_is_told_and_not_asked_again_at_once(library, 
     asked = len(server.asked)
     assert "cannot be reached" in ((await look(library, level=77)).note or "")
     assert len(server.asked) == asked
+
+
+async def test_a_sync_of_another_process_is_not_disturbed(library, server):
+    with one_at_a_time(library.source.state_path):
+        page = await look(library, level=1)
+    assert "another process is syncing" in (page.note or "")
+    assert server.asked == []
 
 
 async def test_a_server_that_hangs_holds_nobody_up_for_long(library, server, monkeypatch):

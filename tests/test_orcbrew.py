@@ -78,7 +78,7 @@ def test_edn_becomes_plain_values(text, value):
 @pytest.mark.parametrize(
     ("text", "place", "reason", "harm"),
     [
-        ("{:a 1\n :b}", "2:2", "no value: b", "map"),
+        ("{:a 1\n :b}", "2:2", "without a value: b", "map"),
         ("{:a 1\n :a 2}", "2:2", "a stands twice", "value"),
         ("{nil nil, :a 1}", "1:2", "nil stands for a key", "none"),
         ("[##NaN]", "1:2", "##NaN is no number", "none"),
@@ -247,7 +247,7 @@ def test_oddities_are_put_right_and_told(text, told):
 @pytest.mark.parametrize(
     ("broken", "place", "reason"),
     [
-        (SPARK.replace(":level 1", ":level"), "2:", "key and no value"),
+        (SPARK.replace(":level 1", ":level"), "2:", "a key without a value: level"),
         (SPARK.replace('"Salt Spark"', "“Salt Spark”"), "2:27", "“Salt is no EDN value"),
         (SPARK.replace("salt water", '"salt" water'), "2:", "salt is no EDN value"),
         (SPARK.replace(":level 1", ":level " + "[" * 300 + "]" * 300), "2:", "more than 100 deep"),
@@ -285,7 +285,7 @@ def test_a_key_that_stands_twice_is_told():
         ("", "empty"),
         ("; nothing\n", "comments only"),
         ("[1 2]", "a pack is a map"),
-        ('{"spells": [{"name": "A"}]}', "no EDN value"),
+        ('{"spells": [{"name": "A"}]}', "this is JSON"),
     ],
 )
 def test_what_is_no_pack_is_refused(text, reason):

@@ -245,8 +245,10 @@ class _Reader:
     def _map(self, frame: _Frame, end: int, whole: bool) -> Map:
         found = Map(frame.at)
         found.end, found.whole = end, whole
-        if len(frame.items) % 2 and whole:
-            self._problem(frame.places[-1], f"a map with a key and no value: {str(frame.items[-1])[:40]}", "map")
+        told = bool(self.problems) and self.problems[-1].at > frame.at and self.problems[-1].harm == "map"
+        if len(frame.items) % 2 and whole and not told:
+            lonely = _lonely(frame.items)
+            self._problem(frame.places[lonely], f"a key without a value: {str(frame.items[lonely])[:40]}", "map")
         for place, key, value in zip(frame.places[::2], frame.items[::2], frame.items[1::2], strict=False):
             if key is None:
                 self._problem(place, "nil stands for a key: left out", "none")
@@ -258,6 +260,14 @@ class _Reader:
                 self._problem(place, f"the key {name[:40]} stands twice: only the last is kept", "value")
             found[Keyword(name) if isinstance(key, Keyword) else name] = value
         return found
+
+
+def _lonely(items: list[Any]) -> int:
+    """Which key has no value in a map of an odd number of items: the one before what stands for a key and is none."""
+    if not isinstance(items[0], Keyword):
+        return len(items) - 1
+    odd = next((i for i in range(0, len(items), 2) if not isinstance(items[i], Keyword)), None)
+    return len(items) - 1 if odd is None else max(odd - 2, 0)
 
 
 def _number(token: str) -> int | float | None:

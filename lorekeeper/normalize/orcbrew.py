@@ -6,6 +6,7 @@ the document, the key is the slug. Packs that go round are damaged in many ways:
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -150,6 +151,11 @@ class _Packs:
         self._places = [p.at for p in reading.problems]
 
     def imported(self) -> Imported:
+        if self._reading.problems and _is_json(self._reading.text):
+            self._fail(
+                0, "this is JSON and no OrcBrew pack, which is written in EDN; give the file a name that ends in .json"
+            )
+            return self._found
         if not self._reading.values and not self._reading.problems:
             self._fail(0, "the file is empty" if not self._reading.text.strip() else "the file holds comments only")
         for value in self._reading.values:
@@ -269,6 +275,14 @@ class _Packs:
 
     def _odd(self, at: int, reason: str) -> None:
         self._found.oddities.append((self._reading.place(at), reason))
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _texts(value: object) -> Iterator[str]:
