@@ -44,10 +44,11 @@ def address(server: Open5eServer) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def opened(folder: Path, address: str, **options: Any) -> AsyncIterator[Library]:
+async def opened(folder: Path, address: str, backend: str = "sqlite", **options: Any) -> AsyncIterator[Library]:
     """A library in that folder, embedded by hashing, with that server as its source."""
     service = EmbeddingService(lambda: HashingProvider(64))
-    given = settings(milvus_db_path=folder / "milvus.db", open5e_base_url=address)
+    paths = {f"{name}_db_path": folder / f"{name}.db" for name in ("milvus", "sqlite")}
+    given = settings(cache_backend=backend, open5e_base_url=address, **paths)
     async with Library(open_cache(given, service), service, source=open5e_of(given), **options) as library:
         yield library
 
@@ -102,12 +103,18 @@ async def test_an_entry_says_whose_it_is_also_where_nothing_describes_its_docume
     assert listed["old-rules"]["licenses"] == ["http://example.org/licence"]
 
 
-async def test_a_second_sync_stores_and_embeds_nothing(library, server):
-    await library.sync()
-    asked = len(server.asked)
-    report = await library.sync()
-    assert (report.stored, report.embedded, report.removed, report.unchanged) == (0, 0, 0, 10)
-    assert len(server.asked) == 2 * asked
+@pytest.mark.parametrize("backend", ["milvus", "sqlite"])
+async def test_a_second_sync_stores_and_embeds_nothing(backend, server, address, tmp_path):
+    async with opened(tmp_path, address, backend) as library:
+        await library.sync()
+        assert await counts(library) == STORED
+        asked = len(server.asked)
+        report = await library.sync()
+        assert (report.stored, report.embedded, report.removed, report.unchanged) == (0, 0, 0, 10)
+        assert len(server.asked) == 2 * asked
+        del server.lists["v2/spells"][0]
+        assert (await library.sync(["spells"])).removed == 1
+        assert len(await titles(library)) == 4
 
 
 async def test_only_what_has_changed_is_stored_again(library, server):
