@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 OPENSPEC := OPENSPEC_TELEMETRY=0 npx -y @fission-ai/openspec@1.13.2
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint spec corpus bench clean
+.PHONY: help venv demo test lint spec corpus bench bench-results bench-stall clean
 
 help:
 	@echo "make demo    load the starter compendium and ask it some questions"
@@ -14,7 +14,7 @@ help:
 	@echo "make lint    ruff and mypy"
 	@echo "make spec    validate openspec/ (needs npx)"
 	@echo "make corpus  run the tests on a corpus of Open5e files, at LOREKEEPER_CORPUS"
-	@echo "make bench   measure how long storing holds up the event loop"
+	@echo "make bench   measure start, latency, indexing, memory, clients, growth; writes benchmarks/RESULTS.md"
 	@echo "make venv    only the virtual environment, in $(VENV)"
 	@echo "make clean   remove the environment and everything that was built"
 
@@ -50,7 +50,12 @@ corpus: $(READY)
 	@test -d "$$LOREKEEPER_CORPUS" || { echo "set LOREKEEPER_CORPUS to the folder of the corpus" >&2; exit 2; }
 	@$(BIN)/python -m pytest -m corpus $(ARGS)
 
-bench: $(READY)
+# Chroma and sqlite-vec are measured beside it where they can be installed.
+bench bench-results: $(READY)
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]' || echo "the other stores were left out"
+	@$(BIN)/python -m benchmarks.results $(ARGS)
+
+bench-stall: $(READY)
 	@$(BIN)/python benchmarks/event_loop_stall.py $(ARGS)
 
 clean:

@@ -1,0 +1,157 @@
+"""Warm lookups and opening on libraries of 1,000, 10,000 and 100,000 entities.
+
+    python -m benchmarks.growth [--json]
+
+The entities are those of the library that is asked, varied. Their vectors are not computed: each is a known one with a
+little noise, so that filling 100,000 takes minutes and not hours. Libraries are kept in `.bench`. `chart` draws the result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.common import (
+    FOLDER,
+    Result,
+    Server,
+    library,
+    median,
+    milliseconds,
+    percentile,
+    questions,
+    run,
+    settings_of,
+    varied,
+)
+from lorekeeper.cache.milvus_connection import MilvusConnection
+from lorekeeper.cache.milvus_store import MilvusStore
+from lorekeeper.cache.store import Cut
+from lorekeeper.cache.vectors import VectorCache
+from lorekeeper.embedding.provider import Vectors, normalized
+from lorekeeper.library import Library, load_provider
+from lorekeeper.text import CHUNKER, passages
+
+SIZES = (1_000, 10_000, 100_000)
+LOOKUPS = 40
+BATCH = 2_000
+NOISE = 0.03
+FACTOR, OPEN_SECONDS = 6.0, 2.0
+TYPES = ("spells", "creatures", "equipment", "character_options", "rules")
+
+
+def measure(sizes: Sequence[int] = SIZES) -> Result:
+    """Fill what is not there yet, and ask each library the same questions."""
+    rows, p50s, opened = [], {}, {}
+    asked = questions(LOOKUPS * len(sizes))
+    for number, size in enumerate(sizes):
+        folder = FOLDER / f"growth-{size}"
+        if not (folder / "done").exists():
+            asyncio.run(_fill(folder, size))
+        opened[size] = _seconds_to_open(folder)
+        mine = asked[number * LOOKUPS : (number + 1) * LOOKUPS]
+        with Server(folder) as server:
+            server.ask("search_lore", query="warm up")
+            tools = [f"lookup_{t}" for t in ("spell", "creature", "equipment", "character_option", "rule")]
+            semantic = [server.timed(tools[i % 5], semantic_query=query) for i, query in enumerate(mine)]
+            named = [server.timed("lookup_creature", name=query.split()[-1]) for query in mine]
+            memory = server.megabytes()
+        p50s[size] = median(semantic)
+        rows.append([f"{size:,}", milliseconds(p50s[size]), milliseconds(percentile(semantic, 0.95)),
+                     milliseconds(median(named)), milliseconds(opened[size]), f"{memory:.0f} MB"])  # fmt: skip
+    claims = []
+    if {10_000, 100_000} <= set(sizes):
+        factor = p50s[100_000] / p50s[10_000]
+        claims.append(
+            (f"100,000 entities: p50 at most {FACTOR:.0f} x that of 10,000", f"{factor:.1f} x", factor <= FACTOR)
+        )
+        took = opened[100_000]
+        claims.append((f"opening 100,000 in at most {OPEN_SECONDS:.0f} s", f"{took:.2f} s", took <= OPEN_SECONDS))
+    columns = ["entities", "semantic lookup p50", "p95", "lookup by name p50", "opening", "memory"]
+    notes = [f"{LOOKUPS} distinct questions over five tools; vectors are known ones with noise of {NOISE} a dimension"]
+    return Result("Growth", columns, rows, claims, notes)
+
+
+def _seconds_to_open(folder: Path) -> float:
+    """Best of three openings of the store in this process, everything that is imported for it in memory."""
+    seconds = []
+    for _ in range(4):
+        connection = MilvusConnection(folder / "milvus.db")
+        store = MilvusStore(connection, folder / "milvus.db.keywords")
+        began = time.perf_counter()
+        store.open()
+        seconds.append(time.perf_counter() - began)
+        store.close()
+    return min(seconds[1:])
+
+
+async def _fill(folder: Path, size: int) -> None:
+    """Write varied entities with varied vectors, type by type, straight into the store."""
+    print(f"filling {folder} with {size:,} entities, once ...", file=sys.stderr)
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = settings_of(library())
+    embedding = load_provider(settings).fingerprint
+    known = VectorCache(settings.milvus_db_path.parent / "vectors.db")
+    async with Library.from_settings(settings) as source:
+        cuts = {t: [(e, passages(e)) async for batch in source.cache.iterate(t) for e in batch] for t in TYPES}
+    total = sum(map(len, cuts.values()))
+    store = MilvusStore(MilvusConnection(folder / "milvus.db"), folder / "milvus.db.keywords")
+    chance = np.random.default_rng(size)
+    for entity_type, cut in cuts.items():
+        vectors = known.get(embedding, [p.embedded for _, found in cut for p in found])
+        whole = [(e, found) for e, found in cut if all(p.embedded in vectors for p in found)]
+        wanted = size * len(cut) // total
+        copies: Cut = [(varied(e, n) if n else e, found) for n in range(wanted // len(whole) + 1) for e, found in whole]
+        for start in range(0, wanted, BATCH):
+            part = copies[start : min(start + BATCH, wanted)]
+            exact = np.stack([vectors[p.embedded] for _, found in part for p in found])
+            store.write(entity_type, part, _noisy(exact, chance), f"{embedding} {CHUNKER}")
+        store.flush(entity_type)
+    store.close()
+    known.close()
+    (folder / "done").touch()
+
+
+def _noisy(vectors: Vectors, chance: np.random.Generator) -> Vectors:
+    noise: Vectors = chance.normal(scale=NOISE, size=vectors.shape).astype(np.float32)
+    return normalized(vectors + noise)
+
+
+def chart(result: Result, path: Path) -> None:
+    """Draw p50 and opening over the number of entities, both axes logarithmic, as SVG."""
+    sizes = [float(row[0].replace(",", "")) for row in result.rows]
+    series = {"semantic lookup p50": 1, "lookup by name p50": 3, "opening": 4}
+    width, height, margin = 640, 360, 60
+    low, high = 0.1, 10_000.0
+
+    def x(size: float) -> float:
+        return margin + (math.log10(size) - 3) / 2 * (width - 2 * margin)
+
+    def y(ms: float) -> float:
+        return height - margin - math.log10(max(ms, low) / low) / math.log10(high / low) * (height - 2 * margin)
+
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="12">',
+             f'<rect width="{width}" height="{height}" fill="white"/>']  # fmt: skip
+    for ms in (0.1, 1, 10, 100, 1000, 10000):
+        parts.append(f'<path d="M{margin} {y(ms):.0f}H{width - margin}" stroke="#ddd"/>')
+        parts.append(f'<text x="{margin - 6}" y="{y(ms) + 4:.0f}" text-anchor="end">{ms:g} ms</text>')
+    parts += [f'<text x="{x(s):.0f}" y="{height - margin + 20}" text-anchor="middle">{s:,.0f}</text>' for s in sizes]
+    for (label, column), colour in zip(series.items(), ("#c33", "#38c", "#393"), strict=True):
+        values = [float(row[column].split()[0]) for row in result.rows]
+        points = " ".join(f"{x(s):.0f},{y(v):.0f}" for s, v in zip(sizes, values, strict=True))
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts.append(
+            f'<text x="{x(sizes[-1]) - 4:.0f}" y="{y(values[-1]) - 8:.0f}" text-anchor="end" fill="{colour}">{label}</text>'
+        )
+    parts.append(f'<text x="{width / 2}" y="{height - 12}" text-anchor="middle">entities</text></svg>')
+    path.write_text("\n".join(parts) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(run(measure, __doc__ or ""))

@@ -1,0 +1,100 @@
+"""Several servers at one library, as several MCP hosts start them, while somebody imports and the owner is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.common import Server
+from lorekeeper.cache.milvus_sharing import read_owner
+from tests.shelf import environment, run_lorekeeper
+
+SERVERS, LOOKUPS, IMPORTED = 3, 24, 40
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills processes by signal")
+
+
+def lines(prefix: str, number: int) -> str:
+    entries = [
+        {
+            "collection": "spells",
+            "name": f"{prefix} {i}",
+            "document": "test",
+            "level": i % 9,
+            "description": f"It burns {i} moths.",
+        }
+        for i in range(number)
+    ]
+    return "\n".join(json.dumps(entry) for entry in entries)
+
+
+class Client(threading.Thread):
+    """Asks its own server; starts another one when that is killed, and goes on."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+        self.server = Server(folder)
+        self.answered = 0
+        self.errors: list[str] = []
+
+    def run(self) -> None:
+        while self.answered < LOOKUPS and not self.errors:
+            semantic: dict[str, Any] = {"semantic_query": f"burning {self.answered} moths"}
+            arguments: dict[str, Any] = [semantic, {"name": "before"}, semantic | {"level_max": 3}][self.answered % 3]
+            try:
+                if self.server.ask("lookup_spell", **arguments)["total"] == 0:
+                    self.errors.append(f"nothing found by {arguments}")
+                self.answered += 1
+            except (EOFError, BrokenPipeError):
+                self.server = Server(self.folder)
+            except Exception as error:
+                self.errors.append(str(error))
+
+
+def kill_the_owner(path: Path, importing: subprocess.Popen[str]) -> None:
+    """SIGKILL for the server that owns the library; the import is spared."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        owner = read_owner(path)
+        if owner and owner["pid"] != importing.pid and Path(f"/proc/{owner['pid']}").exists():
+            os.kill(owner["pid"], signal.SIGKILL)
+            return
+        time.sleep(0.02)
+    raise AssertionError("no server owned the library")
+
+
+def test_servers_and_an_import_survive_the_end_of_their_owner_twice(tmp_path: Path) -> None:
+    (tmp_path / "before.jsonl").write_text(lines("Before", 20))
+    run_lorekeeper(tmp_path, "import", str(tmp_path / "before.jsonl"), "--json")
+    (tmp_path / "meanwhile.jsonl").write_text(lines("Meanwhile", IMPORTED))
+    clients = [Client(tmp_path) for _ in range(SERVERS)]
+    command = [sys.executable, "-m", "lorekeeper", "import", str(tmp_path / "meanwhile.jsonl"), "--json"]
+    importing = subprocess.Popen(
+        command, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    for client in clients:
+        client.start()
+    for _ in range(2):
+        kill_the_owner(tmp_path / "milvus.db", importing)
+        time.sleep(0.5)
+    for client in clients:
+        client.join()
+    said, complaint = importing.communicate(timeout=60)
+    with clients[0].server as server:
+        assert server.ask("lookup_spell", limit=1)["total"] == 20 + IMPORTED
+    for client in clients[1:]:
+        with client.server:
+            pass
+    assert [client.errors for client in clients] == [[]] * SERVERS
+    assert complaint == ""
+    assert json.loads(said)["stored"] == IMPORTED
