@@ -52,7 +52,6 @@ class Client(threading.Thread):
         self.folder, self.number = folder, number
         self.seconds: list[float] = []
         self.errors: list[str] = []
-        self.killed = 0
         self.server = Server(folder)
 
     def run(self) -> None:
@@ -66,13 +65,16 @@ class Client(threading.Thread):
                 ("search_lore", {"query": query}),
             ]
             tool, arguments = choices[i % len(choices)]
-            try:
-                self.seconds.append(self.server.timed(tool, **arguments))
-            except (EOFError, BrokenPipeError):
-                self.killed += 1
-                self.server = Server(self.folder)
-            except Exception as error:
-                self.errors.append(f"{tool}: {error}")
+            self._ask(tool, arguments)
+
+    def _ask(self, tool: str, arguments: dict[str, Any]) -> None:
+        try:
+            self.seconds.append(self.server.timed(tool, **arguments))
+        except (EOFError, BrokenPipeError):
+            self.server = Server(self.folder)
+            self._ask(tool, arguments)
+        except Exception as error:
+            self.errors.append(f"{tool}: {error}")
 
 
 def measure() -> Result:

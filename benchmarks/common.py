@@ -22,6 +22,7 @@ from typing import Any, Self
 from lorekeeper.entities import Entity
 from lorekeeper.hints import STARTER
 from lorekeeper.library import Library
+from lorekeeper.report import ImportReport
 from lorekeeper.settings import PREFIX, Settings, load_settings
 from lorekeeper.sources.files import read_path
 
@@ -131,7 +132,7 @@ def source_entities(number: int | None = None) -> list[Entity]:
     """The corpus at LOREKEEPER_CORPUS, or the starter compendium, varied until there are enough."""
     corpus = os.environ.get(CORPUS)
     paths = [Path(corpus) / "entities"] if corpus else [STARTER]
-    entities = list({(*e.identity, e.type): e for e in asyncio.run(read_path(paths, None, [], {}))}.values())
+    entities = list({(*e.identity, e.type): e for e in asyncio.run(read_path(paths, None, ImportReport()))}.values())
     wanted = number or (len(entities) if corpus else ENTITIES)
     return entities[:wanted] + [
         varied(entities[i % len(entities)], i // len(entities)) for i in range(len(entities), wanted)
