@@ -132,11 +132,13 @@ class Door:
         self._socket, address = _listening(path)
         self._address = Path(address)
         self._lines: dict[Line, threading.Lock] = {}
+        self._closing = False
         _announce(path, address, self._token)
         threading.Thread(target=self._accept, name="lorekeeper-door", daemon=True).start()
 
     def close(self) -> None:
         """Let nobody in any more, wait a moment for calls under way, and hang up."""
+        self._closing = True
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # ends a waiting accept
         self._socket.close()
@@ -180,6 +182,8 @@ class Door:
                 raise ValueError(f"there is no call {method!r}")
             return {"answer": getattr(self._engine, method)(*args)}
         except Exception as error:  # whatever the engine raises is told to the guest
+            if self._closing:
+                raise EOFError("the store is closed; the guest asks its next owner") from error
             return {"error": str(error) or type(error).__name__}
 
 
