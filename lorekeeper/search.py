@@ -35,7 +35,7 @@ MAX_LIMIT = 50
 DEPTHS = (HEAD, 4 * HEAD, 16 * HEAD, 64 * HEAD, 256 * HEAD)
 """How many entries each side ranks: the smallest that holds the page. The head is always the same, so that pages fit."""
 
-NOISE = ((0.40, 0.25), (0.30, 0.49))
+NOISE = ((0.50, 0.34), (0.45, 0.50), (0.35, 0.67), (0.32, 1.0))
 """A query is noise where its best cosine similarity is below the first number of a pair and at most the second number's
 share of its words occurs on the shelf: found between nonsense and the hardest real questions."""
 
@@ -275,8 +275,8 @@ class Searcher:
         if closest >= NOISE[0][0] or count < LARGE_SHELF:
             return False
         words = content_words(fold(text))
-        known = [any([await self._cache.rank_keyword(t, word, 1) for t in query.types]) for word in words]
-        share = sum(known) / len(words) if words else 0.0
+        known = set[str]().union(*[await self._cache.known_words(t, words) for t in query.types])
+        share = len(known) / len(words) if words else 0.0
         return any(closest < similarity and share <= most for similarity, most in NOISE)
 
     async def _load(self, chosen: Sequence[Place[Key]], semantic: Side, text: str) -> list[Result]:

@@ -764,3 +764,9 @@ async def test_keywords_know_the_synonyms_of_the_table(cache):
     (hit,) = await cache.keyword_search("spells", "mage")
     assert hit.entity.slug == "hat"
     assert not (await cache.rank_keyword("spells", "mage"))[0].complete
+
+
+async def test_words_are_known_in_any_form_that_has_their_stem(cache):
+    await cache.store_entities([make("ship", "it burns ships", name="Red Tide")], "spells")
+    assert await cache.known_words("spells", ["burning", "tide", "quux", '"', ""]) == {"burning", "tide"}
+    assert await cache.known_words("creatures", ["burning"]) == set()

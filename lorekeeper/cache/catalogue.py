@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -225,6 +225,12 @@ class Catalogue:
         listed = self._read(lambda c: self._names(c, entity_type, conditions, documents))
         found = similar_names(wanted, listed.folded, listed.keys, NAMES)
         return [Ranked(listed.identities[place], listed.folded[place], score) for place, score in found]
+
+    def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
+        """Those of the words that occur, in any form that has their stem, in an entity of the type."""
+        sql = f"SELECT 1 FROM {entity_type}_fts WHERE {entity_type}_fts MATCH ? LIMIT 1"
+        tests = [(word, expression) for word in words if (expression := fts_query(word))]
+        return self._read(lambda c: {word for word, test in tests if c.execute(sql, (test,)).fetchone()})
 
     def version(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:
         """What differs whenever a type has changed."""

@@ -6,7 +6,7 @@ import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -279,6 +279,10 @@ class MilvusStore:
         if not self._keywords_ready(entity_type):
             return []
         return self.keywords.by_name(entity_type, query, conditions, documents)
+
+    def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
+        """Those of the words that occur in an entity of the type."""
+        return self.keywords.known_words(entity_type, words) if self._keywords_ready(entity_type) else set()
 
     def statistics(self) -> Statistics:
         """Counts, model, and who owns the store."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -149,6 +149,10 @@ class CacheProtocol(Protocol):
         self, entity_type: str, query: str, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
         """The entities whose names are the query, also misspelt or in another order, best first; similarity 0 to 1."""
+        ...
+
+    async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
+        """Those of the words that occur, in any form of theirs, in an entity of the type."""
         ...
 
     async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:

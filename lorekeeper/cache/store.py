@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -122,6 +122,10 @@ class Store(Protocol):
         self, entity_type: str, query: str, conditions: Sequence[Condition], documents: list[str] | None
     ) -> list[Ranked]:
         """The entities whose names are similar to a query, best first."""
+        ...
+
+    def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
+        """Those of the words that occur in an entity of the type."""
         ...
 
     def statistics(self) -> Statistics:

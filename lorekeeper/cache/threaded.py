@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
@@ -136,6 +136,9 @@ class ThreadedCache:
     ) -> list[Ranked]:
         conditions = parse_filters(entity_type, filters)
         return await _in_thread(self._store.by_name, entity_type, query, conditions, _keys(document))
+
+    async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
+        return await _in_thread(self._store.known_words, collection_of(entity_type).name, words)
 
     async def iterate(self, entity_type: str, batch_size: int = 256) -> AsyncIterator[list[Entity]]:
         collection_of(entity_type)
