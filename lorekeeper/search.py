@@ -50,6 +50,9 @@ NOTHING_CLOSE = "Nothing on the shelf comes close to this query. Describe it in 
 SRD_DOCUMENTS = frozenset({"srd-2014", "srd-2024", "srd", "wotc-srd"})
 """Documents that hold in full what the starter compendium describes; where they are, the starter's entries are hidden."""
 
+NEARLY_ALL = 0.9
+"""Share of the starter's entries of a type that an SRD needs to hide them: one that is here in part hides nothing."""
+
 DOCUMENTS_SECONDS = 10.0
 """How long the list of documents is relied on."""
 
@@ -261,7 +264,7 @@ class Searcher:
         for entity_type in query.types:
             holding = [key for key, own in counts.items() if own.get(entity_type)]
             largest = max((counts[key][entity_type] for key in holding if key in SRD_DOCUMENTS), default=0)
-            hidden = 0 < counts.get(STARTER_DOCUMENT, {}).get(entity_type, 0) <= largest
+            hidden = 0 < NEARLY_ALL * counts.get(STARTER_DOCUMENT, {}).get(entity_type, 0) <= largest
             scopes[entity_type] = [key for key in holding if key != STARTER_DOCUMENT] if hidden else None
         return scopes
 
