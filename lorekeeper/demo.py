@@ -25,25 +25,56 @@ QUESTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         {"semantic_query": "not die from a long fall", "class_key": "sorcerer", "level_max": 2},
     ),
     (
-        "What lives in a swamp, heals itself and hates fire?",
+        "The ranger was bitten and turns blue.",
+        "lookup_spell",
+        {"semantic_query": "the ranger was bitten and the venom is in his blood"},
+    ),
+    (
+        "A locked door, and the guards are coming.",
+        "lookup_spell",
+        {"semantic_query": "a locked door, no key, and the guards are coming"},
+    ),
+    ("What did this to him?", "lookup_creature", {"semantic_query": "its stare turned our friend to stone"}),
+    (
+        "That was no treasure chest.",
+        "lookup_creature",
+        {"semantic_query": "the treasure chest bit off the thief's hand"},
+    ),
+    (
+        "The corridor is wet, and it moves.",
+        "lookup_creature",
+        {"semantic_query": "see-through slime that fills the whole corridor"},
+    ),
+    (
+        "It gets up again and again!",
         "lookup_creature",
         {"semantic_query": "heals its wounds unless burned with fire"},
     ),
     ("An undead of challenge rating 1/4?", "lookup_creature", {"type": "undead", "cr": "1/4"}),
     (
-        "Something that holds more than it should",
+        "The hoard is ours. How do we get it home?",
         "lookup_equipment",
-        {"semantic_query": "a bag that is bigger inside than outside"},
+        {"semantic_query": "we found a dragon's hoard and cannot carry it all"},
+    ),
+    (
+        "How does the thief get up there?",
+        "lookup_equipment",
+        {"semantic_query": "get up a smooth tower wall with both hands free"},
+    ),
+    (
+        "Can I hit somebody who walks away from me?",
+        "lookup_rule",
+        {"semantic_query": "an enemy walks away from me, may I strike it"},
+    ),
+    (
+        "The wizard was hit. Does his spell hold?",
+        "lookup_rule",
+        {"semantic_query": "our wizard was hit while he holds a spell up"},
     ),
     (
         "Who fights with bare hands?",
         "lookup_character_option",
         {"semantic_query": "fighting with bare hands and inner calm"},
-    ),
-    (
-        "Can I hit somebody who walks away from me?",
-        "lookup_rule",
-        {"semantic_query": "an enemy leaves my reach, may I strike it"},
     ),
     ("What was that tarasque again?", "search_lore", {"query": "tarasque"}),
 )
