@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from rapidfuzz import fuzz, process
 
@@ -15,6 +16,7 @@ REORDERED = 0.99
 """Share of its similarity that a name keeps where only its words, put in order, are similar."""
 
 
+@lru_cache(maxsize=50_000)
 def name_key(folded: str) -> str:
     """A folded name with its words in alphabetical order and without the small ones: "cloak displacement"."""
     return " ".join(sorted(content_words(folded))) or folded

@@ -165,7 +165,6 @@ class MilvusConnection:
         self.generation += 1
         if not isinstance(opened, Guest):
             try:
-                opened.prefetch()
                 self.when_owned()
                 opened.settle()
                 self._door = Door(self.path, opened)

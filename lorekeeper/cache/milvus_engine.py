@@ -10,15 +10,11 @@ import importlib
 import logging
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from lorekeeper.cache.milvus_schema import INDEX, PROPERTY, SEARCH_PARAMS, Column, ColumnType, Row
 from lorekeeper.errors import MilvusConnectionError, MilvusSchemaError
-
-READERS = 2
-"""Collections read at the same time: most of a file is one column, and that is unpacked by one thread."""
 
 SETTLE_SECONDS = 1.0
 """How long after opening memory is given back."""
@@ -115,12 +111,6 @@ class Engine:
 
     def delete(self, name: str, keys: Sequence[str]) -> None:
         self._database.get_collection(name).delete(list(keys))
-
-    def prefetch(self) -> None:
-        """Read all collections, several at the same time. What goes wrong shows when each is loaded."""
-        with ThreadPoolExecutor(READERS) as pool:
-            for name in self.list_collections():
-                pool.submit(self.load_collection, name)
 
     def settle(self) -> None:
         """Give back to the system what opening took and nobody holds any more, once things have calmed down."""
