@@ -36,8 +36,9 @@ def fold(text: str) -> str:
     "Half-Elf", "half elf" and "half_elf" fold to "half elf"; "Will-o'-Wisp" to "will o wisp". A string without any
     letter or digit folds to its own case-folded self, so that nothing folds to nothing by accident.
     """
-    plain = unicodedata.normalize("NFKD", text.replace("’", "'")).replace("'", "").casefold()
-    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    plain = text.replace("’", "'").replace("'", "").casefold()
+    if not plain.isascii():
+        plain = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c)).casefold()
     return " ".join(re.findall(r"[^\W_]+", plain)) or text.strip().casefold()
 
 

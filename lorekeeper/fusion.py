@@ -6,6 +6,7 @@ of the next one. Beyond the heads of the rankings, where scores say little, reci
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
@@ -105,15 +106,16 @@ def fuse(
     }
     shares = LITERAL_WEIGHTS if literal else WEIGHTS
     given = sum(shares[side] for side in shares if heads[side]) or 1.0
+    groups = {key: group(key) for key in dict.fromkeys(itertools.chain(*heads.values()))}
     parts: dict[Hashable, dict[Side, float]] = {}
-    members: dict[Hashable, list[K]] = {}
     for side, scores in heads.items():
         weight = shares.get(side, given) / given
         for key, score in scores.items():
-            own = parts.setdefault(group(key), {})
+            own = parts.setdefault(groups[key], {})
             own[side] = max(own.get(side, 0.0), weight * score)
-            if key not in members.setdefault(group(key), []):
-                members[group(key)].append(key)
+    members: dict[Hashable, list[K]] = {}
+    for key, own_group in groups.items():
+        members.setdefault(own_group, []).append(key)
     highest = 1.0 + (1.0 + NAME_WEIGHT + EXACT_NAME if names else 0.0)
     nearness = dict(names)
     totals = {g: min(sum(own.values()) / highest, 1.0) for g, own in parts.items()}

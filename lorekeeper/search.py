@@ -16,7 +16,7 @@ from lorekeeper.filters import collection_of, unknown_name
 from lorekeeper.fusion import HEAD, Place, fuse
 from lorekeeper.hints import STARTER_DOCUMENT, base_name
 from lorekeeper.names import name_key
-from lorekeeper.text import best_passage, content_words, excerpt, facts, passages
+from lorekeeper.text import content_words, entity_excerpt, excerpt, facts, passages
 from lorekeeper.vocabulary import spelt_out
 
 logger = logging.getLogger(__name__)
@@ -388,14 +388,11 @@ def _result(
     text: str = "",
     also_in: tuple[str, ...] = (),
 ) -> Result:
-    if not passage:
-        found = best_passage(entity, text)
-        passage, section = found.text, found.section
     return Result(
         entity=entity,
         document_name=names.get(entity.document) or entity.document_name or entity.document,
         score=None if score is None else round(score, 4),
         match=match,
         facts=" · ".join([facts(entity), *([f"also in {', '.join(also_in)}"] if also_in else [])]),
-        snippet=excerpt(passage, section, text),
+        snippet=excerpt(passage, section, text) if passage else entity_excerpt(entity, text),
     )

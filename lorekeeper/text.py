@@ -238,12 +238,6 @@ def snippet(text: str, limit: int = SNIPPET_CHARS) -> str:
     return cut[: limit - 1].rsplit(" ", 1)[0].rstrip(",;:") + "…"
 
 
-def best_passage(entity: Entity, query: str = "") -> Passage:
-    """The passage of an entry that shares most words with a query; its first one where none does."""
-    wanted = _stems(content_words(fold(query)))
-    return max(passages(entity), key=lambda passage: len(wanted & _stems(fold(passage.text).split())))
-
-
 def excerpt(passage: str, section: str, query: str, limit: int = SNIPPET_CHARS) -> str:
     """A passage from the sentence on that shares most words with a query, cut as `snippet` does.
 
@@ -255,16 +249,28 @@ def excerpt(passage: str, section: str, query: str, limit: int = SNIPPET_CHARS) 
         query: what was asked.
         limit: most characters.
     """
+    first, *others = passage.split("\n")
+    lines = [(section, first), *((line.partition(": ")[0], line) for line in others)]
+    return snippet(_from_best(lines, query) or passage, limit)
+
+
+def entity_excerpt(entity: Entity, query: str, limit: int = SNIPPET_CHARS) -> str:
+    """The same of an entry's whole prose, or of its facts where it has none."""
+    lines = [(s.heading, f"{s.heading}: {s.text}" if s.heading else s.text) for s in sections(entity)]
+    return snippet(_from_best(lines, query) or (lines[0][1] if lines else facts(entity)), limit)
+
+
+def _from_best(lines: Iterable[tuple[str, str]], query: str) -> str:
+    """Of texts with their headings, what begins with the sentence nearest to a query; "" where none is near."""
     wanted = _stems(content_words(fold(query)))
-    best, chosen = 0, passage
-    for number, line in enumerate(passage.split("\n")):
-        heading = line.partition(": ")[0] if number else section
+    best, chosen = 0, ""
+    for heading, line in lines if wanted else ():
         found = sentences(line)
         for start, sentence in enumerate(found):
             if (shared := len(wanted & _stems(fold(sentence).split()))) > best:
                 rest = " ".join(found[start:])
                 best, chosen = shared, f"{heading}: … {rest}" if start and heading else f"… {rest}" if start else rest
-    return snippet(chosen, limit)
+    return chosen
 
 
 def sentences(text: str) -> list[str]:
