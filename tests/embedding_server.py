@@ -11,6 +11,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from lorekeeper.embedding import HashingProvider
 
 
+class QuietServer(ThreadingHTTPServer):
+    """A server to whom a client that was killed is no news."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        pass
+
+
 class EmbeddingServer:
     """Answers ``POST /v1/embeddings``; can be told to hold its answer once it has seen enough texts.
 
@@ -27,7 +34,7 @@ class EmbeddingServer:
         self.holding = threading.Event()
         self.proceed = threading.Event()
         self._provider = HashingProvider(128)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = QuietServer(("127.0.0.1", 0), self._handler())
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:

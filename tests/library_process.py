@@ -1,4 +1,7 @@
-"""Another program at a library: reads one JSON command a line, answers each with one JSON line. Run by `test_milvus`."""
+"""Another program at a library: reads one JSON command a line, answers each with one JSON line.
+
+python -m tests.library_process '{"LOREKEEPER_MILVUS_DB_PATH": "..."}'
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,138 @@ import asyncio
 import atexit
 import json
 import os
+import random
+import signal
+import subprocess
 import sys
+import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.errors import LoreKeeperError
-from lorekeeper.library import open_cache
+from lorekeeper.library import Library, open5e_of, open_cache
+from lorekeeper.migration import migrate
 from lorekeeper.settings import load_settings
 from tests.conftest import everything, make
+
+ROOT = Path(__file__).parent.parent
+
+SLUGS = 600
+"""How many different entities `churn` knows."""
+
+
+class Program:
+    """Another program that has a library open: this module in a process of its own."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.library_process", json.dumps(environ)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def tell(self, *command: Any) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> Any:
+        assert self.process.stdout
+        return json.loads(self.process.stdout.readline())
+
+    def ask(self, *command: Any) -> Any:
+        self.tell(*command)
+        return self.hear()
+
+    def kill(self) -> list[Any]:
+        """SIGKILL; what it had said and nobody had heard yet."""
+        self.process.send_signal(signal.SIGKILL)
+        assert self.process.stdout
+        said = self.process.stdout.read()  # communicate() would pass over what a buffer holds
+        self.process.communicate()
+        return [json.loads(line) for line in said.splitlines() if line.endswith(("}", "]")) or line.isdigit()]
+
+    def end(self) -> tuple[str, str]:
+        """A regular end; what else it printed."""
+        return self.process.communicate(timeout=60)
 
 
 def batch(prefix: str, start: int, count: int) -> list[Any]:
     return [make(f"{prefix}{i}", f"Text {prefix} {i}. " * (1 + i % 3 * 20)) for i in range(start, start + count)]
 
 
+def versioned(slug: str, version: int) -> Any:
+    """An entity that says which version it is, in one passage or in several."""
+    text = f"Text {slug}, version {version}. " * (1 + version % 3 * 20)
+    return make(slug, data={"desc": text, "version": version})
+
+
+async def churn(cache: CacheProtocol, seed: int) -> None:
+    """Store, replace and delete at random for ever: says what it is about to do, and then that it is done."""
+    chance = random.Random(seed)
+    for version in range(seed * 10_000, (seed + 1) * 10_000):
+        chosen = [f"s{n}" for n in chance.sample(range(SLUGS), chance.choice([1, 7, 40, 150]))]
+        if chance.random() < 0.2:
+            say({"begin": dict.fromkeys(chosen)})
+            await cache.delete_entities("spells", [("own", slug) for slug in chosen])
+        else:
+            say({"begin": dict.fromkeys(chosen, version)})
+            await cache.store_entities([versioned(slug, version) for slug in chosen], "spells")
+        say({"done": len(chosen)})
+
+
+def crowd(environ: Mapping[str, str], prefix: str, number: int) -> None:
+    """Threads with loops and caches of their own that write and read at once."""
+
+    async def write_and_read(name: str) -> None:
+        settings, _ = load_settings(environ, Path("no.env"))
+        async with open_cache(settings, EmbeddingService(lambda: HashingProvider(512))) as cache:
+            for start in (0, 10):
+                await cache.store_entities(batch(name, start, 10), "spells")
+                assert len(await cache.semantic_search("spells", "text", 5)) == 5
+                assert len(await cache.get_entities("spells", name=name)) >= 10
+
+    threads = [threading.Thread(target=asyncio.run, args=(write_and_read(f"{prefix}{i}-"),)) for i in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+async def work(environ: Mapping[str, str], cache: CacheProtocol, command: str, *args: Any) -> object:
+    """What takes long, and may be killed: says that it has begun, and each step."""
+    if command != "crowd":
+        say({"begin": {}})
+    match command:
+        case "churn":
+            await churn(cache, *args)
+        case "crowd":
+            await asyncio.to_thread(crowd, environ, *args)
+        case "reindex":
+            return await cache.reindex(lambda done: say({"step": done}))
+        case "migrate":
+            settings, _ = load_settings(environ, Path("no.env"))
+            report = await migrate(settings, Path(args[0]), progress=lambda done: say({"step": done}))
+            return report.total("stored")
+        case "sync":
+            settings, _ = load_settings(environ, Path("no.env"))
+            service = EmbeddingService(lambda: HashingProvider(512))
+            async with Library(open_cache(settings, service), service, source=open5e_of(settings)) as library:
+                synced = await library.sync(["spells"], step=lambda _type, _more, done: say({"step": done}))
+            return synced.stored
+    return None
+
+
 async def answer(cache: CacheProtocol, command: str, *args: Any) -> object:
     match command:
         case "store":
             return await cache.store_entities(batch(*args), "spells")
-        case "store-forever":
-            prefix, size = args
-            for start in range(0, 1_000_000, size):
-                await cache.store_entities(batch(prefix, start, size), "spells")
-                say(start + size)
         case "slugs":
             return sorted(e.slug for e in await everything(cache))
         case "nearest":
@@ -53,15 +163,17 @@ def say(value: object) -> None:
     print(json.dumps(value), flush=True)
 
 
-async def main(path: str) -> None:
-    settings, _ = load_settings({"LOREKEEPER_MILVUS_DB_PATH": path}, Path("no.env"))
+async def main(environ: Mapping[str, str]) -> None:
+    settings, _ = load_settings(environ, Path("no.env"))
     async with open_cache(settings, EmbeddingService(lambda: HashingProvider(512))) as cache:
         while line := await asyncio.to_thread(sys.stdin.readline):
             try:
-                say(await answer(cache, *json.loads(line)))
+                command = json.loads(line)
+                lasting = command[0] in ("churn", "crowd", "reindex", "migrate", "sync")
+                say(await (work(environ, cache, *command) if lasting else answer(cache, *command)))
             except LoreKeeperError as error:
                 say({"error": type(error).__name__, "message": str(error)})
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    asyncio.run(main(json.loads(sys.argv[1])))

@@ -7,9 +7,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
+
+from tests.embedding_server import QuietServer
 
 Object = dict[str, Any]
 
@@ -102,7 +104,7 @@ def serving(server: Open5eServer) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http = QuietServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
-import shutil
-import signal
 import sqlite3
 import stat
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,46 +20,9 @@ from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.errors import CacheError, EmbeddingError, MilvusConnectionError, MilvusSchemaError
 from lorekeeper.library import open_cache
 from tests.conftest import Shelf, drop_collections, everything, make, settings
-from tests.library_process import batch
+from tests.library_process import Program, batch
 
 ROOT = Path(__file__).parent.parent
-
-
-class Program:
-    """Another program that has a library open: `library_process` in a process of its own."""
-
-    def __init__(self, path: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.library_process", str(path)],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def tell(self, *command: Any) -> None:
-        assert self.process.stdin
-        self.process.stdin.write(json.dumps(command) + "\n")
-        self.process.stdin.flush()
-
-    def hear(self) -> Any:
-        assert self.process.stdout
-        return json.loads(self.process.stdout.readline())
-
-    def ask(self, *command: Any) -> Any:
-        self.tell(*command)
-        return self.hear()
-
-    def kill(self) -> list[Any]:
-        """SIGKILL; what it had said and nobody had heard yet."""
-        self.process.send_signal(signal.SIGKILL)
-        said, _ = self.process.communicate()
-        return [json.loads(line) for line in said.splitlines()]
-
-    def end(self) -> tuple[str, str]:
-        """A regular end; what else it printed."""
-        return self.process.communicate(timeout=60)
 
 
 Start = Callable[[], Program]
@@ -76,7 +34,7 @@ def start(embedded: Shelf) -> Iterator[Start]:
     started: list[Program] = []
 
     def start() -> Program:
-        started.append(Program(embedded.settings.milvus_db_path))
+        started.append(Program({"LOREKEEPER_MILVUS_DB_PATH": str(embedded.settings.milvus_db_path)}))
         return started[-1]
 
     yield start
@@ -207,25 +165,6 @@ async def test_another_programs_new_model_is_seen(embedded: Shelf) -> None:
 # --- nothing acknowledged is lost ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [7, 150])
-async def test_a_program_killed_while_it_stores_loses_nothing_it_had_acknowledged(
-    embedded: Shelf, start: Start, size: int
-) -> None:
-    known: set[str] = set()
-    for prefix in ("a", "b", "c"):
-        writer = start()
-        writer.tell("store-forever", prefix, size)
-        acknowledged = [writer.hear() for _ in range(3 if size < 100 else 1)]
-        acknowledged += writer.kill()
-        known |= texts(prefix, acknowledged[-1])
-        cache = embedded.open()
-        stored, *others = await sides(cache)
-        assert known <= stored
-        assert others == [stored] * 3
-        await cache.close()
-        known = stored
-
-
 async def test_eight_tasks_and_a_reader_lose_nothing(embedded: Shelf) -> None:
     cache = embedded.open()
     writes = [cache.store_entities(batch(p, i, 25), "spells") for p in "abcdefgh" for i in (0, 25, 50)]
@@ -253,42 +192,6 @@ async def test_eight_threads_with_loops_of_their_own_lose_nothing(embedded: Shel
     for thread in threads:
         await asyncio.to_thread(thread.join)
     assert await sides(embedded.open()) == [{s for p in "abcdefgh" for s in texts(p, 40)}] * 4
-
-
-FULL_DISK = """
-import asyncio, os, sys
-from pathlib import Path
-from tests.library_process import batch, open_cache, load_settings, EmbeddingService, HashingProvider, everything
-from lorekeeper.errors import CacheError
-
-async def main(folder):
-    settings, _ = load_settings({"LOREKEEPER_MILVUS_DB_PATH": str(folder / "milvus.db")}, Path("no.env"))
-    async with open_cache(settings, EmbeddingService(HashingProvider)) as cache:
-        await cache.store_entities(batch("a", 0, 10), "spells")
-        space = os.statvfs(folder)
-        (folder / "other").write_bytes(bytes(space.f_bavail * space.f_frsize - 1_000_000))
-        try:
-            await cache.store_entities(batch("b", 0, 10), "spells")
-        except CacheError as error:
-            print(error)
-        print(sorted(e.slug for e in await everything(cache)) == [f"a{i}" for i in range(10)])
-        (folder / "other").unlink()
-        print(await cache.store_entities(batch("b", 0, 10), "spells"))
-
-asyncio.run(main(Path(sys.argv[1])))
-"""
-
-
-def test_a_disk_that_is_full_is_an_error_and_loses_nothing(tmp_path: Path) -> None:
-    mounted = f'mount -t tmpfs -o size=160M tmpfs "{tmp_path}" && exec "$0" -c "$1" "{tmp_path}"'
-    command = ["unshare", "-rm", "sh", "-c"]
-    if not shutil.which("unshare") or subprocess.run([*command, f'mount -t tmpfs tmpfs "{tmp_path}"']).returncode:
-        pytest.skip("needs user namespaces to make a small disk")
-    ran = subprocess.run([*command, mounted, sys.executable, FULL_DISK], cwd=ROOT, capture_output=True, text=True)
-    assert ran.stderr == ""
-    refused, kept, stored = ran.stdout.splitlines()
-    assert "free" in refused
-    assert (kept, stored) == ("True", "10")
 
 
 # --- places that hold no library -----------------------------------------------------------------------------------
