@@ -29,8 +29,8 @@ MIGRATED = 400
 EARLY = 0.25
 """Share of programs that are killed soon after they have begun."""
 
-SECONDS = 1.0
-"""Within what time after the first acknowledgement the others are."""
+SECONDS = 0.25
+"""How long after their first acknowledgement the others are, on the average: mostly at once, sometimes much later."""
 
 SYNCED = 400
 """Entries of the server that is synced with again and again."""
@@ -183,5 +183,5 @@ async def _killed(environ: Mapping[str, str], chance: random.Random, *command: A
     else:
         while isinstance(said[-1], dict) and "begin" in said[-1]:
             said.append(await asyncio.to_thread(program.hear))
-        await asyncio.sleep(chance.uniform(0.0, SECONDS))
+        await asyncio.sleep(chance.expovariate(1 / SECONDS))
     return said + await asyncio.to_thread(program.kill)

@@ -48,7 +48,8 @@ SPELLS: list[dict[str, Any]] = [
      "school": "Evocation", "casting_time": "1 action", "concentration": "no", "dnd_class": "Wizard, Druid", **V1},
     {"key": "srd-2024_salt-ward", "name": "Salt Ward", "desc": "Salt keeps the dead out.", "level": 1,
      "school": {"name": "Abjuration", "key": "abjuration"}, "casting_time": "action", "classes": [], **V2},
-    {"name": "Ash Veil", "option-pack": "My Pack", "level": 3, "school": "illusion", "description": "Ash hides you."},
+    {"name": "Ash Veil", "option-pack": "My Pack", "level": 3, "school": "illusion",
+     "casting-time": "1 action", "spell-lists": {"wizard": True, "bard": False}, "description": "Ash hides you."},
 ]  # fmt: skip
 HOUND: dict[str, Any] = {
     "slug": "brine-hound", "name": "Brine Hound", "desc": "A lean dog.", "challenge_rating": "1/4", "cr": 0.25,

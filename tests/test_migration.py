@@ -94,7 +94,7 @@ async def test_an_earlier_cache_is_taken_over_whole_and_left_as_it_was(target: S
     assert sum(steps) == len(found) == 8
     assert found["lore://spells/wotc-srd/drift-bolt"] == SPELLS[0]
     assert found["lore://spells/srd-2024/salt-ward"] == SPELLS[1]
-    assert found["lore://spells/earlier-cache/ash-veil"] == SPELLS[2]
+    assert found["lore://spells/my-pack/ash-veil"] == SPELLS[2]
     assert found["lore://creatures/wotc-srd/brine-hound"] == HOUND
     assert found["lore://equipment/earlier-cache/tar-lamp"] == TABLES["equipment"][0]
     assert "lore://character_options/wotc-srd/storm" in found
@@ -105,6 +105,9 @@ async def test_what_was_taken_over_can_be_filtered_and_searched(target: Settings
     async with Library.from_settings(target) as library:
         assert [e.name for e in await library.cache.get_entities("spells", level=3)] == ["Ash Veil"]
         assert [e.name for e in await library.cache.get_entities("spells", classes="druid")] == ["Drift Bolt"]
+        assert [
+            e.name for e in await library.cache.get_entities("spells", classes="wizard", casting_time="action", level=3)
+        ] == ["Ash Veil"]
         assert [e.name for e in await library.cache.get_entities("creatures", challenge_rating="1/4")] == [
             "Brine Hound"
         ]
