@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import sqlite3
 import stat
 import threading
@@ -19,6 +20,7 @@ from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.errors import CacheError, EmbeddingError, MilvusConnectionError, MilvusSchemaError
 from lorekeeper.library import open_cache
+from lorekeeper.text import CHUNKER, passages
 from tests.conftest import Shelf, drop_collections, everything, make, settings
 from tests.library_process import Program, batch
 
@@ -163,6 +165,31 @@ async def test_another_programs_new_model_is_seen(embedded: Shelf) -> None:
 
 
 # --- nothing acknowledged is lost ----------------------------------------------------------------------------------
+
+
+async def test_rows_of_a_log_that_outlived_a_compaction_are_not_there_twice(embedded: Shelf) -> None:
+    cache, log = embedded.open(), embedded.settings.milvus_db_path / "collections" / "spells" / "wal"
+    for start in range(0, 60, 20):
+        await cache.store_entities(batch("a", start, 20), "spells")
+    store = cache._store  # type: ignore[attr-defined]
+    await asyncio.to_thread(_write_without_flush, store, batch("a", 60, 20))
+    left = embedded.settings.milvus_db_path.with_name("log")
+    shutil.copytree(log, left)
+    await asyncio.to_thread(store.flush, "spells")
+    await cache.close()
+    assert len(list((log.parent / "partitions").rglob("*.parquet"))) == 1, "a compaction is what this is about"
+    shutil.copytree(left, log, dirs_exist_ok=True)
+    for _ in range(2):
+        again = embedded.open()
+        assert await sides(again) == [texts("a", 80)] * 4
+        await again.close()
+
+
+def _write_without_flush(store: Any, entities: list[Any]) -> None:
+    cut = [(entity, passages(entity)) for entity in entities]
+    provider = HashingProvider(512)
+    vectors = provider.embed([p.embedded for _, found in cut for p in found])
+    store.write("spells", cut, vectors, f"{provider.fingerprint} {CHUNKER}")
 
 
 async def test_eight_tasks_and_a_reader_lose_nothing(embedded: Shelf) -> None:

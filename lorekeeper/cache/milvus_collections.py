@@ -6,8 +6,11 @@ import json
 import logging
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
 
 from lorekeeper.cache import milvus_schema as ms
 from lorekeeper.cache.milvus_connection import MilvusConnection
@@ -22,6 +25,9 @@ INFO_SECONDS = 5.0
 
 SWAP_SECONDS = 10.0
 """Longest time in which a rebuilt collection takes the place of the old one."""
+
+UNITED_ROWS = 128
+"""Rows a call when rows are written again."""
 
 REBUILT = "__reindex"
 """Suffix of a collection that is being filled to take the place of the one without it."""
@@ -151,12 +157,39 @@ class MilvusCollections:
                 elif fresh in names:
                     self.connection.call("rename_collection", fresh, entity_type)
                 if names:
+                    log_left = self._log_left(names)
                     self._load(entity_type)
                     self.connection.call("flush", entity_type)
+                    if log_left:
+                        self._unite(entity_type)
             except MilvusConnectionError:
                 raise
             except CacheError as error:
                 logger.info("%s cannot be opened: %s", entity_type, error)
+
+    def _log_left(self, names: set[str]) -> bool:
+        """Whether a collection's last owner left a log behind, as one does that was killed."""
+        folder = self.connection.path
+        return folder is not None and any(any((folder / "collections" / n / "wal").glob("*")) for n in names)
+
+    def _unite(self, entity_type: str) -> None:
+        """Write rows again that are there twice, which replaces both.
+
+        Milvus Lite reads its log again where an owner was killed between the end of a flush and the end of its log. It
+        knows rows that it has already by their number, but not when a compaction has put them into another file meanwhile.
+        Nobody else can write yet: this process has only just become the owner.
+        """
+        keys = Counter(row["pk"] for row in self.connection.call("query", entity_type, "", ["pk"]))
+        twice = [key for key, number in keys.items() if number > 1]
+        info = self._described(entity_type)
+        fields = [column.name for column in ms.columns(COLLECTIONS[entity_type], info.dimension)]
+        for start in range(0, len(twice), UNITED_ROWS):
+            rows = self.connection.call("get", entity_type, twice[start : start + UNITED_ROWS], fields)
+            latest = {row["pk"]: {**row, "vector": np.asarray(row["vector"], dtype=np.float32)} for row in rows}
+            self.connection.call("upsert", entity_type, list(latest.values()))
+        if twice:
+            logger.info("%d rows of %s were there twice", len(twice), entity_type)
+            self.connection.call("flush", entity_type)
 
     def _load(self, entity_type: str) -> None:
         """Load a collection; an index file that was cut off while it was written is made anew from the rows."""
