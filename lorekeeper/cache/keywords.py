@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 R = TypeVar("R")
 
 APPLICATION = 0x4C4B4B57
-FORMAT = 5
+FORMAT = 6
 """Stored as SQLite's application_id and user_version; a file of another format is built anew."""
 
 DAMAGED = ".damaged"
@@ -31,7 +31,7 @@ DAMAGED = ".damaged"
 
 _MARKS = (
     "CREATE TABLE unfinished (type TEXT NOT NULL, document TEXT NOT NULL, slug TEXT NOT NULL)",
-    "CREATE TABLE built (type TEXT PRIMARY KEY, store TEXT NOT NULL)",
+    "CREATE TABLE built (type TEXT PRIMARY KEY, store TEXT NOT NULL, rows INTEGER)",
 )
 
 
@@ -86,7 +86,7 @@ class KeywordIndex(Catalogue):
             c.execute(f"DELETE FROM {entity_type}")
             c.execute(f"DELETE FROM {entity_type}_fts")
             insert(c, entity_type, entities)
-            c.execute("INSERT OR REPLACE INTO built VALUES (?, ?)", (entity_type, store))
+            c.execute("INSERT OR REPLACE INTO built VALUES (?, ?, NULL)", (entity_type, store))
             _finish(c, entity_type)
 
         logger.info("building the keyword index of %s", entity_type)
@@ -97,6 +97,15 @@ class KeywordIndex(Catalogue):
         row = c.execute("SELECT store FROM built WHERE type = ?", (entity_type,)).fetchone()
         unfinished = c.execute("SELECT 1 FROM unfinished WHERE type = ?", (entity_type,)).fetchone()
         return row[0] if row else None, unfinished is None
+
+    def rows(self, entity_type: str) -> int | None:
+        """Rows that the store's collection had after the last write that ended as it should; None where that is not known."""
+        found = self._rows("SELECT rows FROM built WHERE type = ?", [entity_type])
+        return found[0][0] if found else None
+
+    def note_rows(self, entity_type: str, number: int) -> None:
+        """Note how many rows the store's collection has."""
+        self._write(lambda c: c.execute("UPDATE built SET rows = ? WHERE type = ?", (number, entity_type)))
 
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         return self._kept(self.file.read, function)

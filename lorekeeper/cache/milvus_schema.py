@@ -7,13 +7,16 @@ filter fields, so that a filtered vector search is exact. Strings are stored fol
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from lorekeeper.cache.protocol import Identity
+from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.cache.store import Cut
 from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Collection, Entity, FieldType, Value, canonical_json, fold
+from lorekeeper.errors import CacheError
 from lorekeeper.filters import Condition, loaded, stored
 from lorekeeper.text import Passage
 
@@ -34,6 +37,9 @@ PROPERTY = "lorekeeper"
 """Collection property that holds what LoreKeeper says of a collection."""
 
 HEAD_FIELDS = ["name", "kind_name", "document", "slug", "source_api_name", "document_name", "entity"]
+
+UPSERT_ROWS = 128
+"""Rows a call: small enough that the event loop is not held up by their conversion."""
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
@@ -198,3 +204,25 @@ def _test(condition: Condition) -> str:
 
 def _like(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def place(entity_type: str, row: Row) -> Ranked:
+    """The place in a ranking of a row that a search gave."""
+    score = float(row["distance"])
+    if math.isnan(score):
+        raise CacheError(f"{entity_type} holds broken vectors; run 'lorekeeper reindex' to make them again")
+    return Ranked(identity(row), row["name"], score, row["passage"], row["section"])
+
+
+def groups(cut: Cut) -> Iterator[Cut]:
+    """Whole entities, about `UPSERT_ROWS` passages at a time."""
+    group: Cut = []
+    size = 0
+    for item in cut:
+        group.append(item)
+        size += len(item[1])
+        if size >= UPSERT_ROWS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
