@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import gc
 import random
 import tempfile
 import time
@@ -134,7 +135,9 @@ async def measure(number: int) -> None:
             print(f"Model, loaded before the measurement: {provider.fingerprint}, by {provider.name}")
 
             async with measured_gaps() as opening:
+                await library.open()
                 await library.statistics()
+            gc.freeze()  # as the server does once its library is open
             print_gaps("opening the empty library", opening)
 
             began = time.perf_counter()
