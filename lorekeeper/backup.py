@@ -26,7 +26,14 @@ from lorekeeper.cache.vectors import VectorCache, read_packed, write_packed
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.hints import hint_text
-from lorekeeper.library import IMPORT_BATCH, Library, embedding_service, open_store, vector_cache
+from lorekeeper.library import (
+    IMPORT_BATCH,
+    Library,
+    embedding_service,
+    open_store,
+    store_in_batches,
+    vector_cache,
+)
 from lorekeeper.migration import take_vectors
 from lorekeeper.settings import Settings
 from lorekeeper.text import passages
@@ -226,10 +233,7 @@ async def restore(
             report.before = (await backup(settings, _unused(settings.library_path.parent))).archive
         if start:
             start(sum(map(len, fresh.values())))
-        for entity_type, entities in fresh.items():
-            for first in range(0, len(entities), IMPORT_BATCH):
-                batch = entities[first : first + IMPORT_BATCH]
-                report.stored += await library.cache.store_entities(batch, entity_type, progress)
+        report.stored = await store_in_batches(library.cache, fresh, progress)
         for entity_type, identities in gone.items():
             report.removed += await library.cache.delete_entities(entity_type, identities)
         report.embedded = library.embedding.computed - before

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -107,6 +107,17 @@ def open_store(settings: Settings) -> Store:
     return MilvusStore(connection, _beside(settings, ".keywords"))
 
 
+async def store_in_batches(
+    cache: CacheProtocol, by_type: Mapping[str, Sequence[Entity]], progress: Progress | None = None
+) -> int:
+    """Store entities by type, `IMPORT_BATCH` at a time; returns how many."""
+    stored = 0
+    for entity_type, entities in by_type.items():
+        for first in range(0, len(entities), IMPORT_BATCH):
+            stored += await cache.store_entities(entities[first : first + IMPORT_BATCH], entity_type, progress)
+    return stored
+
+
 def open5e_of(settings: Settings) -> Source:
     """The Open5e server that the settings name, and where it is noted what the library has from it."""
     return Source(settings.open5e_base_url, _beside(settings, ".sync"), settings.cache_ttl_days)
@@ -175,12 +186,10 @@ class Library:
         fresh = await self._changed(entities, report)
         if start:
             start(sum(map(len, fresh.values())))
-        for entity_type, batch in fresh.items():
-            for first in range(0, len(batch), IMPORT_BATCH):
-                part = batch[first : first + IMPORT_BATCH]
-                if not dry_run:
-                    await self.cache.store_entities(part, entity_type, progress)
-                report.stored += len(part)
+        if dry_run:
+            report.stored = sum(map(len, fresh.values()))
+        else:
+            report.stored = await store_in_batches(self.cache, fresh, progress)
         self.searcher.forget()
         report.embedded = self.embedding.computed - before
         report.seconds = time.monotonic() - began

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
-from lorekeeper.library import IMPORT_BATCH, Library, vector_cache
+from lorekeeper.library import Library, store_in_batches, vector_cache
 from lorekeeper.normalize import UnknownShapeError, legacy
 from lorekeeper.settings import Settings
 
@@ -129,9 +129,8 @@ async def migrate(
         fresh = await _fresh(library, entries, report)
         if start:
             start(sum(map(len, fresh.values())))
-        for entity_type, entities in fresh.items() if not dry_run else ():
-            for first in range(0, len(entities), IMPORT_BATCH):
-                await library.cache.store_entities(entities[first : first + IMPORT_BATCH], entity_type, progress)
+        if not dry_run:
+            await store_in_batches(library.cache, fresh, progress)
         report.embedded = library.embedding.computed - before
     report.seconds = time.monotonic() - began
     return report

@@ -11,7 +11,7 @@ from lorekeeper.cache.protocol import Progress
 from lorekeeper.cache.repair import Workshop, damaged_suffix, examine
 from lorekeeper.cache.threaded import ThreadedCache
 from lorekeeper.embedding import EmbeddingService
-from lorekeeper.library import IMPORT_BATCH, embedding_service, open_store, vector_cache
+from lorekeeper.library import embedding_service, open_store, store_in_batches, vector_cache
 from lorekeeper.settings import Settings
 
 
@@ -98,8 +98,6 @@ async def _rebuild(
         start(sum(report.kept.values()))
     before = embedding.computed
     async with ThreadedCache(workshop.fresh(), embedding) as cache:
-        for entity_type, entities in salvage.items():
-            for first in range(0, len(entities), IMPORT_BATCH):
-                await cache.store_entities(entities[first : first + IMPORT_BATCH], entity_type, progress)
+        await store_in_batches(cache, salvage, progress)
     report.embedded = embedding.computed - before
     report.aside = str(await asyncio.to_thread(workshop.exchange, damaged_suffix()))

@@ -6,8 +6,17 @@ import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Protocol
 
 from lorekeeper.settings import Settings
+
+
+class Report(Protocol):
+    """What a command has done."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Its public shape."""
+        ...
 
 
 async def migrate(arguments: argparse.Namespace, settings: Settings, _: dict[str, str]) -> int:
@@ -19,10 +28,7 @@ async def migrate(arguments: argparse.Namespace, settings: Settings, _: dict[str
         report = await migrate(
             settings, Path(arguments.source), dry_run=arguments.dry_run, start=bar.start, progress=bar.advance
         )
-    if arguments.json:
-        print(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
-    else:
-        print_migration(report, dry_run=arguments.dry_run)
+    _show(arguments, report, lambda: print_migration(report, dry_run=arguments.dry_run))
     return 1 if report.failed else 0
 
 
@@ -33,10 +39,7 @@ async def repair(arguments: argparse.Namespace, settings: Settings, _: dict[str,
 
     with Bar("Repairing") as bar:
         report = await repair(settings, bar.start, bar.advance)
-    if arguments.json:
-        print(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
-    else:
-        print_repair(report)
+    _show(arguments, report, lambda: print_repair(report))
     return 0
 
 
@@ -47,10 +50,7 @@ async def backup(arguments: argparse.Namespace, settings: Settings, _: dict[str,
 
     with Bar("Writing") as bar:
         report = await backup(settings, Path(arguments.archive), bar.start, bar.advance)
-    if arguments.json:
-        print(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
-    else:
-        print_backup(report)
+    _show(arguments, report, lambda: print_backup(report))
     return 0
 
 
@@ -61,11 +61,16 @@ async def restore(arguments: argparse.Namespace, settings: Settings, _: dict[str
 
     with Bar("Restoring") as bar:
         report = await restore(settings, Path(arguments.archive), bar.start, bar.advance)
+    _show(arguments, report, lambda: print_restore(report))
+    return 0
+
+
+def _show(arguments: argparse.Namespace, report: Report, print_it: Callable[[], None]) -> None:
+    """A report as one JSON document, or for people."""
     if arguments.json:
         print(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
     else:
-        print_restore(report)
-    return 0
+        print_it()
 
 
 def add_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
