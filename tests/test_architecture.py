@@ -55,7 +55,7 @@ MAY_KNOW = {
 
 DOORS = {
     "pymilvus": ("cache/milvus_server.py",),
-    "milvus_lite": ("cache/milvus_engine.py",),
+    "milvus_lite": ("cache/milvus_engine.py", "cache/milvus_sealed.py"),
     "faiss": ("cache/milvus_engine.py",),
     "pyarrow": ("cache/milvus_engine.py",),
     "grpc": ("cache/milvus_server.py",),

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from lorekeeper.cache.milvus_schema import INDEX, PROPERTY, SEARCH_PARAMS, Column, ColumnType, Row
+from lorekeeper.cache.milvus_sealed import SealedRows
 from lorekeeper.errors import MilvusConnectionError, MilvusSchemaError
 
 SETTLE_SECONDS = 1.0
@@ -35,11 +37,11 @@ class Engine:
 
     def __init__(self, path: Path) -> None:
         self._settling: threading.Timer | None = None
+        self._collections: dict[str, SealedRows] = {}
         _quiet()
-        import pyarrow
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own pools keep what reading files took
         from milvus_lite import DataDirLockedError, MilvusLite
 
-        pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # its own pools keep what reading the files took
         try:
             self._database = MilvusLite(str(path))
         except DataDirLockedError as error:
@@ -78,6 +80,7 @@ class Engine:
 
     def drop_collection(self, name: str) -> None:
         self._database.drop_collection(name)
+        self._collections.pop(name, None)
 
     def rename_collection(self, name: str, new_name: str) -> None:
         self._database.rename_collection(name, new_name)
@@ -86,7 +89,11 @@ class Engine:
         self._database.get_collection(name).flush()
 
     def search(self, name: str, vector: Any, test: str, limit: int, fields: Sequence[str]) -> list[Row]:
-        found = self._database.get_collection(name).search(
+        sealed = self._sealed(name)
+        rows = sealed.search(vector, test, limit, fields)
+        if rows is not None:
+            return rows
+        found = sealed.collection.search(
             [vector],
             top_k=limit,
             metric_type=SEARCH_PARAMS["metric_type"],
@@ -97,7 +104,9 @@ class Engine:
         return [{**row["entity"], "pk": row["id"], "distance": row["distance"]} for row in found[0]]
 
     def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> list[Row]:
-        return list(self._database.get_collection(name).get(list(keys), output_fields=list(fields)))
+        sealed = self._sealed(name)
+        rows = sealed.get(keys, fields)
+        return rows if rows is not None else list(sealed.collection.get(list(keys), output_fields=list(fields)))
 
     def query(self, name: str, test: str, fields: Sequence[str]) -> list[Row]:
         return list(self._database.get_collection(name).query(test or None, output_fields=list(fields)))
@@ -124,6 +133,14 @@ class Engine:
         if self._settling:
             self._settling.cancel()
         self._database.close()
+
+    def _sealed(self, name: str) -> SealedRows:
+        """What is known of a collection's sealed rows, which ends with the collection."""
+        collection = self._database.get_collection(name)
+        known = self._collections.get(name)
+        if known is None or known.collection is not collection:
+            known = self._collections[name] = SealedRows(collection)
+        return known
 
 
 def _field(column: Column) -> Any:

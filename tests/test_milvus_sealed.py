@@ -1,0 +1,105 @@
+"""Sealed rows give what Milvus Lite's own search and get give, whatever was written before."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lorekeeper.cache.milvus_engine import Engine
+from lorekeeper.cache.milvus_schema import SEARCH_PARAMS, Column, ColumnType, Row
+from lorekeeper.cache.milvus_sealed import SealedRows
+
+NAME, DIMENSION = "things", 16
+COLUMNS = [
+    Column("pk", ColumnType.TEXT, 64, primary=True),
+    Column("title", ColumnType.TEXT, 64),
+    Column("level", ColumnType.INTEGER, nullable=True),
+    Column("tags", ColumnType.TEXTS, 64, nullable=True, many=8),
+    Column("vector", ColumnType.VECTOR, DIMENSION),
+]
+FIELDS = ["title", "level", "tags"]
+TESTS = ["", "level <= 3", 'title in ["t1", "t2"] and level > 0', "level > 99", 'array_contains_any(tags, ["a"])']
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    opened = Engine(tmp_path / "milvus.db")
+    opened.create_collection(NAME, COLUMNS, "{}")
+    yield opened
+    opened.close()
+
+
+def row(chance: random.Random, key: int) -> Row:
+    vector = np.array([chance.gauss(0, 1) for _ in range(DIMENSION)], dtype=np.float32)
+    level = chance.choice([None, *range(10)])
+    return {"pk": f"k{key}", "title": f"t{key % 7}", "level": level, "tags": chance.choice([["a", "b"], ["c"], None]),
+            "vector": vector / np.linalg.norm(vector)}  # fmt: skip
+
+
+def own_search(collection: Any, vector: Any, test: str, limit: int) -> list[Row]:
+    (found,) = collection.search(
+        [vector],
+        top_k=limit,
+        metric_type="COSINE",
+        expr=test or None,
+        output_fields=FIELDS,
+        search_params=SEARCH_PARAMS["params"],
+    )
+    return [{**hit["entity"], "pk": hit["id"], "distance": hit["distance"]} for hit in found]
+
+
+def rounded(rows: list[Row] | None) -> list[Row]:
+    assert rows is not None
+    return [{k: round(v, 5) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
+
+
+def check(engine: Engine, sealed: SealedRows, chance: random.Random) -> None:
+    sealed.collection._wait_for_bg()
+    for test in TESTS:
+        vector, limit = row(chance, 0)["vector"], chance.choice([1, 5, 50])
+        assert rounded(sealed.search(vector, test, limit, FIELDS)) == rounded(
+            own_search(sealed.collection, vector, test, limit)
+        )
+    keys = [f"k{chance.randrange(60)}" for _ in range(20)]
+    assert sealed.get(keys, FIELDS) == sealed.collection.get(keys, output_fields=["pk", *FIELDS])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_answers_are_those_of_the_collection_after_any_writes(engine: Engine, seed: int) -> None:
+    chance = random.Random(seed)
+    sealed = SealedRows(engine._database.get_collection(NAME))
+    for _ in range(12):
+        for _ in range(chance.randrange(1, 4)):
+            keys = chance.sample(range(50), chance.randrange(1, 20))
+            if chance.random() < 0.7:
+                engine.upsert(NAME, [row(chance, key) for key in keys])
+            else:
+                engine.delete(NAME, [f"k{key}" for key in keys[:5]])
+        engine.flush(NAME)
+        check(engine, sealed, chance)
+
+
+def test_unsealed_rows_are_left_to_the_collection(engine: Engine) -> None:
+    chance = random.Random(0)
+    sealed = SealedRows(engine._database.get_collection(NAME))
+    engine.upsert(NAME, [row(chance, key) for key in range(9)])
+    assert sealed.search(row(chance, 0)["vector"], "", 5, FIELDS) is None
+    assert sealed.get(["k1"], FIELDS) is None
+    assert [r["pk"] for r in engine.get(NAME, ["k1"], FIELDS)] == ["k1"]
+    assert len(engine.search(NAME, row(chance, 0)["vector"], "", 5, FIELDS)) == 5
+
+
+def test_a_collection_that_takes_anothers_place_is_asked_itself(engine: Engine) -> None:
+    chance = random.Random(0)
+    engine.upsert(NAME, [row(chance, key) for key in range(9)])
+    engine.flush(NAME)
+    assert engine.get(NAME, ["k1"], FIELDS)
+    engine.drop_collection(NAME)
+    engine.create_collection(NAME, COLUMNS, "{}")
+    assert engine.get(NAME, ["k1"], FIELDS) == []
+    assert engine.search(NAME, row(chance, 0)["vector"], "", 5, FIELDS) == []
