@@ -35,6 +35,7 @@ from lorekeeper.cache.milvus_store import MilvusStore
 from lorekeeper.cache.store import Cut
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.embedding.provider import Vectors, normalized
+from lorekeeper.entities import COLLECTIONS
 from lorekeeper.library import Library, load_provider
 from lorekeeper.text import CHUNKER, passages
 
@@ -85,7 +86,7 @@ def _seconds_to_open(folder: Path) -> float:
         connection = MilvusConnection(folder / "milvus.db")
         store = MilvusStore(connection, folder / "milvus.db.keywords")
         began = time.perf_counter()
-        store.open()
+        store.open(COLLECTIONS)
         seconds.append(time.perf_counter() - began)
         store.close()
     return min(seconds[1:])

@@ -84,7 +84,7 @@ async def _search(arguments: argparse.Namespace, settings: Settings, _: dict[str
     async with Library.from_settings(settings) as library:
         if query.mode != "keyword":
             with contextlib.suppress(LoreKeeperError):  # the search itself says what is missing
-                await library.open()
+                await library.open(query.types)
         page = await library.search(query)
     if arguments.json:
         _print_json(page_content(page))

@@ -190,7 +190,7 @@ class Library:
             report.stored = sum(map(len, fresh.values()))
         else:
             report.stored = await store_in_batches(self.cache, fresh, progress)
-        self.searcher.forget()
+        self.searcher.shelf.forget()
         report.embedded = self.embedding.computed - before
         report.seconds = time.monotonic() - began
         return report
@@ -262,7 +262,7 @@ class Library:
         async with Open5eClient(self.source.base_url) as client:
             syncer = Syncer(self.cache, client, self.source.state_path, report, step)
             await syncer.run(list(COLLECTIONS) if types is None else types, documents)
-        self.searcher.forget()
+        self.searcher.shelf.forget()
         report.embedded = self.embedding.computed - before
         report.seconds = time.monotonic() - began
         return report
@@ -276,13 +276,13 @@ class Library:
         for entity_type in COLLECTIONS:
             await self.cache.rank_semantic(entity_type, "check", 1)
 
-    async def open(self) -> None:
-        """Open the store and load the model now, at the same time; else each is opened at first use.
+    async def open(self, types: Iterable[str] = COLLECTIONS) -> None:
+        """Open the store with these types, and load the model, at the same time; else each is opened at first use.
 
         Raises:
             LoreKeeperError: one of them cannot be had; the other is there.
         """
-        opened = await asyncio.gather(self.cache.open(), self.embedding.provider(), return_exceptions=True)
+        opened = await asyncio.gather(self.cache.open(types), self.embedding.provider(), return_exceptions=True)
         for failure in opened:
             if isinstance(failure, BaseException):
                 raise failure

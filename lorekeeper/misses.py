@@ -96,7 +96,7 @@ class Misses:
         if why is None:
             async with self._one:
                 why = await self._fetch(query)
-            self._searcher.forget()
+            self._searcher.shelf.forget()
             page, unknown = await self._answer(query)
         if why == ELSEWHERE:
             return _page(page, unknown)

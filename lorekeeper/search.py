@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from lorekeeper.cache.protocol import CacheProtocol, Identity, Ranked
 from lorekeeper.entities import COLLECTIONS, Entity, fold, parse_uri
-from lorekeeper.errors import CacheError, EmbeddingError, FilterError, UnknownDocumentError
-from lorekeeper.filters import collection_of, unknown_name
+from lorekeeper.errors import EmbeddingError, FilterError
+from lorekeeper.filters import collection_of
 from lorekeeper.fusion import HEAD, Place, fuse
 from lorekeeper.hints import STARTER_DOCUMENT, base_name
 from lorekeeper.names import name_key
+from lorekeeper.shelf import Scopes, Shelf
 from lorekeeper.text import content_words, entity_excerpt, excerpt, facts, passages
 from lorekeeper.vocabulary import spelt_out
 
@@ -46,15 +46,6 @@ LARGE_SHELF = 300
 """Entries from which on a word that does not occur says something about a query."""
 
 NOTHING_CLOSE = "Nothing on the shelf comes close to this query. Describe it in other words, or give its name."
-
-SRD_DOCUMENTS = frozenset({"srd-2014", "srd-2024", "srd", "wotc-srd"})
-"""Documents that hold in full what the starter compendium describes; where they are, the starter's entries are hidden."""
-
-NEARLY_ALL = 0.9
-"""Share of the starter's entries of a type that an SRD needs to hide them: one that is here in part hides nothing."""
-
-DOCUMENTS_SECONDS = 10.0
-"""How long the list of documents is relied on."""
 
 
 @dataclass(frozen=True)
@@ -102,21 +93,6 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Shelf:
-    """The documents of a library, when it was last looked at: titles, publication dates, counts by key and type."""
-
-    read: float
-    names: dict[str, str]
-    dates: dict[str, str]
-    counts: dict[str, dict[str, int]]
-
-    @property
-    def keys(self) -> set[str]:
-        """Every document that is described or has entries."""
-        return self.names.keys() | self.counts.keys()
-
-
-@dataclass(frozen=True)
 class Page:
     """Results, best first.
 
@@ -140,7 +116,7 @@ class Searcher:
 
     def __init__(self, cache: CacheProtocol) -> None:
         self._cache = cache
-        self._shelf: Shelf | None = None
+        self.shelf = Shelf(cache)
 
     async def search(self, query: Query) -> Page:
         """Answer one question.
@@ -151,25 +127,15 @@ class Searcher:
             CacheError: the library cannot be read.
         """
         _check(query)
-        if query.documents is not None:
-            await self._check_documents(query.documents)
-        if query.text is None:
-            return await self._structured(query)
-        if query.text.strip().startswith("lore://"):
+        if query.text is not None and query.text.strip().startswith("lore://"):
             return await self._similar(query, query.text.strip())
-        return await self._ranked(query, query.text)
+        scopes = await self.shelf.scopes(query.types, query.documents)
+        return await (
+            self._structured(query, scopes) if query.text is None else self._ranked(query, query.text, scopes)
+        )
 
-    async def document_names(self) -> dict[str, str]:
-        """Titles of the documents by key."""
-        return (await self._known_documents()).names
-
-    def forget(self) -> None:
-        """Drop what was remembered of the library's documents; call it after writing."""
-        self._shelf = None
-
-    async def _structured(self, query: Query) -> Page:
-        names = await self.document_names()
-        scopes = await self._scopes(query)
+    async def _structured(self, query: Query, scopes: Scopes) -> Page:
+        names = await self.shelf.names()
         results: list[Result] = []
         total, skip = 0, query.offset
         for entity_type in query.types:
@@ -186,13 +152,13 @@ class Searcher:
             total += count
         return Page(results, total, "structured", _next(query, len(results), total))
 
-    async def _ranked(self, query: Query, text: str) -> Page:
+    async def _ranked(self, query: Query, text: str, scopes: Scopes) -> Page:
         depth = next(d for d in DEPTHS if d >= query.offset + query.limit or d == DEPTHS[-1])
         (semantic, missing), keyword, names, count = await _together(
-            self._meaning(query, text, depth),
-            self._words(query, text, depth),
-            self._names(query, text),
-            self._count(query),
+            self._meaning(query, text, depth, scopes),
+            self._words(query, text, depth, scopes),
+            self._names(query, text, scopes),
+            self._count(query, scopes),
         )
         note = missing and f"Searched by keywords and filters only, since meaning could not be: {missing}"
         mode: Mode = (
@@ -200,7 +166,7 @@ class Searcher:
         )
         if mode == "hybrid" and not names and not query.filters and await self._is_noise(query, text, semantic, count):
             return Page([], 0, mode, note=NOTHING_CLOSE)
-        dates = (await self._known_documents()).dates
+        dates = await self.shelf.dates()
         order = fuse(
             *([(key, place.score) for key, place in side.items()] for side in (semantic, keyword, names)),
             literal=any(place.complete for place in list(keyword.values())[:LITERAL_HITS]),
@@ -222,54 +188,42 @@ class Searcher:
         if entity is None:
             raise FilterError(f"there is no {uri} in the library; take uris from search results")
         like = replace(query, text=passages(entity)[0].text[:MAX_QUERY_CHARS], mode="semantic", limit=query.limit + 1)
-        page = await self._ranked(like, like.text or entity.name)
+        scopes = await self.shelf.scopes(query.types, query.documents)
+        page = await self._ranked(like, like.text or entity.name, scopes)
         own = entity_type, thing(entity.name)
         results = [r for r in page.results if (r.entity.type, thing(r.entity.name)) != own][: query.limit]
         note = f"Entries like {entity.name} ({names_of(entity)})."
         return Page(results, page.total, page.mode, _next(query, len(results), page.total), note)
 
-    async def _meaning(self, query: Query, text: str, depth: int) -> tuple[Side, str | None]:
+    async def _meaning(self, query: Query, text: str, depth: int, scopes: Scopes) -> tuple[Side, str | None]:
         """The semantic side; the reason in words where there are no embeddings and the query can do without."""
         if query.mode == "keyword":
             return {}, None
         try:
-            return await self._side(self._cache.rank_semantic, query, spelt_out(text), depth), None
+            return await self._side(self._cache.rank_semantic, query, spelt_out(text), scopes, depth), None
         except EmbeddingError as error:
             if query.mode == "semantic":
                 raise
             logger.warning("no semantic search: %s", error)
             return {}, str(error)
 
-    async def _words(self, query: Query, text: str, depth: int) -> Side:
-        return {} if query.mode == "semantic" else await self._side(self._cache.rank_keyword, query, text, depth)
+    async def _words(self, query: Query, text: str, depth: int, scopes: Scopes) -> Side:
+        return (
+            {} if query.mode == "semantic" else await self._side(self._cache.rank_keyword, query, text, scopes, depth)
+        )
 
-    async def _names(self, query: Query, text: str) -> Side:
-        return {} if query.mode == "semantic" else await self._side(self._cache.rank_names, query, text, None)
+    async def _names(self, query: Query, text: str, scopes: Scopes) -> Side:
+        return {} if query.mode == "semantic" else await self._side(self._cache.rank_names, query, text, scopes, None)
 
-    async def _side(self, ask: Any, query: Query, text: str, depth: int | None) -> Side:
+    async def _side(self, ask: Any, query: Query, text: str, scopes: Scopes, depth: int | None) -> Side:
         """One side's ranking over all types, best first."""
         size = () if depth is None else (depth,)
-        documents = await self._scopes(query)
-        rankings = await _together(*(ask(t, text, *size, documents[t], **query.filters) for t in query.types))
+        rankings = await _together(*(ask(t, text, *size, scopes[t], **query.filters) for t in query.types))
         places = [((t, r.identity), r) for t, ranking in zip(query.types, rankings, strict=True) for r in ranking]
         places.sort(key=lambda place: (-place[1].score, place[0]))
         return dict(places[:depth])
 
-    async def _scopes(self, query: Query) -> dict[str, list[str] | None]:
-        """The documents to search, by type: those asked for, else all but a starter whose entries an SRD has in full."""
-        if query.documents is not None:
-            return {entity_type: list(query.documents) for entity_type in query.types}
-        counts = (await self._known_documents()).counts
-        scopes: dict[str, list[str] | None] = {}
-        for entity_type in query.types:
-            holding = [key for key, own in counts.items() if own.get(entity_type)]
-            largest = max((counts[key][entity_type] for key in holding if key in SRD_DOCUMENTS), default=0)
-            hidden = 0 < NEARLY_ALL * counts.get(STARTER_DOCUMENT, {}).get(entity_type, 0) <= largest
-            scopes[entity_type] = [key for key in holding if key != STARTER_DOCUMENT] if hidden else None
-        return scopes
-
-    async def _count(self, query: Query) -> int:
-        scopes = await self._scopes(query)
+    async def _count(self, query: Query, scopes: Scopes) -> int:
         return sum([await self._cache.count_entities(t, scopes[t], **query.filters) for t in query.types])
 
     async def _is_noise(self, query: Query, text: str, semantic: Side, count: int) -> bool:
@@ -283,7 +237,7 @@ class Searcher:
         return any(closest < similarity and share <= most for similarity, most in NOISE)
 
     async def _load(self, chosen: Sequence[Place[Key]], semantic: Side, text: str) -> list[Result]:
-        names = await self.document_names()
+        names = await self.shelf.names()
         keys = [place.key for place in chosen]
         entities: dict[Key, Entity] = {}
         for entity_type in dict.fromkeys(t for t, _ in keys):
@@ -296,33 +250,6 @@ class Searcher:
                 shown = (semantic[key].passage, semantic[key].section) if key in semantic else ("", "")
                 results.append(_result(entities[key], names, place.score, place.side, *shown, text, also))
         return results
-
-    async def _check_documents(self, documents: Sequence[str]) -> None:
-        for attempt in (1, 2):
-            known = (await self._known_documents()).keys
-            unknown = [key for key in documents if key not in known]
-            if not unknown:
-                return
-            if attempt == 1:
-                self.forget()
-        if known:
-            raise UnknownDocumentError(unknown_name(unknown[0], sorted(known), "document"))
-
-    async def _known_documents(self) -> Shelf:
-        """What documents there are; remembered for a while."""
-        if self._shelf is None or time.monotonic() - self._shelf.read > DOCUMENTS_SECONDS:
-            try:
-                described = await self._cache.get_entities("documents")
-            except CacheError as error:
-                logger.warning("titles of documents are not known: %s", error)
-                described = []
-            self._shelf = Shelf(
-                read=time.monotonic(),
-                names={e.document: str(e.data.get("display_name") or e.name) for e in described},
-                dates={e.document: str(e.data.get("publication_date") or "") for e in described},
-                counts=await self._cache.documents(),
-            )
-        return self._shelf
 
 
 def names_of(entity: Entity) -> str:

@@ -8,7 +8,7 @@ import hmac
 import json
 import logging
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import mcp_types as types
@@ -98,23 +98,37 @@ class _Opening:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._task: asyncio.Task[None] | None = None
+        self._asked = 0
+        self._idle = asyncio.Event()
 
     async def __call__(self, context: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
-        answer = await call_next(context)
-        if self._task is None and context.method != "initialize":
-            self._task = asyncio.create_task(self._open())
-        return answer
+        self._asked += 1
+        self._idle.clear()
+        try:
+            return await call_next(context)
+        finally:
+            self._asked -= 1
+            if not self._asked:
+                self._idle.set()
+            if self._task is None and context.method != "initialize":
+                self._task = asyncio.create_task(self._open())
 
     async def _open(self) -> None:
+        """Store and model first, then type after type; an answer that somebody waits for goes before the next type."""
+        await self._open_types(())
+        for entity_type in COLLECTIONS:
+            await self._idle.wait()
+            await self._open_types([entity_type])
+        gc.freeze()  # what is there now stays: no need to look through it again and again
+        gc.enable()
+
+    async def _open_types(self, types: Sequence[str]) -> None:
         try:
-            await self._library.open()
+            await self._library.open(types)
         except LoreKeeperError as error:
             logger.info("not opened in advance: %s", error)
         except Exception:
             logger.exception("opening the library failed")
-        finally:
-            gc.freeze()  # what is there now stays: no need to look through it again and again
-            gc.enable()
 
 
 class _Handlers:

@@ -191,7 +191,7 @@ async def _get_entity(library: Library, arguments: Mapping[str, Any]) -> Answer:
             f"there is no {arguments['uri']} in the library; take uris from search results, or look it up by name with "
             f"{COLLECTIONS[entity_type].tool or 'list_documents'}"
         )
-    names = await library.searcher.document_names()
+    names = await library.searcher.shelf.names()
     source = await library.cache.get_entity("documents", document, document)
     said = attribution(source, entity)
     content = {

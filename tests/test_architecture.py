@@ -33,7 +33,8 @@ MAY_KNOW = {
     "cache": BASE | {"embedding"},
     "report": BASE,
     "sources": BASE | {"normalize", "report"},
-    "search": BASE | {"cache"},
+    "shelf": BASE | {"cache"},
+    "search": BASE | {"cache", "shelf"},
     "sync": BASE | {"normalize", "cache", "sources", "report"},
     "misses": BASE | {"normalize", "cache", "sources", "search", "sync"},
     "library": BASE | {"settings", "normalize", "embedding", "cache", "sources", "report", "search", "sync", "misses"},
@@ -169,9 +170,14 @@ def test_the_library_and_the_server_start_without_model_and_store():
     )
 
 
-def test_an_embedded_library_needs_no_driver_and_a_guest_no_engine():
-    program = "import lorekeeper.cache.milvus_store, lorekeeper.cache.milvus_engine, milvus_lite.db"
-    assert loaded_by(program) & {"pymilvus", "pandas", "grpc"} == set()
+def test_an_embedded_library_needs_no_driver_and_a_guest_no_engine(tmp_path):
+    opened = (
+        "from pathlib import Path; from lorekeeper.cache.milvus_engine import Engine; from lorekeeper.cache.milvus_schema "
+        f"import Column; opened = Engine(Path({str(tmp_path)!r})); opened.create_collection('a', [Column('pk', 'text', 9, "
+        "primary=True), Column('vector', 'vector', 2)], ''); import numpy; opened.upsert('a', [{'pk': 'x', 'vector': "
+        "numpy.ones(2)}]); opened.flush('a'); assert opened.get('a', ['x'], ['pk']); opened.close()"
+    )
+    assert loaded_by(opened) & {"pymilvus", "pandas", "grpc"} == set()
     assert loaded_by("import lorekeeper.cache.milvus_store") & {"milvus_lite", "faiss", "pyarrow"} == set()
 
 

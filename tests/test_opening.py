@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
 from mcp import Client
 
+from lorekeeper.cache.milvus_engine import Engine
 from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.entities import COLLECTIONS
 from lorekeeper.library import Library, open_cache
+from lorekeeper.search import Query
 from lorekeeper.server import build_server
-from tests.conftest import Shelf, settings
+from tests.conftest import Shelf, make, settings
 
 
 class Watched(HashingProvider):
@@ -37,6 +41,30 @@ async def test_store_and_model_are_opened_once_a_client_is_connected(embedded: S
             await asyncio.wait_for(provider.loaded.wait(), 20)
             await library.open()
             assert embedded.settings.milvus_db_path.exists()
+
+
+async def test_a_question_opens_its_own_type_and_the_rest_follows(
+    embedded: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for entity_type in COLLECTIONS:
+        await embedded.open().store_entities([make("a", "text", type=entity_type)], entity_type)
+    await embedded.close()
+    service = EmbeddingService(HashingProvider)
+    loaded: set[str] = set()
+    load = Engine.load_collection
+
+    def watched(engine: Engine, name: str) -> None:
+        loaded.add(name)
+        load(engine, name)
+
+    monkeypatch.setattr(Engine, "load_collection", watched)
+    async with Library(open_cache(embedded.settings, service), service) as library:
+        assert (await library.search(Query(types=["spells"], text="text"))).total == 1
+        assert loaded == {"spells", "documents"}
+        async with Client(build_server(library)) as client:
+            await client.list_tools()
+            while loaded != set(COLLECTIONS):
+                await asyncio.sleep(0.01)
 
 
 async def test_what_cannot_be_opened_is_told_by_the_call_that_needs_it(tmp_path: Path) -> None:

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import json
-import logging
 import time
 import uuid
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from lorekeeper.cache import milvus_schema as ms
 from lorekeeper.cache.milvus_connection import MilvusConnection
+from lorekeeper.cache.milvus_recovery import REBUILT
 from lorekeeper.cache.milvus_schema import Row
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
-
-logger = logging.getLogger(__name__)
 
 INFO_SECONDS = 5.0
 """How long what was read of a collection's description is relied on: another process may reindex."""
 
 SWAP_SECONDS = 10.0
 """Longest time in which a rebuilt collection takes the place of the old one."""
-
-UNITED_ROWS = 128
-"""Rows a call when rows are written again."""
-
-REBUILT = "__reindex"
-"""Suffix of a collection that is being filled to take the place of the one without it."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +43,6 @@ class MilvusCollections:
     def __init__(self, connection: MilvusConnection) -> None:
         self.connection = connection
         self._infos: dict[str, tuple[int, float, CollectionInfo]] = {}
-        connection.when_owned = self._recover
         self.examine: Callable[[str, CollectionInfo | None], None] = lambda _entity_type, _info: None
         """Called with what was found of a type before it is relied on; raises where it cannot be."""
 
@@ -70,7 +58,7 @@ class MilvusCollections:
                 self.examine(entity_type, None)
                 return None
             if known is None or known[0] != generation or known[2] != info:
-                self._load(entity_type)
+                self.connection.call("load_collection", entity_type)
                 self._infos[entity_type] = generation, now, info
                 self.examine(entity_type, info)
         except CacheError as error:
@@ -107,7 +95,7 @@ class MilvusCollections:
         self.connection.call("create_collection", name, columns, said)
 
     def swap(self, entity_type: str) -> None:
-        """Let the rebuilt collection take the place of the old one; `_recover` finishes it if the process ends between."""
+        """Let the rebuilt collection take the place of the old one; if the process ends between, the next owner finishes it."""
         fresh = entity_type + REBUILT
         self.connection.call("flush", fresh)
         self.connection.call("release_collection", fresh)
@@ -142,67 +130,6 @@ class MilvusCollections:
                 f"{ms.FORMAT}; import again into a new library, or use the version that made it"
             )
         return info
-
-    def _recover(self) -> None:
-        """On becoming the owner: finish what a process that died left behind, load everything, flush what it had not.
-
-        A collection that cannot be read is left alone: whoever asks for it is told.
-        """
-        for entity_type in COLLECTIONS:
-            fresh = entity_type + REBUILT
-            try:
-                names = {name for name in (entity_type, fresh) if self.connection.call("has_collection", name)}
-                if names == {fresh, entity_type}:
-                    self.connection.call("drop_collection", fresh)
-                elif fresh in names:
-                    self.connection.call("rename_collection", fresh, entity_type)
-                if names:
-                    log_left = self._log_left(names)
-                    self._load(entity_type)
-                    self.connection.call("flush", entity_type)
-                    if log_left:
-                        self._unite(entity_type)
-            except MilvusConnectionError:
-                raise
-            except CacheError as error:
-                logger.info("%s cannot be opened: %s", entity_type, error)
-
-    def _log_left(self, names: set[str]) -> bool:
-        """Whether a collection's last owner left a log behind, as one does that was killed."""
-        folder = self.connection.path
-        return folder is not None and any(any((folder / "collections" / n / "wal").glob("*")) for n in names)
-
-    def _unite(self, entity_type: str) -> None:
-        """Write rows again that are there twice, which replaces both.
-
-        Milvus Lite reads its log again where an owner was killed between the end of a flush and the end of its log. It
-        knows rows that it has already by their number, but not when a compaction has put them into another file meanwhile.
-        Nobody else can write yet: this process has only just become the owner.
-        """
-        keys = Counter(row["pk"] for row in self.connection.call("query", entity_type, "", ["pk"]))
-        twice = [key for key, number in keys.items() if number > 1]
-        info = self._described(entity_type)
-        fields = [column.name for column in ms.columns(COLLECTIONS[entity_type], info.dimension)]
-        for start in range(0, len(twice), UNITED_ROWS):
-            rows = self.connection.call("get", entity_type, twice[start : start + UNITED_ROWS], fields)
-            latest = {row["pk"]: {**row, "vector": np.asarray(row["vector"], dtype=np.float32)} for row in rows}
-            self.connection.call("upsert", entity_type, list(latest.values()))
-        if twice:
-            logger.info("%d rows of %s were there twice", len(twice), entity_type)
-            self.connection.call("flush", entity_type)
-
-    def _load(self, entity_type: str) -> None:
-        """Load a collection; an index file that was cut off while it was written is made anew from the rows."""
-        try:
-            self.connection.call("load_collection", entity_type)
-        except MilvusConnectionError:
-            raise
-        except CacheError:
-            if self.connection.path is None:
-                raise
-            for index in (self.connection.path / "collections" / entity_type).rglob("*.idx"):
-                index.unlink()
-            self.connection.call("load_collection", entity_type)
 
 
 def damaged(location: str, entity_type: str, reason: object) -> MilvusSchemaError:

@@ -12,16 +12,14 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from lorekeeper.cache.milvus_recovery import RecoveredEngine
 from lorekeeper.cache.milvus_schema import Row
 from lorekeeper.cache.milvus_sharing import Door, Guest, LostError
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
-
-if TYPE_CHECKING:
-    from lorekeeper.cache.milvus_engine import Engine
 
 logger = logging.getLogger(__name__)
 
@@ -91,8 +89,6 @@ class MilvusConnection:
         self._lock = threading.RLock()
         self._backend: Backend | None = None
         self._door: Door | None = None
-        self.when_owned: Callable[[], None] = lambda: None
-        """Called whenever this process has become the owner, before anything else is asked of the store."""
         self.generation = 0
         """Counts openings; what was learnt from the store under another number may be stale."""
 
@@ -165,8 +161,6 @@ class MilvusConnection:
         self.generation += 1
         if not isinstance(opened, Guest):
             try:
-                self.when_owned()
-                opened.settle()
                 self._door = Door(self.path, opened)
             except BaseException:
                 self.close()
@@ -177,7 +171,7 @@ class MilvusConnection:
             if self.generation == generation:
                 self.close()
 
-    def _open_embedded(self, path: Path) -> Guest | Engine:
+    def _open_embedded(self, path: Path) -> Guest | RecoveredEngine:
         _check_place(path)
         deadline = time.monotonic() + OPEN_SECONDS
         while True:
@@ -188,7 +182,7 @@ class MilvusConnection:
             from lorekeeper.cache.milvus_engine import Engine, StoreTakenError
 
             try:
-                return Engine(path)
+                return RecoveredEngine(Engine(path), path)
             except StoreTakenError:
                 if time.monotonic() > deadline:
                     raise refusal from None

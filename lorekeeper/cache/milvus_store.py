@@ -6,14 +6,15 @@ import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from lorekeeper.cache import milvus_schema as ms
 from lorekeeper.cache.keywords import KeywordIndex
-from lorekeeper.cache.milvus_collections import REBUILT, CollectionInfo, MilvusCollections, damaged
+from lorekeeper.cache.milvus_collections import CollectionInfo, MilvusCollections, damaged
 from lorekeeper.cache.milvus_connection import MilvusConnection
+from lorekeeper.cache.milvus_recovery import REBUILT
 from lorekeeper.cache.milvus_schema import Row
 from lorekeeper.cache.milvus_sharing import read_owner
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
@@ -302,10 +303,10 @@ class MilvusStore:
             details=details,
         )
 
-    def open(self) -> None:
-        """Open the store and the keyword index, and make the latter anew where it is stale."""
+    def open(self, types: Iterable[str]) -> None:
+        """Open the store, and these types with their keyword index, which is made anew where it is stale."""
         self.connection.open()
-        for entity_type in COLLECTIONS:
+        for entity_type in types:
             self._catalogued(entity_type)
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from lorekeeper.entities import Entity
+from lorekeeper.entities import COLLECTIONS, Entity
 
 Identity = tuple[str, str]
 """(document, slug) of an entity within its type."""
@@ -175,8 +175,11 @@ class CacheProtocol(Protocol):
         """Remove entities by identity; those that are not there are passed over. Returns how many there were."""
         ...
 
-    async def documents(self) -> dict[str, dict[str, int]]:
-        """Number of entities by document key and type; a type that cannot be read is left out while others can."""
+    async def documents(self, types: Iterable[str] = COLLECTIONS) -> dict[str, dict[str, int]]:
+        """Number of entities by document key and type, of these types.
+
+        A type that cannot be read is left out while others can; CacheError where none can.
+        """
         ...
 
     async def statistics(self) -> Statistics:
@@ -190,8 +193,8 @@ class CacheProtocol(Protocol):
         """
         ...
 
-    async def open(self) -> None:
-        """Open everything now, so that the first question need not wait; else it opens at first use."""
+    async def open(self, types: Iterable[str] = COLLECTIONS) -> None:
+        """Open the store and these types now, so that the first question need not wait; else each opens at first use."""
         ...
 
     async def close(self) -> None:

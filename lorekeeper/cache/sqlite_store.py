@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -229,9 +229,9 @@ class SqliteStore(Catalogue):
 
         return self._read(rank)
 
-    def open(self) -> None:
-        """Open the file, and read the vectors of all types."""
-        for entity_type in COLLECTIONS:
+    def open(self, types: Iterable[str]) -> None:
+        """Open the file, and read the vectors of these types."""
+        for entity_type in types:
             self._read(lambda c, t=entity_type: self._matrix(c, t))  # type: ignore[misc]
 
     def statistics(self) -> Statistics:

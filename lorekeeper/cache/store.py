@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -132,8 +132,8 @@ class Store(Protocol):
         """Counts, sizes, model."""
         ...
 
-    def open(self) -> None:
-        """Open everything now; else it opens at first use."""
+    def open(self, types: Iterable[str]) -> None:
+        """Open the store and these types now; else each opens at first use."""
         ...
 
     def close(self) -> None:

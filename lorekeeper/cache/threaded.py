@@ -151,10 +151,10 @@ class ThreadedCache:
     async def content_hashes(self, entity_type: str) -> dict[Identity, str]:
         return await _in_thread(self._store.hashes, collection_of(entity_type).name)
 
-    async def documents(self) -> dict[str, dict[str, int]]:
+    async def documents(self, types: Iterable[str] = COLLECTIONS) -> dict[str, dict[str, int]]:
         counts: dict[str, dict[str, int]] = {}
-        refusals = []
-        for entity_type in COLLECTIONS:
+        wanted, refusals = list(types), []
+        for entity_type in wanted:
             try:
                 held = await _in_thread(self._store.tally, entity_type, "document")
             except CacheError as error:
@@ -163,15 +163,15 @@ class ThreadedCache:
                 continue
             for document, number in held.items():
                 counts.setdefault(document, {})[entity_type] = number
-        if len(refusals) == len(COLLECTIONS):
+        if refusals and len(refusals) == len(wanted):
             raise refusals[0]
         return dict(sorted(counts.items()))
 
     async def statistics(self) -> Statistics:
         return await _in_thread(self._store.statistics)
 
-    async def open(self) -> None:
-        await _in_thread(self._store.open)
+    async def open(self, types: Iterable[str] = COLLECTIONS) -> None:
+        await _in_thread(self._store.open, list(types))
 
     async def close(self) -> None:
         await _in_thread(self._store.close)
