@@ -8,6 +8,8 @@ import re
 import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -487,6 +489,22 @@ def test_an_error_prints_nothing_of_its_own(embedded: Shelf, start: Start) -> No
     program = start()
     assert program.ask("slugs")["error"] == "MilvusConnectionError"
     assert program.end() == ("", "")
+
+
+REFUSED = """
+import sys
+from lorekeeper.cache.milvus_connection import MilvusConnection
+from lorekeeper.errors import CacheError
+try:
+    MilvusConnection(uri=sys.argv[1]).call("count", "no_such_collection")
+except CacheError as error:
+    print(type(error).__name__)
+"""
+
+
+def test_an_error_of_a_server_prints_nothing_of_its_own(milvus_server: str) -> None:
+    done = subprocess.run([sys.executable, "-c", REFUSED, milvus_server], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("CacheError\n", "")
 
 
 # --- the event loop ------------------------------------------------------------------------------------------------

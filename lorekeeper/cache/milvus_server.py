@@ -38,10 +38,10 @@ class MilvusServer:
         os.environ.setdefault(
             "GRPC_ENABLE_FORK_SUPPORT", "0"
         )  # its handlers can stop all calls of a process that forks
-        logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
         try:
             from pymilvus import MilvusClient
 
+            logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # its own import has set it
             self._client = MilvusClient(
                 uri, token=token or "", timeout=CONNECT_SECONDS, dedicated=True, grpc_options=_GRPC_OPTIONS
             )
