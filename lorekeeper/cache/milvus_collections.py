@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 import uuid
@@ -12,7 +13,9 @@ from lorekeeper.cache import milvus_schema as ms
 from lorekeeper.cache.milvus_connection import MilvusConnection
 from lorekeeper.cache.milvus_recovery import REBUILT
 from lorekeeper.cache.milvus_schema import Row
-from lorekeeper.entities import COLLECTIONS
+from lorekeeper.cache.store import Cut
+from lorekeeper.embedding.provider import Vectors
+from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
 
 INFO_SECONDS = 5.0
@@ -30,11 +33,13 @@ class CollectionInfo:
         store: random id, kept when the collection is rebuilt; ties the keyword index to it.
         embedding: fingerprint of the model and the chunker.
         dimension: of its vectors.
+        words: version of the words that a server ranks; None where there are none.
     """
 
     store: str
     embedding: str
     dimension: int
+    words: int | None = None
 
 
 class MilvusCollections:
@@ -42,6 +47,7 @@ class MilvusCollections:
 
     def __init__(self, connection: MilvusConnection) -> None:
         self.connection = connection
+        self.worded = connection.uri is not None
         self._infos: dict[str, tuple[int, float, CollectionInfo]] = {}
         self.examine: Callable[[str, CollectionInfo | None], None] = lambda _entity_type, _info: None
         """Called with what was found of a type before it is relied on; raises where it cannot be."""
@@ -78,9 +84,18 @@ class MilvusCollections:
             time.sleep(0.05)
         return True
 
+    def require_words(self, entity_type: str) -> None:
+        """MilvusSchemaError where a server's words are not there, or not as this version stores and asks for them."""
+        info = self.info(entity_type)
+        if self.worded and info and info.words != ms.WORDS_FORMAT:
+            raise MilvusSchemaError(
+                f"another version of LoreKeeper made the collection {entity_type} at {self.connection.location}, without the "
+                "words that this one ranks; run 'lorekeeper reindex' to put them there. All else can be read as it is"
+            )
+
     def create(self, entity_type: str, embedding: str, dimension: int) -> CollectionInfo:
         """Make the collection of a type that has none."""
-        info = CollectionInfo(uuid.uuid4().hex, embedding, dimension)
+        info = CollectionInfo(uuid.uuid4().hex, embedding, dimension, ms.WORDS_FORMAT if self.worded else None)
         self.make(entity_type, entity_type, info)
         return info
 
@@ -88,11 +103,11 @@ class MilvusCollections:
         """Create and load an empty collection; one of that name that was left half filled is dropped first."""
         if self.connection.call("has_collection", name):
             self.connection.call("drop_collection", name)
-        said = json.dumps(
-            {"format": ms.FORMAT, "store": info.store, "embedding": info.embedding, "dimension": info.dimension}
-        )
-        columns = ms.columns(COLLECTIONS[entity_type], info.dimension)
-        self.connection.call("create_collection", name, columns, said)
+        said = {"format": ms.FORMAT, "store": info.store, "embedding": info.embedding, "dimension": info.dimension}
+        if self.worded:
+            said["words"] = ms.WORDS_FORMAT
+        columns = ms.columns(COLLECTIONS[entity_type], info.dimension, words=self.worded)
+        self.connection.call("create_collection", name, columns, json.dumps(said))
 
     def swap(self, entity_type: str) -> None:
         """Let the rebuilt collection take the place of the old one; if the process ends between, the next owner finishes it."""
@@ -111,6 +126,43 @@ class MilvusCollections:
         rows: list[Row] = self.connection.call("query", entity_type, test, fields)
         return rows
 
+    def upsert(self, name: str, cut: Cut, vectors: Vectors) -> None:
+        """Write rows, whole entities at a time."""
+        remaining = iter(vectors)
+        for group in ms.groups(cut):
+            rows = [
+                row
+                for entity, found in group
+                for row in ms.rows(entity, found, list(itertools.islice(remaining, len(found))), self._words(entity))
+            ]
+            self.connection.call("upsert", name, rows)
+
+    def _words(self, entity: Entity) -> str | None:
+        """What a server ranks an entity by."""
+        if not self.worded:
+            return None
+        from lorekeeper.cache.milvus_words import stored_words
+
+        return stored_words(entity)
+
+    def surplus(self, entity_type: str, cut: Cut) -> list[str]:
+        """Keys of passages that earlier versions of these entities have and the new ones do not."""
+        keys = [ms.primary_key(*entity.identity, len(found)) for entity, found in cut]
+        longer = {row["pk"] for row in self.connection.call("get", entity_type, keys, ["pk"])}
+        stale: list[str] = []
+        for (entity, _), key in zip(cut, keys, strict=True):
+            if key in longer:
+                document, slug = map(ms.quoted, entity.identity)
+                test = f"document == {document} and slug == {slug} and part >= {key.rsplit('#', 1)[1]}"
+                stale += [row["pk"] for row in self.scan(entity_type, test, ["pk"])]
+        return stale
+
+    def leftovers(self, entity_type: str) -> list[str]:
+        """Keys of passages that do not belong to their entity's head, as a write that was cut off leaves them."""
+        rows = self.scan(entity_type, "part >= 0", ["pk", "part", "hash", "document", "slug"])
+        current = {ms.identity(row): row["hash"] for row in rows if row["part"] == 0}
+        return [row["pk"] for row in rows if current.get(ms.identity(row)) != row["hash"]]
+
     def count(self, entity_type: str, test: str = "") -> int:
         """Number of rows under a filter."""
         return 0 if self.info(entity_type) is None else int(self.connection.call("count", entity_type, test))
@@ -119,7 +171,8 @@ class MilvusCollections:
         location = self.connection.location
         try:
             said = json.loads(self.connection.call("description", entity_type))
-            version, info = said["format"], CollectionInfo(said["store"], said["embedding"], said["dimension"])
+            version = said["format"]
+            info = CollectionInfo(said["store"], said["embedding"], said["dimension"], said.get("words"))
         except (ValueError, KeyError, TypeError) as error:
             raise MilvusSchemaError(
                 f"the collection {entity_type} at {location} was not made by LoreKeeper; use another database"

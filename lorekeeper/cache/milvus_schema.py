@@ -25,6 +25,9 @@ Row = dict[str, Any]
 FORMAT = 1
 """Version of the rows' shape, kept with each collection."""
 
+WORDS_FORMAT = 1
+"""Version of the words on a server: how they are stemmed, and how often each stands there; kept in the same place."""
+
 NLIST = 128
 """Lists of the IVF_FLAT index. All of them are probed: with fewer, a filter sees only part of the collection."""
 
@@ -32,6 +35,20 @@ SEARCH_PARAMS: dict[str, Any] = {"metric_type": "COSINE", "params": {"nprobe": N
 
 INDEX = ("vector", {"index_type": "IVF_FLAT", "metric_type": "COSINE", "params": {"nlist": NLIST}})
 """Indexed column, and how."""
+
+WORDS = "words"
+"""Column with the words of an entity's head, "" of its other rows; `milvus_words` says what stands there."""
+
+WORDS_RANKED = "words_ranked"
+"""Column that the server makes of it, by its BM25 function."""
+
+WORDS_INDEX = (
+    WORDS_RANKED,
+    {"index_type": "SPARSE_INVERTED_INDEX", "metric_type": "BM25", "params": {"bm25_k1": 1.2, "bm25_b": 0.2}},
+)
+"""The same for words. ``b`` is a quarter of what is usual, since a quarter of the rows have words, about."""
+
+WORDS_BYTES = 65_535
 
 PROPERTY = "lorekeeper"
 """Collection property that holds what LoreKeeper says of a collection."""
@@ -63,6 +80,8 @@ class ColumnType(StrEnum):
     JSON = "json"
     TEXTS = "texts"
     VECTOR = "vector"
+    WORDS = "words"
+    RANKED = "ranked"
 
 
 class Column(NamedTuple):
@@ -90,8 +109,9 @@ _FIELD_TYPES = {
 }
 
 
-def columns(collection: Collection, dimension: int) -> list[Column]:
-    """The columns of a collection's passages, for vectors of ``dimension`` values."""
+def columns(collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
+    """The columns of a collection's passages, for vectors of ``dimension`` values; with those for words or without."""
+    worded = [Column(WORDS, ColumnType.WORDS, WORDS_BYTES), Column(WORDS_RANKED, ColumnType.RANKED)]
     names = ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api", "source_api_name")
     return [
         Column("pk", ColumnType.TEXT, _KEY_BYTES, primary=True),
@@ -104,11 +124,12 @@ def columns(collection: Collection, dimension: int) -> list[Column]:
         Column("entity", ColumnType.JSON, nullable=True),
         *(Column(f.name, _FIELD_TYPES[f.type], _TEXT_BYTES, nullable=True, many=_MANY) for f in collection.fields),
         Column("vector", ColumnType.VECTOR, dimension),
+        *(worded if words else []),
     ]
 
 
-def rows(entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any]) -> list[Row]:
-    """The rows of one entity, head first."""
+def rows(entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any], words: str | None = None) -> list[Row]:
+    """The rows of one entity, head first; ``words`` where the collection has a column for them."""
     common: Row = {
         "name": entity.name,
         "name_folded": fold(entity.name),
@@ -134,6 +155,7 @@ def rows(entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any]) ->
             "passage": passage.text,
             "entity": canonical_json(entity.data) if part == 0 else None,
             "vector": vector,
+            **({} if words is None else {WORDS: words if part == 0 else ""}),
         }
         for part, (passage, vector) in enumerate(zip(passages, vectors, strict=True))
     ]

@@ -7,7 +7,17 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from lorekeeper.cache.milvus_schema import INDEX, PROPERTY, SEARCH_PARAMS, Column, ColumnType, Row
+from lorekeeper.cache.milvus_schema import (
+    INDEX,
+    PROPERTY,
+    SEARCH_PARAMS,
+    WORDS,
+    WORDS_INDEX,
+    WORDS_RANKED,
+    Column,
+    ColumnType,
+    Row,
+)
 from lorekeeper.errors import CacheError, MilvusConnectionError
 
 CONNECT_SECONDS = 10.0
@@ -69,8 +79,16 @@ class MilvusServer:
         for column in columns:
             _add(schema, Column(*column))
         params = MilvusClient.prepare_index_params()
-        params.add_index(INDEX[0], **INDEX[1])
-        self._call("create_collection", name, schema=schema, properties={PROPERTY: description})
+        for indexed, how in (INDEX, WORDS_INDEX):
+            if any(column[0] == indexed for column in columns):  # parameters within "params" are read by every server
+                params.add_index(indexed, **{**how, "params": {"params": how["params"]}})
+        self._call(
+            "create_collection",
+            name,
+            schema=schema,
+            properties={PROPERTY: description},
+            consistency_level="Session",
+        )
         self._call("create_index", name, params, sync=False)
         self._call("load_collection", name)
 
@@ -90,14 +108,25 @@ class MilvusServer:
         self._call("flush", name)
 
     def search(self, name: str, vector: Any, test: str, limit: int, fields: Sequence[str]) -> list[Row]:
+        return self._search(name, vector, test, limit, fields, INDEX[0], SEARCH_PARAMS)
+
+    def search_words(self, name: str, words: str, test: str, limit: int, fields: Sequence[str]) -> list[Row]:
+        """The rows that hold any of the words and pass a test, best first, with "pk" and BM25 "distance"."""
+        params = {"metric_type": WORDS_INDEX[1]["metric_type"]}
+        return self._search(name, words, test, min(limit, MAX_ROWS), fields, WORDS_RANKED, params)
+
+    def _search(
+        self, name: str, wanted: Any, test: str, limit: int, fields: Sequence[str], column: str, params: dict[str, Any]
+    ) -> list[Row]:
         (found,) = self._call(
             "search",
             name,
-            data=[vector],
+            data=[wanted],
+            anns_field=column,
             filter=test,
             limit=limit,
             output_fields=list(fields),
-            search_params=SEARCH_PARAMS,
+            search_params=params,
         )
         return [{**row["entity"], "pk": row["pk"], "distance": row["distance"]} for row in found]
 
@@ -105,10 +134,11 @@ class MilvusServer:
         return [dict(row) for row in self._call("get", name, ids=list(keys), output_fields=list(fields))]
 
     def query(self, name: str, test: str, fields: Sequence[str]) -> list[Row]:
-        rows = self._call("query", name, filter=test, output_fields=list(fields), limit=MAX_ROWS)
+        wanted: dict[str, Any] = {"filter": test, "output_fields": list(fields), "consistency_level": "Strong"}
+        rows = self._call("query", name, limit=MAX_ROWS, **wanted)
         if len(rows) < MAX_ROWS:
             return [dict(row) for row in rows]
-        pages = self._call("query_iterator", name, filter=test, output_fields=list(fields), batch_size=MAX_ROWS)
+        pages = self._call("query_iterator", name, batch_size=MAX_ROWS, **wanted)
         try:
             return [dict(row) for batch in iter(pages.next, []) for row in batch]
         finally:
@@ -151,7 +181,7 @@ def reason(error: Exception) -> str:
 
 
 def _add(schema: Any, column: Column) -> None:
-    from pymilvus import DataType
+    from pymilvus import DataType, Function, FunctionType
 
     options: dict[str, Any] = {"is_primary": True} if column.primary else {"nullable": column.nullable}
     match ColumnType(column.type):
@@ -168,3 +198,9 @@ def _add(schema: Any, column: Column) -> None:
             schema.add_field(column.name, DataType.ARRAY, **options)
         case ColumnType.VECTOR:
             schema.add_field(column.name, DataType.FLOAT_VECTOR, dim=column.size)
+        case ColumnType.WORDS:
+            options |= {"enable_analyzer": True, "analyzer_params": {"type": "standard"}}
+            schema.add_field(column.name, DataType.VARCHAR, max_length=column.size, **options)
+        case ColumnType.RANKED:
+            schema.add_field(column.name, DataType.SPARSE_FLOAT_VECTOR)
+            schema.add_function(Function(column.name, FunctionType.BM25, [WORDS], [column.name]))

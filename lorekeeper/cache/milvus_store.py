@@ -35,8 +35,11 @@ HIT_FIELDS = ["document", "slug", "name", "section", "passage"]
 ROWS_PER_ENTITY = 1.5
 """Passages asked for per entity wanted, at first; more for a type whose entities prove to have many. Each costs time."""
 
-COUNT_SECONDS = 30.0
-"""How often a server is asked whether other machines have added or removed entities."""
+COMPARE_SECONDS = 30.0
+"""How long the copy of a server's entities is relied on before it is compared with what other machines have written."""
+
+COMPARE_SHARE = 20
+"""The same as a multiple of the time a comparison takes, where that is longer."""
 
 
 class MilvusStore:
@@ -54,7 +57,7 @@ class MilvusStore:
         if connection.uri is None:
             self.collections.examine = self.require_whole
         self._lock = WriteLock(Path(f"{keywords_path}.lock"), connection.location)
-        self._counted: dict[str, float] = {}
+        self._next_comparison: dict[str, float] = {}
         self._breadth: dict[str, float] = {}
 
     @contextmanager
@@ -82,24 +85,14 @@ class MilvusStore:
             if self.collections.info(entity_type) is None:
                 self._create(entity_type, embedding, vectors.shape[1])
             require_model(self.embedding_of(entity_type), embedding)
+            self.collections.require_words(entity_type)
             self._keep_keywords(entity_type)
             self.keywords.begin(entity_type, [entity.identity for entity, _ in cut])
-            stale = self._surplus(entity_type, cut)
-            self.upsert(entity_type, cut, vectors)
+            stale = self.collections.surplus(entity_type, cut)
+            self.collections.upsert(entity_type, cut, vectors)
             if stale:
                 self.connection.call("delete", entity_type, stale)
             self.keywords.apply(entity_type, [entity for entity, _ in cut])
-
-    def upsert(self, collection: str, cut: Cut, vectors: Vectors) -> None:
-        """Write rows, whole entities at a time."""
-        remaining = iter(vectors)
-        for group in ms.groups(cut):
-            rows = [
-                row
-                for entity, found in group
-                for row in ms.rows(entity, found, list(itertools.islice(remaining, len(found))))
-            ]
-            self.connection.call("upsert", collection, rows)
 
     def flush(self, entity_type: str) -> None:
         """Seal what was written: unflushed rows are searched 20 to 90 times slower."""
@@ -137,7 +130,7 @@ class MilvusStore:
 
     def rebuild(self, entity_type: str, cut: Cut, vectors: Vectors) -> None:
         """Fill that collection."""
-        self.upsert(entity_type + REBUILT, cut, vectors)
+        self.collections.upsert(entity_type + REBUILT, cut, vectors)
 
     def end_rebuild(self, entity_type: str) -> None:
         """Let that collection take the first one's place."""
@@ -166,18 +159,6 @@ class MilvusStore:
             self.keywords.remove(entity_type, identities)
             self._note_rows(entity_type)
         return len(identities)
-
-    def _surplus(self, entity_type: str, cut: Cut) -> list[str]:
-        """Keys of passages that earlier versions of these entities have and the new ones do not."""
-        keys = [ms.primary_key(*entity.identity, len(found)) for entity, found in cut]
-        longer = {row["pk"] for row in self.connection.call("get", entity_type, keys, ["pk"])}
-        stale: list[str] = []
-        for (entity, _), key in zip(cut, keys, strict=True):
-            if key in longer:
-                document, slug = map(ms.quoted, entity.identity)
-                test = f"document == {document} and slug == {slug} and part >= {key.rsplit('#', 1)[1]}"
-                stale += [row["pk"] for row in self.collections.scan(entity_type, test, ["pk"])]
-        return stale
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -268,10 +249,16 @@ class MilvusStore:
         conditions: Sequence[Condition],
         documents: list[str] | None,
     ) -> list[Ranked]:
-        """The entities that share words with a query, best first."""
-        if not self._keywords_ready(entity_type):
+        """The entities that share words with a query, best first; on a server by its own BM25, from no copy."""
+        if self.connection.uri is None:
+            ready = self._keywords_ready(entity_type)
+            return self.keywords.by_keywords(entity_type, query, limit, conditions, documents) if ready else []
+        from lorekeeper.cache.milvus_words import by_words
+
+        if self.collections.info(entity_type) is None:
             return []
-        return self.keywords.by_keywords(entity_type, query, limit, conditions, documents)
+        self.collections.require_words(entity_type)
+        return by_words(self.connection, entity_type, query, limit, conditions, documents)
 
     def by_name(
         self, entity_type: str, query: str, conditions: Sequence[Condition], documents: list[str] | None
@@ -307,7 +294,7 @@ class MilvusStore:
         """Open the store, and these types with their keyword index, which is made anew where it is stale."""
         self.connection.open()
         for entity_type in types:
-            self._catalogued(entity_type)
+            self._keywords_ready(entity_type)
 
     def close(self) -> None:
         """Let go of the store and the keyword index."""
@@ -328,35 +315,43 @@ class MilvusStore:
         info = self.collections.info(entity_type)
         if info is None:
             return False
-        state = self.keywords.state(entity_type)
-        if state == (info.store, True) and not self._miscounted(entity_type):
+        store, finished = self.keywords.state(entity_type)
+        usable = store == info.store
+        astray = self._astray(entity_type) if usable else set()
+        if usable and finished and not astray:
             return True
-        being_written = state == (info.store, False)
         try:
-            with self.write_lock(wait=0 if being_written else WRITE_WAIT_SECONDS):
-                self._keep_keywords(entity_type)
+            with self.write_lock(wait=0 if usable else WRITE_WAIT_SECONDS):
+                self._keep_keywords(entity_type, astray)
         except CacheError:
-            if not being_written:
+            if not usable:
                 raise
         return True
 
-    def _keep_keywords(self, entity_type: str) -> None:
-        """Bring a type's keyword index in step with the store. The caller holds the write lock, so nobody is writing."""
+    def _keep_keywords(self, entity_type: str, astray: Collection[Identity] = ()) -> None:
+        """Bring a type's keyword index in step with the store, and see to entities that others have written.
+
+        The caller holds the write lock, so that nobody on this machine is writing.
+        """
         info = self.collections.info(entity_type)
         if info is None:
             return
         store, finished = self.keywords.state(entity_type)
-        if store != info.store or self._miscounted(entity_type):
+        if store != info.store or not finished:
             self._sweep(entity_type)
+        if store != info.store:
             identities = self.identities(entity_type)
-            batches = (identities[i : i + GET_KEYS] for i in range(0, len(identities), GET_KEYS))
-            entities = itertools.chain.from_iterable(self.heads(entity_type, batch) for batch in batches)
-            self.keywords.rebuild(entity_type, info.store, entities)
-        elif not finished:
-            self._sweep(entity_type)
-            begun = self.keywords.unfinished(entity_type)
-            self.keywords.remove(entity_type, begun, kept=self.heads(entity_type, begun))
-            self.require_whole(entity_type, info)
+            self.keywords.rebuild(entity_type, info.store, self._each(entity_type, identities))
+        elif astray or not finished:
+            changed = sorted({*astray, *self.keywords.unfinished(entity_type)})
+            self.keywords.remove(entity_type, changed, kept=list(self._each(entity_type, changed)))
+            if self.connection.uri is None:
+                self.require_whole(entity_type, info)
+
+    def _each(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Entity]:
+        """The entities of these identities, however many, read a part at a time."""
+        for start in range(0, len(identities), GET_KEYS):
+            yield from self.heads(entity_type, identities[start : start + GET_KEYS])
 
     def require_whole(self, entity_type: str, info: CollectionInfo | None) -> None:
         """MilvusSchemaError where an embedded store has lost, or got back, entries that its companion knows better."""
@@ -377,22 +372,19 @@ class MilvusStore:
         if self.connection.uri is None:
             self.keywords.note_rows(entity_type, self.collections.count(entity_type))
 
-    def _miscounted(self, entity_type: str) -> bool:
-        """On a server, whether other machines have added or removed entities."""
-        now = time.monotonic()
-        if self.connection.uri is None or now - self._counted.get(entity_type, -math.inf) < COUNT_SECONDS:
-            return False
-        if self.keywords.count(entity_type) != self.collections.count(entity_type, "part == 0"):
-            return True
-        self._counted[entity_type] = now
-        return False
+    def _astray(self, entity_type: str) -> set[Identity]:
+        """Entities that other machines have added, changed or removed on a server, where it is time to ask for them."""
+        began = time.monotonic()
+        if self.connection.uri is None or began < self._next_comparison.get(entity_type, -math.inf):
+            return set()
+        differing = self.hashes(entity_type).items() ^ self.keywords.hashes(entity_type).items()
+        ended = time.monotonic()
+        self._next_comparison[entity_type] = ended + max(COMPARE_SECONDS, COMPARE_SHARE * (ended - began))
+        return {identity for identity, _ in differing}
 
     def _sweep(self, entity_type: str) -> None:
         """Remove passages of earlier versions that a write which was cut off left behind."""
-        rows = self.collections.scan(entity_type, "part >= 0", ["pk", "part", "hash", "document", "slug"])
-        current = {ms.identity(row): row["hash"] for row in rows if row["part"] == 0}
-        stale = [row["pk"] for row in rows if current.get(ms.identity(row)) != row["hash"]]
-        self._delete(entity_type, stale)
+        self._delete(entity_type, self.collections.leftovers(entity_type))
 
     def _delete(self, entity_type: str, keys: list[str]) -> None:
         for start in range(0, len(keys), GET_KEYS):

@@ -1,0 +1,257 @@
+"""Keywords on a Milvus server: its own BM25 ranks them, and what other machines write is seen."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lorekeeper.cache import milvus_store
+from lorekeeper.cache.milvus_schema import WORDS_BYTES
+from lorekeeper.cache.milvus_words import REPEATS, asked_words, stored_words
+from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.embedding.provider import EmbeddingProvider
+from lorekeeper.errors import EmbeddingError, MilvusSchemaError
+from lorekeeper.library import open_cache
+from lorekeeper.text import passages
+from tests.conftest import Shelf, everything, make, settings
+
+Client = Callable[[str], CacheProtocol]
+
+# --- words, without a server -------------------------------------------------------------------------------------------
+
+
+def test_forms_of_a_word_have_one_stem():
+    assert asked_words("burning burns BURNED") == ["burn"]
+    assert asked_words("a dragon's scales") == ["dragon", "scale"]
+    assert asked_words("Über die Brücke") == asked_words("uber die brucke")
+    assert asked_words("s as 9 x") == ["s", "9", "x"]
+
+
+@pytest.mark.parametrize("query", ["", " ", "\0", "'", "what is the", "%", "—"])
+def test_a_query_without_words_asks_for_nothing(query):
+    assert asked_words(query) == []
+
+
+def test_a_name_counts_for_more_than_the_text():
+    words = stored_words(make("x", "Salt.", name="Ash")).split()
+    assert words.count("ash") == REPEATS[0]
+    assert words.count("salt") == REPEATS[1]
+
+
+def test_of_an_overlong_entry_every_word_stays_before_any_stands_there_twice():
+    different = [f"w{i:05}" for i in range(4000)]
+    stored = stored_words(make("x", " ".join(["again"] * 40_000 + different), name="Long")).split()
+    assert len(" ".join(stored).encode("utf-8")) <= WORDS_BYTES
+    assert set(different) <= set(stored)
+    assert stored.count("again") > 1000
+    wide = stored_words(make("x", " ".join(f"龍{i}" for i in range(20_000)), name="Wide"))
+    assert WORDS_BYTES - 10 < len(wide.encode("utf-8")) <= WORDS_BYTES
+    assert stored_words(make("x", "z" * 70_000, name="Fire")).split()[0] == "fire"
+
+
+@given(st.text(min_size=1, max_size=60))
+def test_what_is_stored_is_found_by_its_own_words(name):
+    assert set(asked_words(name)) <= set(stored_words(make("x", "Text.", name=name)).split())
+
+
+# --- ranking on the server -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def client(empty_milvus_server: str, tmp_path: Path) -> AsyncIterator[Client]:
+    """Opens the server's library as another machine would: each with files of its own."""
+    shelves: list[Shelf] = []
+
+    def open_client(machine: str) -> CacheProtocol:
+        shelves.append(Shelf(settings(milvus_db_path=tmp_path / machine / "milvus.db", milvus_uri=empty_milvus_server)))
+        return shelves[-1].open()
+
+    yield open_client
+    for shelf in shelves:
+        await shelf.close()
+
+
+@pytest.fixture
+def always_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare with the server before every answer, so that no test has to wait."""
+    monkeypatch.setattr(milvus_store, "COMPARE_SECONDS", 0.0)
+    monkeypatch.setattr(milvus_store, "COMPARE_SHARE", 0)
+
+
+async def by_words(cache: CacheProtocol, query: str, **filters: Any) -> list[str]:
+    return [r.identity[1] for r in await cache.rank_keyword("spells", query, 10, **filters)]
+
+
+async def by_name(cache: CacheProtocol, query: str) -> list[str]:
+    return [r.identity[1] for r in await cache.rank_names("spells", query)]
+
+
+async def test_the_server_ranks_stems_and_letters_without_accents(client: Client) -> None:
+    cache = client("one")
+    await cache.store_entities(
+        [
+            make("ship", "It burns the SHIPS of a fleet.", level=1),
+            make("cafe", "Served in the Café of Zoë.", level=2),
+            make("stone", "Stone lasts, and does nothing else at all."),
+        ],
+        "spells",
+    )
+    assert await by_words(cache, "burning ship") == ["ship"]
+    assert await by_words(cache, "cafes zoe") == ["cafe"]
+    assert await by_words(cache, "burning cafe", level=2) == ["cafe"]
+    assert await by_words(cache, "burning cafe", document="other") == []
+    assert await by_words(cache, "the of a") == []
+
+
+async def test_the_server_ranks_names_over_texts_and_rare_words_over_common_ones(client: Client) -> None:
+    cache = client("one")
+    await cache.store_entities(
+        [
+            *(make(f"common{i}", "A bolt of light.") for i in range(20)),
+            make("text", "A bolt that makes somebody think of embers."),
+            make("name", "A bolt that makes somebody think of nothing.", name="Ember"),
+        ],
+        "spells",
+    )
+    ranked = await cache.rank_keyword("spells", "bolt ember", 30)
+    assert [r.identity[1] for r in ranked[:2]] == ["name", "text"]
+    assert len(ranked) == 22
+    assert all(first.score >= second.score > 0 for first, second in itertools.pairwise(ranked))
+    assert [r.complete for r in ranked] == [True, True, *[False] * 20]
+
+
+async def test_words_follow_what_is_stored_changed_and_removed(client: Client) -> None:
+    cache, other = client("one"), client("two")
+    await cache.store_entities([make("a", "Ash."), make("b", "Bone. " * 400)], "spells")
+    assert sorted(await by_words(other, "ashes bones")) == ["a", "b"]
+    await cache.store_entities([make("b", "Coal.")], "spells")
+    assert await by_words(other, "bone") == []
+    assert await by_words(other, "coal") == ["b"]
+    await cache.delete_entities("spells", [("own", "b")])
+    assert await by_words(other, "coal") == []
+    assert await cache.reindex() == 1
+    assert await by_words(other, "ash") == ["a"]
+
+
+async def test_the_server_ranks_words_where_there_is_no_model_and_no_copy(
+    client: Client, empty_milvus_server: str, tmp_path: Path
+) -> None:
+    def load() -> EmbeddingProvider:
+        raise EmbeddingError("no model")
+
+    await client("one").store_entities([make("a", "Ash."), make("b", "Bone.")], "spells")
+    chosen = settings(milvus_db_path=tmp_path / "two" / "milvus.db", milvus_uri=empty_milvus_server)
+    async with open_cache(chosen, EmbeddingService(load)) as cache:
+        assert await by_words(cache, "ashes") == ["a"]
+        assert not list((tmp_path / "two").glob("*.keywords"))
+        with pytest.raises(EmbeddingError):
+            await cache.rank_semantic("spells", "ash")
+
+
+# --- what other machines write -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("always_compared")
+async def test_machines_see_each_others_names_and_words(client: Client) -> None:
+    one, two = client("one"), client("two")
+    await one.store_entities([make("a", "Ash.", name="Ashen Gate")], "spells")
+    await two.store_entities([make("b", "Bone.", name="Bone Tower")], "spells")
+    for cache in (one, two):
+        assert await by_name(cache, "ashn gate") == ["a"]
+        assert await by_name(cache, "boen tower") == ["b"]
+        assert await cache.known_words("spells", ["ashes", "bones", "coal"]) == {"ashes", "bones"}
+        assert sorted(await by_words(cache, "ash bone")) == ["a", "b"]
+
+
+@pytest.mark.usefixtures("always_compared")
+async def test_a_change_that_leaves_the_number_of_entries_is_noticed(client: Client) -> None:
+    one, two = client("one"), client("two")
+    await one.store_entities([make(s, f"Text {s}.", name=f"Gate {s}") for s in ("ash", "bone", "coal")], "spells")
+    assert await by_name(two, "gate ash") == ["ash"]
+    assert await by_name(two, "gate bone") == ["bone"]
+    await one.store_entities([make("ash", "Dusk.", name="Ember Road")], "spells")
+    await one.delete_entities("spells", [("own", "bone")])
+    await one.store_entities([make("frost", "Frost.", name="Frozen Lake")], "spells")
+    assert await by_name(two, "ember road") == ["ash"]
+    assert await by_name(two, "frozen lake") == ["frost"]
+    assert await by_name(two, "gate ash") == []
+    assert await by_name(two, "gate bone") == []
+    assert await two.known_words("spells", ["bone", "dusk", "coal"]) == {"dusk", "coal"}
+    assert {e.slug for e in await everything(two)} == {"ash", "coal", "frost"}
+
+
+async def test_names_are_compared_only_now_and_then_but_words_are_asked_of_the_server(client: Client) -> None:
+    one, two = client("one"), client("two")
+    await one.store_entities([make("a", "Ash.", name="Ashen Gate")], "spells")
+    for _ in range(2):
+        assert await by_name(two, "ashen gate") == ["a"]
+    await one.store_entities([make("b", "Bone.", name="Bone Tower")], "spells")
+    assert await by_name(two, "bone tower") == []
+    assert await by_words(two, "bone tower") == ["b"]
+    assert [e.slug for e in await two.get_entities("spells", name="bone tower")] == ["b"]
+    two._store._next_comparison.clear()  # type: ignore[attr-defined]  # as when it is due
+    assert await by_name(two, "bone tower") == ["b"]
+
+
+@pytest.mark.usefixtures("always_compared")
+async def test_a_question_does_not_wait_for_a_writer_of_its_own_machine(client: Client) -> None:
+    one, two, writer = client("one"), client("two"), client("two")
+    await one.store_entities([make("a", "Ash.", name="Ashen Gate")], "spells")
+    assert await by_name(two, "ashen gate") == ["a"]
+    await one.store_entities([make("b", "Bone.", name="Bone Tower")], "spells")
+    lock = writer._store.write_lock()  # type: ignore[attr-defined]
+    await asyncio.to_thread(lock.__enter__)
+    try:
+        assert await asyncio.wait_for(by_name(two, "ashen gate"), 30) == ["a"]
+    finally:
+        await asyncio.to_thread(lock.__exit__, None, None, None)
+    assert await by_name(two, "bone tower") == ["b"]
+
+
+async def test_a_write_that_was_cut_off_is_taken_over_from_the_server(client: Client) -> None:
+    first = client("one")
+    await first.store_entities([make("a", "Ash.", name="Ashen Gate"), make("b", "Bone.", name="Bone Tower")], "spells")
+    entity, store = make("a", "Coal.", name="Ember Road"), first._store  # type: ignore[attr-defined]
+    cut = [(entity, passages(entity))]
+    vectors = HashingProvider(512).embed([p.embedded for _, found in cut for p in found])
+    await asyncio.to_thread(store.keywords.begin, "spells", [entity.identity])
+    await asyncio.to_thread(store.collections.upsert, "spells", cut, vectors)
+    await first.close()
+    again = client("one")
+    assert await by_words(again, "coal") == ["a"]
+    assert await by_name(again, "ember road") == ["a"]
+    assert await by_name(again, "ashen gate") == []
+    assert await by_name(again, "bone tower") == ["b"]
+
+
+# --- a library from before -------------------------------------------------------------------------------------------------
+
+
+async def test_a_library_without_words_says_what_to_do_and_reindexing_adds_them(client: Client) -> None:
+    old, cache = client("one"), client("one")
+    stored = [make("ship", "It burns ships.", name="Red Tide"), make("long", "A walrus plays chess. " * 100)]
+    old._store.collections.worded = False  # type: ignore[attr-defined]
+    await old.store_entities(stored, "spells")
+    await old.close()
+    calls = (
+        lambda: cache.rank_keyword("spells", "burning"),
+        lambda: cache.store_entities([make("x", "Ash.")], "spells"),
+    )
+    for call in calls:
+        with pytest.raises(MilvusSchemaError, match="lorekeeper reindex"):
+            await call()
+    assert await by_name(cache, "red tide") == ["ship"]
+    assert len(await cache.semantic_search("spells", "chess")) == 2
+    assert await cache.reindex() == 2
+    assert await by_words(cache, "burning") == ["ship"]
+    assert await by_words(cache, "playing") == ["long"]
+    assert await cache.store_entities([make("x", "Ash.")], "spells") == 1
+    assert {e.slug for e in await everything(cache)} == {"ship", "long", "x"}
