@@ -18,8 +18,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lorekeeper.cache.keywords import KeywordIndex
 from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.sqlite_file import DamagedFileError
 from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, EmbeddingError, MilvusConnectionError, MilvusSchemaError
 from lorekeeper.library import open_cache
 from lorekeeper.text import CHUNKER, passages
@@ -470,6 +473,22 @@ async def test_a_keyword_index_that_is_not_right_is_built_anew(embedded: Shelf, 
     assert await sides(again) == [texts("a", 40)] * 4
     await again.store_entities(batch("b", 0, 5), "spells")
     assert await sides(again) == [texts("a", 40) | texts("b", 5)] * 4
+
+
+def test_a_keyword_index_that_proves_damaged_while_it_is_filled_is_filled_anew(tmp_path: Path) -> None:
+    index = KeywordIndex(tmp_path / "a.keywords")
+    tries = []
+
+    def entities() -> Iterator[Entity]:
+        tries.append(1)
+        yield make("a")
+        if len(tries) == 1:
+            raise DamagedFileError("a page cannot be read")
+        yield make("b")
+
+    index.rebuild("spells", "store", entities)
+    assert index.identities("spells") == [("own", "a"), ("own", "b")]
+    index.close()
 
 
 # --- quiet ---------------------------------------------------------------------------------------------------------

@@ -79,13 +79,13 @@ class KeywordIndex(Catalogue):
 
         self._write(write)
 
-    def rebuild(self, entity_type: str, store: str, entities: Iterable[Entity]) -> None:
-        """Build a type's table anew from all its entities."""
+    def rebuild(self, entity_type: str, store: str, entities: Callable[[], Iterable[Entity]]) -> None:
+        """Build a type's table anew from all its entities, which are asked for again where the file proves damaged."""
 
         def write(c: sqlite3.Connection) -> None:
             c.execute(f"DELETE FROM {entity_type}")
             c.execute(f"DELETE FROM {entity_type}_fts")
-            insert(c, entity_type, entities)
+            insert(c, entity_type, entities())
             c.execute("INSERT OR REPLACE INTO built VALUES (?, ?, NULL)", (entity_type, store))
             _finish(c, entity_type)
 

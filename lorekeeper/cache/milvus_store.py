@@ -141,7 +141,7 @@ class MilvusStore:
         for other in COLLECTIONS:
             require_model(self.embedding_of(other), embedding)
         info = self.collections.create(entity_type, embedding, dimension)
-        self.keywords.rebuild(entity_type, info.store, [])
+        self.keywords.rebuild(entity_type, info.store, list)
 
     def _remove(self, entity_type: str, heads: Sequence[Row]) -> int:
         """Remove the entities of these rows with all their passages. The caller holds the write lock."""
@@ -341,7 +341,7 @@ class MilvusStore:
             self._sweep(entity_type)
         if store != info.store:
             identities = self.identities(entity_type)
-            self.keywords.rebuild(entity_type, info.store, self._each(entity_type, identities))
+            self.keywords.rebuild(entity_type, info.store, lambda: self._each(entity_type, identities))
         elif astray or not finished:
             changed = sorted({*astray, *self.keywords.unfinished(entity_type)})
             self.keywords.remove(entity_type, changed, kept=list(self._each(entity_type, changed)))
