@@ -122,7 +122,9 @@ def fuse(
     places: list[Place[K]] = []
     later: list[K] = []
     for g in sorted(totals, key=lambda g: (-totals[g], str(g))):
-        first, *rest = sorted(members[g], key=lambda key: (-nearness.get(key, 0.0), preference(key), str(key)))
+        first, *rest = members[g]
+        if rest:
+            first, *rest = sorted(members[g], key=lambda key: (-nearness.get(key, 0.0), preference(key), str(key)))
         side = max(parts[g], key=lambda s: parts[g][s])
         places.append(Place(first, totals[g], side, tuple(rest)))
         later += rest
