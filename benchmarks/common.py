@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from benchmarks import SPIN
 from lorekeeper.entities import Entity
 from lorekeeper.hints import STARTER
 from lorekeeper.library import Library
@@ -165,7 +166,7 @@ def settings_of(folder: Path, **values: object) -> Settings:
 
 def environment(folder: Path, **values: str) -> dict[str, str]:
     """The environment of a process with a library in a folder, without other settings of ours."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(PREFIX)}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith((PREFIX, SPIN))}
     chosen = {"milvus_db_path": str(folder / "milvus.db"), **values}
     return kept | {PREFIX + k.upper(): v for k, v in chosen.items()}
 

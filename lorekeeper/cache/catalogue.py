@@ -161,12 +161,12 @@ class Catalogue:
     ) -> list[Identity]:
         """Identities under the filters: whole name matches first, then by name, document and slug."""
         test, values = where(conditions, documents)
-        wanted = next((str(c.values[0]) for c in conditions if c.op == "name"), "")
+        wanted = [str(c.values[0]) for c in conditions if c.op == "name"]
         sql = (
             f"SELECT document, slug FROM {entity_type} WHERE {test} "
-            "ORDER BY name_rank(name_folded, ?), name_folded, document, slug LIMIT ? OFFSET ?"
+            f"ORDER BY {'name_rank(name_folded, ?), ' * len(wanted)}name_folded, document, slug LIMIT ? OFFSET ?"
         )
-        return self._rows(sql, [*values, wanted, -1 if limit is None else limit, offset])
+        return self._rows(sql, [*values, *wanted, -1 if limit is None else limit, offset])
 
     def tally(self, entity_type: str, column: str) -> dict[str, int]:
         """Number of entities by "document" or "kind_name"."""
@@ -207,12 +207,15 @@ class Catalogue:
         test, values = where(conditions, documents)
         fts = f"{entity_type}_fts"
         sql = (
-            f"SELECT document, slug, name, -bm25({fts}, {COLUMN_WEIGHTS}) AS score, "
-            f"{entity_type}.id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
-            f"FROM {fts} JOIN {entity_type} ON {entity_type}.id = {fts}.rowid "
-            f"WHERE {fts} MATCH ? AND {test} ORDER BY score DESC, document, slug LIMIT ?"
+            # the rows themselves are read for the best scores only; a LEFT JOIN that no condition looks at costs nothing
+            f"WITH found AS MATERIALIZED (SELECT {fts}.rowid AS id, -bm25({fts}, {COLUMN_WEIGHTS}) AS score "
+            f"FROM {fts} LEFT JOIN {entity_type} ON {entity_type}.id = {fts}.rowid WHERE {fts} MATCH ? AND {test}), "
+            "worst AS (SELECT score FROM found ORDER BY score DESC LIMIT 1 OFFSET ?) "
+            f"SELECT document, slug, name, score, id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
+            f"FROM found JOIN {entity_type} USING (id) JOIN {fts} ON {fts}.rowid = id "
+            "WHERE score >= ifnull((SELECT score FROM worst), 0) ORDER BY score DESC, document, slug LIMIT ?"
         )
-        rows = self._rows(sql, [every, expression, *values, limit])
+        rows = self._rows(sql, [expression, *values, limit - 1, every, limit])
         return [Ranked((d, s), name, score, complete=bool(whole)) for d, s, name, score, whole in rows]
 
     def by_name(
