@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 import re
@@ -118,10 +119,7 @@ def clean(text: str) -> str:
 
 def sections(entity: Entity) -> list[Section]:
     """All prose of an entry, section by section, in reading order; empty ones left out."""
-    found: list[Section] = []
-    for key, heading in TEXT_KEYS:
-        found += _sections_of(entity.data.get(key), heading)
-    return found
+    return list(_sections(entity))
 
 
 def lead(entity: Entity) -> str:
@@ -256,7 +254,8 @@ def excerpt(passage: str, section: str, query: str, limit: int = SNIPPET_CHARS) 
 
 def entity_excerpt(entity: Entity, query: str, limit: int = SNIPPET_CHARS) -> str:
     """The same of an entry's whole prose, or of its facts where it has none."""
-    lines = [(s.heading, f"{s.heading}: {s.text}" if s.heading else s.text) for s in sections(entity)]
+    shown = _sections(entity) if query else itertools.islice(_sections(entity), 1)
+    lines = [(s.heading, f"{s.heading}: {s.text}" if s.heading else s.text) for s in shown]
     return snippet(_from_best(lines, query) or (lines[0][1] if lines else facts(entity)), limit)
 
 
@@ -280,6 +279,11 @@ def sentences(text: str) -> list[str]:
 
 def _stems(words: Iterable[str]) -> set[str]:
     return {word[:STEM] for word in words}
+
+
+def _sections(entity: Entity) -> Iterator[Section]:
+    for key, heading in TEXT_KEYS:
+        yield from _sections_of(entity.data.get(key), heading)
 
 
 def _sections_of(value: Any, heading: str) -> Iterator[Section]:
