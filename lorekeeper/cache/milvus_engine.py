@@ -41,6 +41,7 @@ class Engine:
         self._settling: threading.Timer | None = None
         self._collections: dict[str, SealedRows] = {}
         _quiet()
+        _tune_faiss()
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own pools keep what reading files took
         with _hidden("pandas"):  # pyarrow imports it where it finds it: 0.12 s and 30 MB that nothing here needs
             import pyarrow.dataset  # noqa: F401
@@ -191,15 +192,19 @@ def _hidden(package: str) -> Iterator[None]:
 
 
 def _quiet() -> None:
-    """Silence the engine's own logs: what goes wrong reaches the caller as an exception.
+    """Silence the engine's own logs: what goes wrong reaches the caller as an exception."""
+    for name in ("milvus_lite", "faiss"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _tune_faiss() -> None:
+    """Let indexes be mapped into memory instead of copied there, so that only what is searched takes any; and be silent.
 
     FAISS warns on stderr, from C, about every index with fewer than 39 vectors a list; its own switch for that is the
     clustering parameter set here.
     """
-    for name in ("milvus_lite", "faiss"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
     faiss: Any = importlib.import_module("faiss")
-    make = faiss.IndexIVFFlat
+    make, read = faiss.IndexIVFFlat, faiss.read_index
     if isinstance(make, type):
 
         def make_quietly(*args: Any) -> Any:
@@ -208,3 +213,4 @@ def _quiet() -> None:
             return index
 
         faiss.IndexIVFFlat = make_quietly
+        faiss.read_index = lambda path: read(path, faiss.IO_FLAG_MMAP_IFC)
