@@ -264,6 +264,9 @@ def _from_best(lines: Iterable[tuple[str, str]], query: str) -> str:
     wanted = _stems(content_words(fold(query)))
     best, chosen = 0, ""
     for heading, line in lines if wanted else ():
+        folded = fold(line)
+        if sum(stem in folded for stem in wanted) <= best:
+            continue
         found = sentences(line)
         for start, sentence in enumerate(found):
             if (shared := len(wanted & _stems(fold(sentence).split()))) > best:
