@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -38,6 +38,31 @@ class Condition:
     field: Field
     op: Literal["any", "min", "max", "name"]
     values: tuple[str | int | bool, ...]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which entities are looked at.
+
+    Attributes:
+        entity_type: their type.
+        conditions: what holds of all of them.
+        documents: keys of the only documents they are from; None for all.
+    """
+
+    entity_type: str
+    conditions: Sequence[Condition] = ()
+    documents: Sequence[str] | None = None
+
+    @property
+    def name(self) -> str | None:
+        """What their folded names contain; None where they may have any."""
+        return next((str(c.values[0]) for c in self.conditions if c.op == "name"), None)
+
+    @property
+    def everything(self) -> bool:
+        """Whether all entities of the type are meant."""
+        return not self.conditions and self.documents is None
 
 
 def parse_filters(entity_type: str, filters: Mapping[str, Any]) -> tuple[Condition, ...]:

@@ -16,7 +16,7 @@ from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.sql import column_definitions, column_value, fts_query, where
 from lorekeeper.cache.sqlite_file import DamagedFileError, SqliteFile
 from lorekeeper.entities import COLLECTIONS, Entity, canonical_json, fold
-from lorekeeper.filters import Condition
+from lorekeeper.filters import Selection
 from lorekeeper.hints import Hint, hint_of
 from lorekeeper.names import name_key, similar_names
 from lorekeeper.text import facts, full_text
@@ -144,26 +144,17 @@ class Catalogue:
         self.file = file
         self._listed: dict[str, tuple[tuple[int, int], NameList]] = {}
 
-    def count(
-        self, entity_type: str, conditions: Sequence[Condition] = (), documents: Sequence[str] | None = None
-    ) -> int:
+    def count(self, selection: Selection) -> int:
         """Number of entities under the filters."""
-        test, values = where(conditions, documents)
-        return int(self._rows(f"SELECT count(*) FROM {entity_type} WHERE {test}", values)[0][0])
+        test, values = where(selection)
+        return int(self._rows(f"SELECT count(*) FROM {selection.entity_type} WHERE {test}", values)[0][0])
 
-    def find(
-        self,
-        entity_type: str,
-        conditions: Sequence[Condition],
-        documents: Sequence[str] | None,
-        limit: int | None,
-        offset: int,
-    ) -> list[Identity]:
+    def find(self, selection: Selection, limit: int | None, offset: int) -> list[Identity]:
         """Identities under the filters: whole name matches first, then by name, document and slug."""
-        test, values = where(conditions, documents)
-        wanted = [str(c.values[0]) for c in conditions if c.op == "name"]
+        test, values = where(selection)
+        wanted = [] if selection.name is None else [selection.name]
         sql = (
-            f"SELECT document, slug FROM {entity_type} WHERE {test} "
+            f"SELECT document, slug FROM {selection.entity_type} WHERE {test} "
             f"ORDER BY {'name_rank(name_folded, ?), ' * len(wanted)}name_folded, document, slug LIMIT ? OFFSET ?"
         )
         return self._rows(sql, [*values, *wanted, -1 if limit is None else limit, offset])
@@ -192,19 +183,13 @@ class Catalogue:
             found |= {e.identity: e for e in entities}
         return [found[i] for i in identities if i in found]
 
-    def by_keywords(
-        self,
-        entity_type: str,
-        query: str,
-        limit: int,
-        conditions: Sequence[Condition],
-        documents: Sequence[str] | None,
-    ) -> list[Ranked]:
+    def by_keywords(self, selection: Selection, query: str, limit: int) -> list[Ranked]:
         """The entities that share words with the query or their synonyms, best first; BM25 scores, above 0."""
         expression, every = fts_query(with_synonyms(query)), fts_query(query, "AND")
         if expression is None:
             return []
-        test, values = where(conditions, documents)
+        test, values = where(selection)
+        entity_type = selection.entity_type
         fts = f"{entity_type}_fts"
         sql = (
             # the rows themselves are read for the best scores only; a LEFT JOIN that no condition looks at costs nothing
@@ -218,14 +203,12 @@ class Catalogue:
         rows = self._rows(sql, [expression, *values, limit - 1, every, limit])
         return [Ranked((d, s), name, score, complete=bool(whole)) for d, s, name, score, whole in rows]
 
-    def by_name(
-        self, entity_type: str, query: str, conditions: Sequence[Condition], documents: Sequence[str] | None
-    ) -> list[Ranked]:
+    def by_name(self, selection: Selection, query: str) -> list[Ranked]:
         """The entities whose names are most similar to a query, best first; similarity 0 to 1."""
         wanted = fold(query)
         if not wanted or len(wanted) > MAX_NAME_QUERY:
             return []
-        listed = self._read(lambda c: self._names(c, entity_type, conditions, documents))
+        listed = self._read(lambda c: self._names(c, selection))
         found = similar_names(wanted, listed.folded, listed.keys, NAMES)
         return [Ranked(listed.identities[place], listed.folded[place], score) for place, score in found]
 
@@ -244,22 +227,17 @@ class Catalogue:
         """Close the file; the next use opens it again."""
         self.file.close()
 
-    def _names(
-        self,
-        c: sqlite3.Connection,
-        entity_type: str,
-        conditions: Sequence[Condition],
-        documents: Sequence[str] | None,
-    ) -> NameList:
+    def _names(self, c: sqlite3.Connection, selection: Selection) -> NameList:
         """All names under the filters; the whole list of a type is kept until the type changes."""
-        test, values = where(conditions, documents)
+        entity_type = selection.entity_type
         version, kept = self.version(c, entity_type), self._listed.get(entity_type)
-        if not values and kept and kept[0] == version:
+        if selection.everything and kept and kept[0] == version:
             return kept[1]
+        test, values = where(selection)
         sql = f"SELECT document, slug, name_folded, name_key FROM {entity_type} WHERE {test} ORDER BY id"
         rows = c.execute(sql, values).fetchall()
         listed = NameList([(d, s) for d, s, _, _ in rows], [n for _, _, n, _ in rows], [k for _, _, _, k in rows])
-        if not values:
+        if selection.everything:
             self._listed[entity_type] = version, listed
         return listed
 

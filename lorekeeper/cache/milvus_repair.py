@@ -14,6 +14,7 @@ from lorekeeper.cache.repair import REPAIRED, Salvage, differences, merged
 from lorekeeper.cache.sqlite_repair import readable, sound_entities
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, MilvusConnectionError
+from lorekeeper.filters import Selection
 
 KEYS = 1024
 """Entities read in one go."""
@@ -37,7 +38,7 @@ class MilvusWorkshop:
             noted, entities = self._stored(entity_type)
             found = differences(noted, entities)
             if self._path is not None and not found:
-                self._store.count(entity_type, (), None)  # brings the companion in step
+                self._store.count(Selection(entity_type))  # brings the companion in step
                 found = [f"the keyword index: {text}" for text in differences(noted, self._copied(entity_type))]
             return found
         except CacheError as error:

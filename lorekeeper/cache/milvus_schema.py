@@ -17,7 +17,7 @@ from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.store import Cut
 from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Collection, Entity, FieldType, Value, canonical_json, fold
 from lorekeeper.errors import CacheError
-from lorekeeper.filters import Condition, loaded, stored
+from lorekeeper.filters import Condition, Selection, loaded, stored
 from lorekeeper.text import Passage
 
 Row = dict[str, Any]
@@ -190,12 +190,12 @@ def identity(row: Mapping[str, Any]) -> Identity:
     return row["document"], row["slug"]
 
 
-def expression(conditions: Sequence[Condition], documents: Sequence[str] | None, *, heads: bool = False) -> str:
+def expression(selection: Selection, *, heads: bool = False) -> str:
     """A Milvus filter expression; "" where everything matches. ``heads`` restricts it to one row per entity."""
     parts = ["part == 0"] if heads else []
-    parts += [_test(c) for c in conditions]
-    if documents is not None:
-        parts.append(f"document in {quoted(list(documents))}")
+    parts += [_test(c) for c in selection.conditions]
+    if selection.documents is not None:
+        parts.append(f"document in {quoted(list(selection.documents))}")
     return " and ".join(parts)
 
 

@@ -22,7 +22,7 @@ from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Cut, WriteLock, require_m
 from lorekeeper.embedding.provider import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError
-from lorekeeper.filters import Condition, name_rank
+from lorekeeper.filters import Selection, name_rank
 
 MAX_ROWS = 16_384
 """Most rows a search gives."""
@@ -106,7 +106,7 @@ class MilvusStore:
         if self.collections.info(entity_type) is None:
             return 0
         with self.write_lock():
-            test = f"part == 0 and {ms.expression([], [document])}"
+            test = ms.expression(Selection(entity_type, documents=[document]), heads=True)
             return self._remove(entity_type, self.collections.scan(entity_type, test, ["document", "slug"]))
 
     def delete_entities(self, entity_type: str, identities: Sequence[Identity]) -> int:
@@ -162,28 +162,21 @@ class MilvusStore:
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def find(
-        self,
-        entity_type: str,
-        conditions: Sequence[Condition],
-        documents: list[str] | None,
-        limit: int | None,
-        offset: int,
-    ) -> list[Identity]:
+    def find(self, selection: Selection, limit: int | None, offset: int) -> list[Identity]:
         """Identities under the filters: whole name matches first, then by name, document and slug."""
-        if self._catalogued(entity_type):
-            return self.keywords.find(entity_type, conditions, documents, limit, offset)
-        test = ms.expression(conditions, documents, heads=True)
-        found = self.collections.scan(entity_type, test, ["name_folded", "document", "slug"])
-        wanted = next((str(c.values[0]) for c in conditions if c.op == "name"), "")
+        if self._catalogued(selection.entity_type):
+            return self.keywords.find(selection, limit, offset)
+        test = ms.expression(selection, heads=True)
+        found = self.collections.scan(selection.entity_type, test, ["name_folded", "document", "slug"])
+        wanted = selection.name or ""
         found.sort(key=lambda row: (name_rank(row["name_folded"], wanted), row["name_folded"], *ms.identity(row)))
         return [ms.identity(row) for row in found[offset : None if limit is None else offset + limit]]
 
-    def count(self, entity_type: str, conditions: Sequence[Condition], documents: list[str] | None) -> int:
+    def count(self, selection: Selection) -> int:
         """Number of entities under the filters."""
-        if self._catalogued(entity_type):
-            return self.keywords.count(entity_type, conditions, documents)
-        return self.collections.count(entity_type, ms.expression(conditions, documents, heads=True))
+        if self._catalogued(selection.entity_type):
+            return self.keywords.count(selection)
+        return self.collections.count(selection.entity_type, ms.expression(selection, heads=True))
 
     def tally(self, entity_type: str, column: str) -> dict[str, int]:
         """Number of entities by "document" or "kind_name"."""
@@ -214,20 +207,13 @@ class MilvusStore:
         rows = self.collections.scan(entity_type, "part == 0", ["document", "slug", "hash"])
         return {ms.identity(row): row["hash"] for row in rows}
 
-    def nearest(
-        self,
-        entity_type: str,
-        vector: Vectors,
-        limit: int,
-        conditions: Sequence[Condition],
-        documents: list[str] | None,
-        embedding: str,
-    ) -> list[Ranked]:
+    def nearest(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
         """The entities whose best passage is nearest to a vector; asks for more passages until there are enough."""
+        entity_type = selection.entity_type
         if self.collections.info(entity_type) is None:
             return []
         require_model(self.embedding_of(entity_type), embedding)
-        test = ms.expression(conditions, documents)
+        test = ms.expression(selection)
         breadth = self._breadth.get(entity_type, ROWS_PER_ENTITY)
         wanted = min(math.ceil(breadth * limit), MAX_ROWS)
         while True:
@@ -241,32 +227,21 @@ class MilvusStore:
             wanted = min(2 * wanted, MAX_ROWS)
             self._breadth[entity_type] = min(1.2 * breadth, 2 * ROWS_PER_ENTITY)
 
-    def by_keywords(
-        self,
-        entity_type: str,
-        query: str,
-        limit: int,
-        conditions: Sequence[Condition],
-        documents: list[str] | None,
-    ) -> list[Ranked]:
+    def by_keywords(self, selection: Selection, query: str, limit: int) -> list[Ranked]:
         """The entities that share words with a query, best first; on a server by its own BM25, from no copy."""
         if self.connection.uri is None:
-            ready = self._keywords_ready(entity_type)
-            return self.keywords.by_keywords(entity_type, query, limit, conditions, documents) if ready else []
+            ready = self._keywords_ready(selection.entity_type)
+            return self.keywords.by_keywords(selection, query, limit) if ready else []
         from lorekeeper.cache.milvus_words import by_words
 
-        if self.collections.info(entity_type) is None:
+        if self.collections.info(selection.entity_type) is None:
             return []
-        self.collections.require_words(entity_type)
-        return by_words(self.connection, entity_type, query, limit, conditions, documents)
+        self.collections.require_words(selection.entity_type)
+        return by_words(self.connection, selection, query, limit)
 
-    def by_name(
-        self, entity_type: str, query: str, conditions: Sequence[Condition], documents: list[str] | None
-    ) -> list[Ranked]:
+    def by_name(self, selection: Selection, query: str) -> list[Ranked]:
         """The entities whose names are similar to a query, best first."""
-        if not self._keywords_ready(entity_type):
-            return []
-        return self.keywords.by_name(entity_type, query, conditions, documents)
+        return self.keywords.by_name(selection, query) if self._keywords_ready(selection.entity_type) else []
 
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         """Those of the words that occur in an entity of the type."""
@@ -361,7 +336,7 @@ class MilvusStore:
             return
         if info and self.keywords.rows(entity_type) == self.collections.count(entity_type):
             return
-        known = self.keywords.count(entity_type)
+        known = self.keywords.count(Selection(entity_type))
         held = self.collections.count(entity_type, "part == 0") if info else 0
         if known != held and self.keywords.mark(entity_type) == before:
             location = self.connection.location

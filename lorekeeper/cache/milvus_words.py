@@ -12,7 +12,7 @@ instead of for the whole collection, and reads index parameters only where they 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 
 from snowballstemmer.porter_stemmer import PorterStemmer
@@ -23,7 +23,7 @@ from lorekeeper.cache.milvus_schema import WORDS_BYTES, expression, identity
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.cache.sql import MAX_WORDS
 from lorekeeper.entities import Entity, fold
-from lorekeeper.filters import Condition
+from lorekeeper.filters import Selection
 from lorekeeper.text import content_words
 from lorekeeper.vocabulary import with_synonyms
 
@@ -53,22 +53,15 @@ def asked_words(query: str) -> list[str]:
     return list(dict.fromkeys(_stem(word) for word in words if word.isalnum()))
 
 
-def by_words(
-    connection: MilvusConnection,
-    entity_type: str,
-    query: str,
-    limit: int,
-    conditions: Sequence[Condition],
-    documents: Sequence[str] | None,
-) -> list[Ranked]:
+def by_words(connection: MilvusConnection, selection: Selection, query: str, limit: int) -> list[Ranked]:
     """The entities that share words with the query or their synonyms, best first; the server's BM25 scores, above 0."""
     asked, meant = asked_words(with_synonyms(query)), set(asked_words(query))
     if not asked:
         return []
-    test = expression(conditions, documents, heads=True)
+    test = expression(selection, heads=True)
     fields = ["document", "slug", "name", "words"]
     found = []
-    for row in connection.call("search_words", entity_type, " ".join(asked), test, limit, fields):
+    for row in connection.call("search_words", selection.entity_type, " ".join(asked), test, limit, fields):
         whole = bool(meant) and meant.issubset(row["words"].split())
         found.append(Ranked(identity(row), row["name"], abs(float(row["distance"])), complete=whole))
     return sorted(found, key=lambda place: (-place.score, place.identity))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from lorekeeper.entities import Collection, Field, FieldType, fold
-from lorekeeper.filters import Condition, stored
+from lorekeeper.filters import Condition, Selection, stored
 from lorekeeper.text import content_words
 
 _COLUMN = {
@@ -32,16 +32,16 @@ def column_value(field: Field, value: object) -> str | int | None:
     return json.dumps(item, ensure_ascii=False) if isinstance(item, tuple) else item
 
 
-def where(conditions: Sequence[Condition], documents: Sequence[str] | None) -> tuple[str, list[str | int]]:
+def where(selection: Selection) -> tuple[str, list[str | int]]:
     """A WHERE expression over the columns, and its parameters."""
     parts, values = ["1"], []  # type: list[str], list[str | int]
-    for condition in conditions:
+    for condition in selection.conditions:
         part, own = _test(condition)
         parts.append(part)
         values += own
-    if documents is not None:
-        parts.append(f"document IN ({_marks(documents)})")
-        values += documents
+    if selection.documents is not None:
+        parts.append(f"document IN ({_marks(selection.documents)})")
+        values += selection.documents
     return " AND ".join(parts), values
 
 

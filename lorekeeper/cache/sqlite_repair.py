@@ -17,6 +17,7 @@ from lorekeeper.cache.sqlite_store import SqliteStore
 from lorekeeper.cache.vectors import VectorCache, unpack_vector
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError
+from lorekeeper.filters import Selection
 
 MAX_REFUSALS = 1024
 """Unreadable stretches of a table after which the rest of it is given up."""
@@ -43,7 +44,7 @@ class SqliteWorkshop:
         if not self._path.exists():
             return []
         try:
-            self._store.count(entity_type)
+            self._store.count(Selection(entity_type))
             with closing(_reader(self._path)) as c:
                 return list(dict.fromkeys(_faults(c, entity_type)))
         except (CacheError, sqlite3.Error) as error:

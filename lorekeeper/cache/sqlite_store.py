@@ -25,7 +25,7 @@ from lorekeeper.cache.vectors import pack_vector, unpack_vector, vector_key
 from lorekeeper.embedding.provider import Vectors
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
-from lorekeeper.filters import Condition
+from lorekeeper.filters import Selection
 from lorekeeper.text import CHUNKER
 
 R = TypeVar("R")
@@ -151,7 +151,7 @@ class SqliteStore(Catalogue):
     def delete(self, entity_type: str, document: str) -> int:
         """Remove a document's entities of one type; returns how many."""
         with self.write_lock():
-            found = self.find(entity_type, (), [document], None, 0)
+            found = self.find(Selection(entity_type, documents=[document]), None, 0)
             return self._write(lambda c: _remove(c, entity_type, found))
 
     def delete_entities(self, entity_type: str, identities: Sequence[Identity]) -> int:
@@ -200,16 +200,9 @@ class SqliteStore(Catalogue):
         """What a type's vectors were made with, None where nothing was stored yet."""
         return self._read(lambda c: _embedding(c, entity_type))
 
-    def nearest(
-        self,
-        entity_type: str,
-        vector: Vectors,
-        limit: int,
-        conditions: Sequence[Condition],
-        documents: list[str] | None,
-        embedding: str,
-    ) -> list[Ranked]:
+    def nearest(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
         """The entities whose best passage is nearest to a vector, exactly, by cosine similarity."""
+        entity_type = selection.entity_type
 
         def rank(c: sqlite3.Connection) -> list[Ranked]:
             require_model(_embedding(c, entity_type), embedding)
@@ -218,8 +211,8 @@ class SqliteStore(Catalogue):
                 return []
             best, part = matrix.best(matrix.vectors @ vector)
             chosen = np.arange(len(best))
-            if conditions or documents is not None:
-                test, values = where(conditions, documents)
+            if not selection.everything:
+                test, values = where(selection)
                 allowed = [i for (i,) in c.execute(f"SELECT id FROM {entity_type} WHERE {test}", values)]
                 chosen = np.flatnonzero(np.isin(matrix.entities, allowed))
             if len(chosen) > limit:

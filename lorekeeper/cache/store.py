@@ -14,7 +14,7 @@ from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.embedding.provider import Vectors
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, EmbeddingError
-from lorekeeper.filters import Condition
+from lorekeeper.filters import Selection
 from lorekeeper.text import Passage
 
 Cut = list[tuple[Entity, list[Passage]]]
@@ -26,7 +26,7 @@ WRITE_WAIT_SECONDS = 600.0
 class Store(Protocol):
     """One library. All methods block; each may raise CacheError, and is safe in several threads and processes.
 
-    ``embedding`` is the fingerprint of model and chunker that vectors were made with; ``documents`` are keys, None for all.
+    ``embedding`` is the fingerprint of model and chunker that vectors were made with.
     """
 
     def embedding_of(self, entity_type: str) -> str | None:
@@ -69,18 +69,11 @@ class Store(Protocol):
         """Let the new vectors take the place of the old ones."""
         ...
 
-    def find(
-        self,
-        entity_type: str,
-        conditions: Sequence[Condition],
-        documents: list[str] | None,
-        limit: int | None,
-        offset: int,
-    ) -> list[Identity]:
+    def find(self, selection: Selection, limit: int | None, offset: int) -> list[Identity]:
         """Identities under the filters: whole name matches first, then by name, document and slug."""
         ...
 
-    def count(self, entity_type: str, conditions: Sequence[Condition], documents: list[str] | None) -> int:
+    def count(self, selection: Selection) -> int:
         """Number of entities under the filters."""
         ...
 
@@ -100,27 +93,15 @@ class Store(Protocol):
         """Content hashes of all entities of a type."""
         ...
 
-    def nearest(
-        self,
-        entity_type: str,
-        vector: Vectors,
-        limit: int,
-        conditions: Sequence[Condition],
-        documents: list[str] | None,
-        embedding: str,
-    ) -> list[Ranked]:
+    def nearest(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
         """The entities whose best passage is nearest to a vector; EmbeddingError for another model's."""
         ...
 
-    def by_keywords(
-        self, entity_type: str, query: str, limit: int, conditions: Sequence[Condition], documents: list[str] | None
-    ) -> list[Ranked]:
+    def by_keywords(self, selection: Selection, query: str, limit: int) -> list[Ranked]:
         """The entities that share words with a query, best first."""
         ...
 
-    def by_name(
-        self, entity_type: str, query: str, conditions: Sequence[Condition], documents: list[str] | None
-    ) -> list[Ranked]:
+    def by_name(self, selection: Selection, query: str) -> list[Ranked]:
         """The entities whose names are similar to a query, best first."""
         ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
@@ -14,7 +14,7 @@ from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.provider import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, FilterError
-from lorekeeper.filters import collection_of, parse_filters
+from lorekeeper.filters import Selection, collection_of, parse_filters
 from lorekeeper.hints import hint_text
 from lorekeeper.text import CHUNKER, passages
 
@@ -91,8 +91,8 @@ class ThreadedCache:
         offset: int = 0,
         **filters: Any,
     ) -> list[Entity]:
-        conditions = parse_filters(entity_type, filters)
-        found = await _in_thread(self._store.find, entity_type, conditions, _keys(document), limit, offset)
+        selection = _selected(entity_type, document, filters)
+        found = await _in_thread(self._store.find, selection, limit, offset)
         return await self.load(entity_type, found)
 
     async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:
@@ -104,7 +104,7 @@ class ThreadedCache:
         return await _in_thread(self._store.heads, entity_type, identities)
 
     async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
-        return await _in_thread(self._store.count, entity_type, parse_filters(entity_type, filters), _keys(document))
+        return await _in_thread(self._store.count, _selected(entity_type, document, filters))
 
     async def semantic_search(
         self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
@@ -119,23 +119,21 @@ class ThreadedCache:
     async def rank_semantic(
         self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
-        conditions = parse_filters(entity_type, filters)
+        selection = _selected(entity_type, document, filters)
         if not self._embedding.loaded and await _in_thread(self._store.embedding_of, entity_type) is None:
             return []
         vector, embedding = await self._embedding.embed_query(query), await self._fingerprint()
-        return await _in_thread(self._store.nearest, entity_type, vector, limit, conditions, _keys(document), embedding)
+        return await _in_thread(self._store.nearest, selection, vector, limit, embedding)
 
     async def rank_keyword(
         self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
-        conditions = parse_filters(entity_type, filters)
-        return await _in_thread(self._store.by_keywords, entity_type, query, limit, conditions, _keys(document))
+        return await _in_thread(self._store.by_keywords, _selected(entity_type, document, filters), query, limit)
 
     async def rank_names(
         self, entity_type: str, query: str, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
-        conditions = parse_filters(entity_type, filters)
-        return await _in_thread(self._store.by_name, entity_type, query, conditions, _keys(document))
+        return await _in_thread(self._store.by_name, _selected(entity_type, document, filters), query)
 
     async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         return await _in_thread(self._store.known_words, collection_of(entity_type).name, words)
@@ -215,5 +213,6 @@ async def _in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs
     return await asyncio.to_thread(function, *args, **kwargs)
 
 
-def _keys(document: Documents) -> list[str] | None:
-    return [document] if isinstance(document, str) else None if document is None else list(document)
+def _selected(entity_type: str, document: Documents, filters: Mapping[str, Any]) -> Selection:
+    documents = [document] if isinstance(document, str) else None if document is None else list(document)
+    return Selection(entity_type, parse_filters(entity_type, filters), documents)
