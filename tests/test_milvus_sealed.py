@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +105,18 @@ def test_a_collection_that_takes_anothers_place_is_asked_itself(engine: Engine) 
     engine.create_collection(NAME, COLUMNS, "{}")
     assert engine.get(NAME, ["k1"], FIELDS) == []
     assert engine.search(NAME, row(chance, 0)["vector"], "", 5, FIELDS) == []
+
+
+def test_indexes_are_mapped_into_memory_and_answer_as_before(tmp_path: Path) -> None:
+    chance, maps = random.Random(0), Path("/proc/self/maps")
+    query = row(chance, 0)["vector"]
+    with closing(Engine(tmp_path / "milvus.db")) as first:
+        first.create_collection(NAME, COLUMNS, "{}")
+        first.upsert(NAME, [row(chance, key) for key in range(40)])
+        first.flush(NAME)
+        first._database.get_collection(NAME)._wait_for_bg()
+        before = first.search(NAME, query, "level <= 5", 10, FIELDS)
+    with closing(Engine(tmp_path / "milvus.db")) as second:
+        second.load_collection(NAME)
+        assert rounded(second.search(NAME, query, "level <= 5", 10, FIELDS)) == rounded(before)
+        assert not maps.exists() or re.search(rf"{tmp_path}.*\.idx", maps.read_text())
