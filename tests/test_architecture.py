@@ -56,9 +56,9 @@ MAY_KNOW = {
 
 DOORS = {
     "pymilvus": ("cache/milvus_server.py",),
-    "milvus_lite": ("cache/milvus_engine.py", "cache/milvus_sealed.py"),
+    "milvus_lite": ("cache/milvus_engine.py", "cache/milvus_sealed.py", "cache/milvus_segment.py"),
     "faiss": ("cache/milvus_engine.py",),
-    "pyarrow": ("cache/milvus_engine.py",),
+    "pyarrow": ("cache/milvus_engine.py", "cache/milvus_segment.py"),
     "grpc": ("cache/milvus_server.py",),
     "sqlite3": ("cache/",),
     "filelock": ("cache/", "sync.py"),

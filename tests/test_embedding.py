@@ -335,6 +335,10 @@ def cut_off(folder: Path) -> None:
         file.truncate(1_000_000)
 
 
+def empty(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"")
+
+
 def not_json(folder: Path) -> None:
     (folder / "config.json").write_text("{")
 
@@ -343,7 +347,7 @@ def no_tokenizer(folder: Path) -> None:
     (folder / "tokenizer.json").write_text("[]")
 
 
-@pytest.mark.parametrize("spoil", [not_safetensors, cut_off, not_json, no_tokenizer])
+@pytest.mark.parametrize("spoil", [not_safetensors, cut_off, empty, not_json, no_tokenizer])
 def test_a_broken_model_is_an_error_that_names_the_folder(model_folder: Path, spoil: Callable[[Path], None]) -> None:
     spoil(model_folder)
     with pytest.raises(EmbeddingError) as caught:

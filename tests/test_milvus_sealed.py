@@ -67,6 +67,7 @@ def check(engine: Engine, sealed: SealedRows, chance: random.Random) -> None:
         assert rounded(sealed.search(vector, test, limit, FIELDS)) == rounded(
             own_search(sealed.collection, vector, test, limit)
         )
+        assert sealed.query(test, FIELDS) == sealed.collection.query(test or None, output_fields=["pk", *FIELDS])
     keys = [f"k{chance.randrange(60)}" for _ in range(20)]
     assert sealed.get(keys, FIELDS) == sealed.collection.get(keys, output_fields=["pk", *FIELDS])
 
@@ -92,8 +93,44 @@ def test_unsealed_rows_are_left_to_the_collection(engine: Engine) -> None:
     engine.upsert(NAME, [row(chance, key) for key in range(9)])
     assert sealed.search(row(chance, 0)["vector"], "", 5, FIELDS) is None
     assert sealed.get(["k1"], FIELDS) is None
+    assert sealed.query("", FIELDS) is None
     assert [r["pk"] for r in engine.get(NAME, ["k1"], FIELDS)] == ["k1"]
     assert len(engine.search(NAME, row(chance, 0)["vector"], "", 5, FIELDS)) == 5
+    assert len(engine.query(NAME, "", FIELDS)) == 9
+
+
+def test_vectors_are_read_while_rows_are_not_sealed_and_forgotten_when_they_are(engine: Engine) -> None:
+    chance = random.Random(0)
+    stored = [row(chance, key) for key in range(9)]
+    engine.upsert(NAME, stored[:6])
+    engine.flush(NAME)
+    collection = engine._database.get_collection(NAME)
+    collection._wait_for_bg()
+    (segment,) = collection._segments_snapshot()
+    assert "vector" not in segment.table.column_names
+    assert not segment._vector_data_by_field
+    engine.upsert(NAME, stored[6:])
+    for one in stored:
+        nearest, *_ = engine.search(NAME, one["vector"], "", 3, FIELDS)
+        assert nearest["pk"] == one["pk"]
+        (found,) = engine.get(NAME, [one["pk"]], ["vector"])
+        assert np.allclose(found["vector"], one["vector"])
+    assert segment._vector_data_by_field
+    engine.flush(NAME)
+    assert engine.get(NAME, ["k1"], FIELDS)
+    assert not segment._vector_data_by_field
+
+
+def test_a_segment_whose_file_was_removed_still_gives_its_vectors(engine: Engine) -> None:
+    one = row(random.Random(0), 1)
+    engine.upsert(NAME, [one])
+    engine.flush(NAME)
+    collection = engine._database.get_collection(NAME)
+    collection._wait_for_bg()
+    (segment,) = collection._segments_snapshot()
+    Path(segment.file_path).unlink()
+    assert np.allclose(segment.vectors, [one["vector"]])
+    assert np.allclose(segment.row_to_dict(0)["vector"], one["vector"])
 
 
 def test_a_collection_that_takes_anothers_place_is_asked_itself(engine: Engine) -> None:

@@ -46,7 +46,11 @@ class Engine:
         with _hidden("pandas"):  # pyarrow imports it where it finds it: 0.12 s and 30 MB that nothing here needs
             import pyarrow.dataset  # noqa: F401
         from milvus_lite import DataDirLockedError, MilvusLite
+        from milvus_lite.engine import collection
 
+        from lorekeeper.cache.milvus_segment import LeanSegment
+
+        collection.Segment = LeanSegment
         try:
             self._database = MilvusLite(str(path))
         except DataDirLockedError as error:
@@ -115,11 +119,12 @@ class Engine:
         return rows if rows is not None else list(sealed.collection.get(list(keys), output_fields=list(fields)))
 
     def query(self, name: str, test: str, fields: Sequence[str]) -> list[Row]:
-        return list(self._database.get_collection(name).query(test or None, output_fields=list(fields)))
+        sealed = self._sealed(name)
+        rows = sealed.query(test, fields)
+        return rows if rows is not None else list(sealed.collection.query(test or None, output_fields=list(fields)))
 
     def count(self, name: str, test: str = "") -> int:
-        collection = self._database.get_collection(name)
-        return len(collection.query(test, output_fields=["pk"])) if test else int(collection.num_entities)
+        return len(self.query(name, test, ["pk"])) if test else int(self._database.get_collection(name).num_entities)
 
     def upsert(self, name: str, rows: Sequence[Row]) -> None:
         self._database.get_collection(name).upsert([{**row, "vector": row["vector"].tolist()} for row in rows])

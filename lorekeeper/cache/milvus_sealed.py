@@ -2,8 +2,8 @@
 
 For every search Milvus Lite looks through all keys of a collection, in Python, for rows that were written again, and it
 decodes every column of every row it gives, the vector too. Here the first is remembered until something is written, and
-only the columns asked for are decoded. Segments, filters and the IVF_FLAT index are Milvus Lite's own, of the version this
-project pins; a test holds the answers against those of its public search.
+only the columns asked for are decoded, never the vector. Segments, filters and the IVF_FLAT index are Milvus Lite's own, of
+the version this project pins; a test holds the answers against those of its public search.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class SealedRows:
     def get(self, keys: Sequence[str], fields: Sequence[str]) -> list[Row] | None:
         """The rows of these keys that there are, with "pk"."""
         generation = self._generation()
-        if generation is None:
+        if generation is None or VECTOR in fields:
             return None
         places = []
         for key in keys:
@@ -78,6 +78,18 @@ class SealedRows:
                 if row is not None and (mask is None or mask[row]):
                     places.append((number, row))
                     break
+        return self._read(generation, places, fields)
+
+    def query(self, test: str, fields: Sequence[str]) -> list[Row] | None:
+        """All rows that pass a test, with "pk"."""
+        generation = self._generation()
+        if generation is None or VECTOR in fields:
+            return None
+        places: list[tuple[int, int]] = []
+        for number, segment in enumerate(generation.segments):
+            mask = self._mask(generation, number, test)
+            rows = range(segment.num_rows) if mask is None else np.flatnonzero(mask).tolist()
+            places += [(number, row) for row in rows]
         return self._read(generation, places, fields)
 
     def _generation(self) -> Generation | None:
@@ -89,6 +101,8 @@ class SealedRows:
         known = self._known
         if known is None or known.number != number or known.segments != segments:
             known = self._known = Generation(number, segments, _in_force(segments, deleted))
+            for segment in segments:
+                segment.forget_vectors()
         return known
 
     def _mask(self, generation: Generation, number: int, test: str) -> Any:
