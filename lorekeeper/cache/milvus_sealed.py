@@ -18,6 +18,9 @@ from lorekeeper.cache.milvus_schema import INDEX, SEARCH_PARAMS, Row
 
 VECTOR = INDEX[0]
 
+ELSEWHERE = {VECTOR, "*"}
+"""Fields that are not all in memory."""
+
 
 @dataclass(frozen=True)
 class Generation:
@@ -36,7 +39,7 @@ class Generation:
 
 class SealedRows:
     """What one collection has sealed. Its methods give None where the collection has to be asked itself: while rows are
-    not sealed yet, or a segment's index is still being made. Safe in several threads."""
+    not sealed yet, or a segment's index is still being made, or for vectors. Safe in several threads."""
 
     def __init__(self, collection: Any) -> None:
         self.collection = collection
@@ -69,7 +72,7 @@ class SealedRows:
     def get(self, keys: Sequence[str], fields: Sequence[str]) -> list[Row] | None:
         """The rows of these keys that there are, with "pk"."""
         generation = self._generation()
-        if generation is None or VECTOR in fields:
+        if generation is None or ELSEWHERE.intersection(fields):
             return None
         places = []
         for key in keys:
@@ -83,7 +86,7 @@ class SealedRows:
     def query(self, test: str, fields: Sequence[str]) -> list[Row] | None:
         """All rows that pass a test, with "pk"."""
         generation = self._generation()
-        if generation is None or VECTOR in fields:
+        if generation is None or ELSEWHERE.intersection(fields):
             return None
         places: list[tuple[int, int]] = []
         for number, segment in enumerate(generation.segments):
