@@ -166,12 +166,12 @@ class Searcher:
         )
         if mode == "hybrid" and not names and not query.filters and await self._is_noise(query, text, semantic, count):
             return Page([], 0, mode, note=NOTHING_CLOSE)
-        dates = await self.shelf.dates()
+        ages, named = await self.shelf.ages(), names | keyword | semantic
         order = fuse(
             *([(key, place.score) for key, place in side.items()] for side in (semantic, keyword, names)),
             literal=any(place.complete for place in list(keyword.values())[:LITERAL_HITS]),
-            group=lambda key: (key[0], thing(_named(key, semantic, keyword, names))),
-            preference=lambda key: _newest_first(key, query.documents, dates),
+            group=lambda key: (key[0], thing(named[key].name)),
+            preference=lambda key: _newest_first(key, query.documents, ages),
         )
         total = len(order) if mode == "keyword" else max(count, len(order))
         chosen = order[query.offset : query.offset + query.limit]
@@ -271,16 +271,11 @@ def thing(name: str) -> str:
     return name_key(base_name(name))
 
 
-def _named(key: Key, *sides: Side) -> str:
-    return next(side[key].name for side in sides if key in side)
-
-
-def _newest_first(key: Key, asked: Sequence[str] | None, dates: Mapping[str, str]) -> tuple[object, ...]:
+def _newest_first(key: Key, asked: Sequence[str] | None, ages: Mapping[str, int]) -> tuple[bool, int, int]:
     """Which of several variants stands for all: the document asked for first, else the newest; the starter's comes last."""
     document = key[1][0]
     place = list(asked).index(document) if asked and document in asked else 0
-    date = dates.get(document, "")
-    return document == STARTER_DOCUMENT, place, [-ord(c) for c in date] or [0]
+    return document == STARTER_DOCUMENT, place, ages.get(document, len(ages))
 
 
 def _check(query: Query) -> None:

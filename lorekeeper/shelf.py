@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, UnknownDocumentError
 from lorekeeper.filters import unknown_name
 from lorekeeper.hints import STARTER_DOCUMENT
@@ -34,13 +35,13 @@ class _Seen:
 
     Attributes:
         names: titles by key, of documents that are described.
-        dates: publication dates by key, "" where none is known.
+        ages: 0 for the latest publication date, 1 for the one before and so on, by key; those without a date are oldest.
         held: number of entries by entity type and document; types are counted when they are asked for.
     """
 
     read: float
     names: dict[str, str]
-    dates: dict[str, str]
+    ages: dict[str, int]
     held: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
@@ -60,9 +61,9 @@ class Shelf:
         """Titles of the documents by key."""
         return (await self._known(())).names
 
-    async def dates(self) -> dict[str, str]:
-        """Publication dates of the documents by key."""
-        return (await self._known(())).dates
+    async def ages(self) -> dict[str, int]:
+        """The documents by key, in order of age: 0 for the latest publication date, 1 for the one before and so on."""
+        return (await self._known(())).ages
 
     async def scopes(self, types: Sequence[str], documents: Sequence[str] | None) -> Scopes:
         """The documents to search: those asked for, else all but a starter whose entries an SRD has in full.
@@ -105,11 +106,16 @@ class Shelf:
         except CacheError as error:
             logger.warning("titles of documents are not known: %s", error)
             described = []
+        dates = sorted({_date(e) for e in described}, reverse=True)
         return _Seen(
             read=time.monotonic(),
             names={e.document: str(e.data.get("display_name") or e.name) for e in described},
-            dates={e.document: str(e.data.get("publication_date") or "") for e in described},
+            ages={e.document: dates.index(_date(e)) for e in described},
         )
+
+
+def _date(document: Entity) -> str:
+    return str(document.data.get("publication_date") or "")
 
 
 def _without_double(held: dict[str, int]) -> list[str] | None:
