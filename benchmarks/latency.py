@@ -9,11 +9,10 @@ rows as a hybrid search looks at; and other stores with the same vectors: NumPy 
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,30 +34,34 @@ from lorekeeper.cache.milvus_schema import SEARCH_PARAMS
 from lorekeeper.embedding import EmbeddingProvider
 from lorekeeper.library import load_provider
 
-NUMBER = 100
+NUMBER, IN_A_ROW = 100, 10
 LIMIT, ROWS = 10, 90
 P50, P95, FACTOR = 0.012, 0.025, 1.5
 FILTER = "level <= 3"
 
-LOOKUP, EMBEDDING = "lookup_spell, semantic", "*query embedding*"
+LOOKUP, FILTERED, EMBEDDING = "lookup_spell, semantic", "lookup_spell, semantic, filtered", "*query embedding*"
 
-Search = Callable[[Any], Any]
+Ask = Callable[[int, str], float]
+"""Seconds that the question of this number took."""
 
 
 def measure() -> Result:
-    """Ask the server and the references the same questions in turn, so that all meet the same machine."""
+    """Ask the server and the references the same questions, ten in a row and in turn, so that all meet the same machine."""
     folder = library()
     phrases = questions(2 * NUMBER, "spells")
     times: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="lorekeeper-bench-") as place, Server(folder) as server:
         shutil.copytree(folder / "milvus.db", Path(place) / "milvus.db")
         provider = load_provider(settings_of(folder))
-        searches = _searches(Path(place))
         uris = [r["uri"] for r in server.ask("search_lore", query="warm up", limit=50)["results"]]
-        _ask(server, provider, searches, "warm up", "and warm", uris[0], 0)
-        for i, (query, other) in enumerate(zip(phrases[:NUMBER], phrases[NUMBER:], strict=True)):
-            for label, seconds in _ask(server, provider, searches, query, other, uris[i % len(uris)], i).items():
-                times.setdefault(label, []).append(seconds)
+        asked = _tools(server, uris) | _references(Path(place), provider, phrases)
+        for ask in asked.values():
+            ask(0, phrases[0])
+        for start in range(0, NUMBER, IN_A_ROW):
+            for label, ask in asked.items():
+                for number in range(start, start + IN_A_ROW):
+                    query = phrases[number + (NUMBER if label == FILTERED else 0)]
+                    times.setdefault(label, []).append(ask(number, query))
     rows = [[label, milliseconds(median(v)), milliseconds(percentile(v, 0.95))] for label, v in times.items()]
     p50, p95 = median(times[LOOKUP]), percentile(times[LOOKUP], 0.95)
     claims = [
@@ -72,40 +75,47 @@ def measure() -> Result:
             (f"at most {FACTOR} x embedding and raw search of {number} rows", f"{factor:.2f} x", factor <= FACTOR)
         )
     notes = [
-        f"{NUMBER} distinct questions each, on spells, all in turn; references in italics",
+        f"{NUMBER} distinct questions each, on spells, {IN_A_ROW} in a row and in turn; references in italics",
         f"a hybrid search ranks 60 entries and looks at {ROWS} rows for it",
+        *missing("sqlite_vec", "apsw", "chromadb"),
     ]
-    return Result("Warm latency", ["tool or reference", "p50", "p95"], rows, claims, [*notes, *_left_out()])
+    return Result(
+        "Warm latency",
+        ["tool or reference", "p50", "p95"],
+        rows,
+        claims,
+        [*notes, *missing("sqlite_vec", "apsw", "chromadb")],
+    )
 
 
-def _ask(
-    server: Server,
-    provider: EmbeddingProvider,
-    searches: dict[str, Search],
-    query: str,
-    other: str,
-    uri: str,
-    number: int,
-) -> dict[str, float]:
-    """Seconds of one question each, by label."""
-    seconds = {
-        LOOKUP: server.timed("lookup_spell", semantic_query=query),
-        "lookup_spell, semantic, filtered": server.timed("lookup_spell", semantic_query=other, level_max=3),
-        "search_lore": server.timed("search_lore", query=f"{query} indeed"),
-        "lookup_spell, by filters": server.timed("lookup_spell", level=number % 10),
-        "get_entity": server.timed("get_entity", uri=uri),
+def _tools(server: Server, uris: Sequence[str]) -> dict[str, Ask]:
+    """Calls of the server's tools, by label."""
+    return {
+        LOOKUP: lambda _, query: server.timed("lookup_spell", semantic_query=query),
+        FILTERED: lambda _, query: server.timed("lookup_spell", semantic_query=query, level_max=3),
+        "search_lore": lambda _, query: server.timed("search_lore", query=f"{query} indeed"),
+        "lookup_spell, by filters": lambda number, _: server.timed("lookup_spell", level=number % 10),
+        "get_entity": lambda number, _: server.timed("get_entity", uri=uris[number % len(uris)]),
     }
-    began = time.perf_counter()
-    vector = provider.embed([f"{query} now"])[0]
-    seconds[EMBEDDING] = time.perf_counter() - began
-    for label, search in searches.items():
+
+
+def _references(place: Path, provider: EmbeddingProvider, phrases: Sequence[str]) -> dict[str, Ask]:
+    """Embedding, and searches of the same spells for the same vectors in other ways, by label."""
+    vectors = dict(zip(phrases, provider.embed(phrases), strict=True))
+
+    def timed(function: Callable[[Any], Any], argument: Any) -> float:
         began = time.perf_counter()
-        search(vector)
-        seconds[f"*{label}*"] = time.perf_counter() - began
-    return seconds
+        function(argument)
+        return time.perf_counter() - began
+
+    def search(function: Callable[[Any], Any]) -> Ask:
+        return lambda _, query: timed(function, vectors[query])
+
+    asked: dict[str, Ask] = {EMBEDDING: lambda _, query: timed(provider.embed, [f"{query} now"])}
+    return asked | {f"*{label}*": search(function) for label, function in _searches(place).items()}
 
 
-def _searches(place: Path) -> dict[str, Search]:
+def _searches(place: Path) -> dict[str, Callable[[Any], Any]]:
     """Searches of the same spells in other ways."""
     from pymilvus import MilvusClient
 
@@ -113,36 +123,32 @@ def _searches(place: Path) -> dict[str, Search]:
     client.load_collection("spells")
     fields = ["name", "document", "slug", "passage"]
 
-    def milvus(limit: int, test: str = "") -> Search:
+    def milvus(limit: int, test: str = "") -> Callable[[Any], Any]:
         return lambda vector: client.search(
             "spells", data=[vector], filter=test, limit=limit, output_fields=fields, search_params=SEARCH_PARAMS
         )
 
     stored = client.query("spells", filter="part >= 0", output_fields=["pk", "vector"], limit=16_384)
     matrix = np.array([row["vector"] for row in stored], dtype=np.float32)
-    searches: dict[str, Search] = {
+    searches: dict[str, Callable[[Any], Any]] = {
         f"pymilvus, {LIMIT} rows": milvus(LIMIT),
         f"pymilvus, {LIMIT} rows, filtered": milvus(LIMIT, FILTER),
         f"pymilvus, {ROWS} rows": milvus(ROWS),
         "NumPy, brute force": lambda vector: np.argpartition(-(matrix @ vector), LIMIT)[:LIMIT],
     }
-    if not missing("sqlite_vec") and hasattr(sqlite3.Connection, "enable_load_extension"):
+    if not missing("sqlite_vec", "apsw"):
         searches["sqlite-vec"] = _sqlite_vec(matrix)
     if not missing("chromadb"):
         searches["Chroma"] = _chroma(place, matrix, [row["pk"] for row in stored])
     return searches
 
 
-def _left_out() -> list[str]:
-    can = hasattr(sqlite3.Connection, "enable_load_extension")
-    unloadable = [] if can else ["this Python's sqlite3 loads no extensions: sqlite-vec was left out"]
-    return missing("sqlite_vec", "chromadb") + unloadable
-
-
-def _sqlite_vec(matrix: Any) -> Search:
+def _sqlite_vec(matrix: Any) -> Callable[[Any], Any]:
+    """Asked through apsw: not every Python's own sqlite3 loads extensions."""
+    import apsw
     import sqlite_vec
 
-    connection = sqlite3.connect(":memory:")
+    connection = apsw.Connection(":memory:")
     connection.enable_load_extension(True)
     sqlite_vec.load(connection)
     connection.execute(f"CREATE VIRTUAL TABLE v USING vec0(vector float[{matrix.shape[1]}] distance_metric=cosine)")
@@ -153,7 +159,7 @@ def _sqlite_vec(matrix: Any) -> Search:
     return lambda vector: connection.execute(sql, (vector.tobytes(),)).fetchall()
 
 
-def _chroma(place: Path, matrix: Any, keys: list[str]) -> Search:
+def _chroma(place: Path, matrix: Any, keys: list[str]) -> Callable[[Any], Any]:
     import chromadb.config
 
     client = chromadb.PersistentClient(
