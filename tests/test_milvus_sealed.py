@@ -121,7 +121,11 @@ def test_vectors_are_read_while_rows_are_not_sealed_and_forgotten_when_they_are(
     assert not segment._vector_data_by_field
 
 
-def test_a_segment_whose_file_was_removed_still_gives_its_vectors(engine: Engine) -> None:
+@pytest.mark.parametrize("removable", [True, False])
+def test_a_segment_whose_file_was_removed_still_gives_its_vectors(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, *, removable: bool
+) -> None:
+    monkeypatch.setattr("lorekeeper.cache.milvus_segment.REMOVABLE", removable)
     one = row(random.Random(0), 1)
     engine.upsert(NAME, [one])
     engine.flush(NAME)

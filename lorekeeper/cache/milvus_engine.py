@@ -41,16 +41,16 @@ class Engine:
         self._settling: threading.Timer | None = None
         self._collections: dict[str, SealedRows] = {}
         _quiet()
-        _tune_faiss()
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own pools keep what reading files took
         with _hidden("pandas"):  # pyarrow imports it where it finds it: 0.12 s and 30 MB that nothing here needs
             import pyarrow.dataset  # noqa: F401
         from milvus_lite import DataDirLockedError, MilvusLite
         from milvus_lite.engine import collection
 
-        from lorekeeper.cache.milvus_segment import LeanSegment
+        from lorekeeper.cache.milvus_segment import REMOVABLE, LeanSegment
 
         collection.Segment = LeanSegment
+        _tune_faiss(mapped=REMOVABLE)
         try:
             self._database = MilvusLite(str(path))
         except DataDirLockedError as error:
@@ -202,8 +202,8 @@ def _quiet() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def _tune_faiss() -> None:
-    """Let indexes be mapped into memory instead of copied there, so that only what is searched takes any; and be silent.
+def _tune_faiss(*, mapped: bool) -> None:
+    """Let indexes be mapped into memory instead of copied there, so that only what is searched takes any; be silent.
 
     FAISS warns on stderr, from C, about every index with fewer than 39 vectors a list; its own switch for that is the
     clustering parameter set here.
@@ -218,4 +218,4 @@ def _tune_faiss() -> None:
             return index
 
         faiss.IndexIVFFlat = make_quietly
-        faiss.read_index = lambda path: read(path, faiss.IO_FLAG_MMAP_IFC)
+        faiss.read_index = lambda path: read(path, faiss.IO_FLAG_MMAP_IFC if mapped else 0)

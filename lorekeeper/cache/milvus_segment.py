@@ -7,6 +7,7 @@ are not sealed yet, the vectors are read then, and dropped by `forget_vectors` w
 
 from __future__ import annotations
 
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ import pyarrow
 import pyarrow.parquet
 from milvus_lite.index.factory import load_index_from_spec
 from milvus_lite.storage.segment import Segment, _extract_vector_array
+
+REMOVABLE = sys.platform != "win32"
+"""Whether a file that is open or mapped can be removed, as a compaction does; where not, files are held in memory."""
 
 
 class LeanSegment(Segment):  # type: ignore[misc]
@@ -32,7 +36,8 @@ class LeanSegment(Segment):  # type: ignore[misc]
     @classmethod
     def load(cls, file_path: str, partition: str, pk_field: str, vector_field: str) -> LeanSegment:
         """Read a data file, which stays open: a compaction may remove it while a search still goes on."""
-        file = pyarrow.parquet.ParquetFile(pyarrow.OSFile(file_path))
+        opened = pyarrow.OSFile(file_path) if REMOVABLE else pyarrow.BufferReader(Path(file_path).read_bytes())
+        file = pyarrow.parquet.ParquetFile(opened)
         table = file.read(columns=[name for name in file.schema_arrow.names if name != vector_field])
         return cls(
             file,
