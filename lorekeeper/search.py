@@ -224,6 +224,8 @@ class Searcher:
         return dict(places[:depth])
 
     async def _count(self, query: Query, scopes: Scopes) -> int:
+        if not query.filters:
+            return await self.shelf.count(scopes)
         return sum([await self._cache.count_entities(t, scopes[t], **query.filters) for t in query.types])
 
     async def _is_noise(self, query: Query, text: str, semantic: Side, count: int) -> bool:

@@ -78,6 +78,16 @@ class Shelf:
         held = (await self._known(types)).held
         return {entity_type: _without_double(held[entity_type]) for entity_type in types}
 
+    async def count(self, scopes: Scopes) -> int:
+        """Number of entries within scopes."""
+        held = (await self._known(list(scopes))).held
+        return sum(
+            number
+            for entity_type, documents in scopes.items()
+            for key, number in held[entity_type].items()
+            if documents is None or key in documents
+        )
+
     async def _check(self, documents: Sequence[str]) -> None:
         known = set((await self._known(())).names)
         if known.issuperset(documents):

@@ -58,14 +58,16 @@ TEXT_KEYS = (
 
 _PLACEHOLDER = re.compile(r"\[(No description provided|None provided|Column data)\.?\]", re.IGNORECASE)
 _MARKUP = (
-    (re.compile(r"\u00ad"), ""),
-    (re.compile(r"</?[A-Za-z][^<>]{0,200}>"), " "),
-    (re.compile(r"!?\[([^\]\[]*)\]\([^()]*\)"), r"\1"),
-    (re.compile(r"^[\s|:-]*\|[\s|:-]*$", re.MULTILINE), ""),
-    (re.compile(r"(?:[^\S\n]*\|[^\S\n]*)+"), "; "),
-    (re.compile(r"[*_`#>]+"), " "),
-    (re.compile(r"[^\S\n]+"), " "),
+    ("\u00ad", re.compile(r"\u00ad"), ""),
+    ("<", re.compile(r"</?[A-Za-z][^<>]{0,200}>"), " "),
+    ("[", re.compile(r"!?\[([^\]\[]*)\]\([^()]*\)"), r"\1"),
+    ("|", re.compile(r"^[\s|:-]*\|[\s|:-]*$", re.MULTILINE), ""),
+    ("|", re.compile(r"(?:[^\S\n]*\|[^\S\n]*)+"), "; "),
+    ("*_`#>", re.compile(r"[*_`#>]+"), " "),
 )
+"""Signs of which a text has to have one, what to look for then, and what to put in its place."""
+
+_SPACE = re.compile(r"[^\S\n]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]?\s+(?=[\"'“(]?[A-Z0-9])|\s*\n\s*")
 _PIECE = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 
@@ -112,8 +114,10 @@ class Passage:
 def clean(text: str) -> str:
     """Prose without Markdown, HTML, table rules, soft hyphens and placeholders; paragraphs stay on their own lines."""
     text = _PLACEHOLDER.sub("", text)
-    for pattern, replacement in _MARKUP:
-        text = pattern.sub(replacement, text)
+    for signs, pattern, replacement in _MARKUP:
+        if any(sign in text for sign in signs):
+            text = pattern.sub(replacement, text)
+    text = _SPACE.sub(" ", text)
     return "\n".join(line.strip(" ;") for line in text.splitlines() if line.strip(" ;"))
 
 
