@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -78,4 +77,4 @@ def normalized(vectors: Vectors) -> Vectors:
 
 def check_finite(vectors: Vectors) -> bool:
     """Whether no value is NaN or infinite."""
-    return math.isfinite(float(np.sum(vectors)))
+    return bool(np.isfinite(vectors).all())
