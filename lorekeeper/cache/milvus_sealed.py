@@ -47,7 +47,7 @@ class SealedRows:
 
     def search(self, vector: Any, test: str, limit: int, fields: Sequence[str]) -> list[Row] | None:
         """The nearest rows that pass a test, best first, with "pk" and cosine similarity "distance"."""
-        generation = self._generation()
+        generation = self._generation(fields)
         if generation is None or any(VECTOR not in segment.indexes for segment in generation.segments):
             return None
         query = np.asarray([vector], dtype=np.float32)
@@ -71,8 +71,8 @@ class SealedRows:
 
     def get(self, keys: Sequence[str], fields: Sequence[str]) -> list[Row] | None:
         """The rows of these keys that there are, with "pk"."""
-        generation = self._generation()
-        if generation is None or ELSEWHERE.intersection(fields):
+        generation = self._generation(fields)
+        if generation is None:
             return None
         places = []
         for key in keys:
@@ -85,8 +85,8 @@ class SealedRows:
 
     def query(self, test: str, fields: Sequence[str]) -> list[Row] | None:
         """All rows that pass a test, with "pk"."""
-        generation = self._generation()
-        if generation is None or ELSEWHERE.intersection(fields):
+        generation = self._generation(fields)
+        if generation is None:
             return None
         places: list[tuple[int, int]] = []
         for number, segment in enumerate(generation.segments):
@@ -95,10 +95,10 @@ class SealedRows:
             places += [(number, row) for row in rows]
         return self._read(generation, places, fields)
 
-    def _generation(self) -> Generation | None:
-        """The segments as they are now; None while there are rows that are not sealed."""
+    def _generation(self, fields: Sequence[str]) -> Generation | None:
+        """The segments as they are now; None while there are rows that are not sealed, and where they lack a field."""
         number = self.collection._next_seq
-        if self.collection._memtable.size() or self.collection.load_state != "loaded":
+        if ELSEWHERE.intersection(fields) or self.collection._memtable.size() or self.collection.load_state != "loaded":
             return None
         segments, deleted = self.collection._read_snapshot()
         known = self._known
