@@ -79,7 +79,7 @@ class Shelf:
         return {entity_type: _without_double(held[entity_type]) for entity_type in types}
 
     async def count(self, scopes: Scopes) -> int:
-        """Number of entries within scopes."""
+        """Number of entries within scopes, as of `SECONDS` ago at most where another process writes."""
         held = (await self._known(list(scopes))).held
         return sum(
             number
