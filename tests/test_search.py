@@ -229,6 +229,23 @@ async def test_an_unknown_document_is_refused_with_the_known_ones(library, text)
     assert ALMANAC in message
 
 
+async def test_of_several_books_the_newest_gives_the_entry_that_stands_for_all(tmp_path):
+    dates = {"aged": "2014-01-01", "latest": "2024-09-17", "undated": None, "middle": "2019-05-02"}
+    async with open_library(tmp_path) as library:
+        described = [
+            make(d, type="documents", document=d, data={"name": d, "publication_date": dates[d]}) for d in dates
+        ]
+        await library.cache.store_entities(described, "documents")
+        spells = [make("shine", "A lamp lights up.", document=document) for document in dates]
+        await library.cache.store_entities(spells, "spells")
+        page = await library.searcher.search(Query(["spells"], text="a lamp that lights up"))
+        assert [r.entity.document for r in page.results] == ["latest", "middle", "aged", "undated"]
+        page = await library.searcher.search(
+            Query(["spells"], text="a lamp that lights up", documents=["aged", "latest"])
+        )
+        assert [r.entity.document for r in page.results] == ["aged", "latest"]
+
+
 async def test_a_document_that_was_just_imported_is_known(tmp_path):
     async with shelf_library(tmp_path) as library:
         with pytest.raises(FilterError):
