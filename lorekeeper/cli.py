@@ -118,12 +118,13 @@ async def _import(arguments: argparse.Namespace, settings: Settings, _: dict[str
 
 async def _sync(arguments: argparse.Namespace, settings: Settings, _: dict[str, str]) -> int:
     from lorekeeper.library import Library
-    from lorekeeper.screen import Bars, print_sync
+    from lorekeeper.screen import Bars, print_problems, print_sync
 
     async with Library.from_settings(settings) as library:
         with Bars() as bars:
             report = await library.sync(arguments.type, arguments.document, bars.step)
     if arguments.json:
+        print_problems(report, lost=False)
         _print_json(report.as_dict())
     else:
         print_sync(report)

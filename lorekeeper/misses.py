@@ -17,12 +17,12 @@ from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.entities import COLLECTIONS, Entity, fold, parse_uri
 from lorekeeper.errors import CacheError, EmbeddingError, SourceError, SourceUnavailableError, UnknownDocumentError
 from lorekeeper.filters import Condition, matches, parse_filters
-from lorekeeper.normalize import UnknownShapeError, normalize
+from lorekeeper.normalize import UnknownShapeError
 from lorekeeper.normalize.open5e import Endpoint
 from lorekeeper.search import Page, Query, Searcher
 from lorekeeper.sources.open5e import Open5eClient, list_query
 from lorekeeper.sources.sync_state import ALL, Source, SyncState, encode, load_state, save
-from lorekeeper.sync import endpoints, list_path, one_at_a_time
+from lorekeeper.sync import endpoints, entities_of, list_path, one_at_a_time, store_from_source
 
 FETCH_SECONDS = 12.0
 STORE_SECONDS = 12.0
@@ -57,6 +57,10 @@ class _Fetched:
     asked: bool = False
     complete: bool = True
     stored: int = 0
+    gone: set[str] = field(default_factory=set)
+    """Uris of entries that were removed, as in `Outcome`."""
+    apart: int = 0
+    """Entities that are kept apart from the library's own entries, as in `Outcome`."""
 
 
 class Misses:
@@ -170,13 +174,15 @@ class Misses:
             return f"Nothing could be fetched from Open5e ({error})."
         if not fetched.asked:
             return ELSEWHERE
+        apart = f" {fetched.apart} of them kept apart from your own entries of the same key." if fetched.apart else ""
         if not fetched.complete:
             return (
                 f"Fetched {fetched.stored} entries from Open5e for this lookup, and not all that fit, for lack of time."
+                f"{apart}"
             )
         if not fetched.stored:
             return "Open5e was asked and has nothing more that fits."
-        return f"Fetched {fetched.stored} entries from Open5e for this lookup."
+        return f"Fetched {fetched.stored} entries from Open5e for this lookup.{apart}"
 
     async def _fetched(self, query: Query, state: SyncState) -> _Fetched:
         """What Open5e has of what a query asks for, as far as it comes in time; the documents too where they are not here."""
@@ -222,7 +228,7 @@ class Misses:
             async for page in pages:
                 for obj in page.objects:
                     try:
-                        entities = normalize(obj, hint=listed.name)
+                        entities = entities_of(obj, listed)
                     except UnknownShapeError:
                         continue
                     inside = [e for e in entities if documents is None or e.document in documents]
@@ -239,14 +245,11 @@ class Misses:
                     fetched.complete = False
                     break
                 part = entities[start : start + STORED_AT_ONCE]
-                entity_type = part[0].type
-                before = await self._cache.load(entity_type, [e.identity for e in part])
-                known = {e.identity: e.content_hash for e in before}
-                await self._cache.store_entities(
-                    [e for e in part if known.get(e.identity) != e.content_hash], entity_type
-                )
+                outcome = await store_from_source(self._cache, part[0].type, part)
+                kept += outcome.stored + outcome.unchanged
+                fetched.gone |= set(outcome.removed)
+                fetched.apart += len(outcome.clashes)
                 fetched.stored += len(part) if name != "documents" else 0
-                kept += part
             fetched.found[name] = kept
 
     def _remember(self, query: Query, state: SyncState, fetched: _Fetched) -> None:
@@ -254,6 +257,7 @@ class Misses:
         now = time.time()
         for name, entities in fetched.found.items():
             state.of(name).seen |= {e.uri for e in entities}
+            state.of(name).seen -= fetched.gone
         if "documents" in fetched.found and fetched.complete:
             state.of("documents").whole[ALL] = now
         if fetched.complete and not query.filters:

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
 from lorekeeper.cache.protocol import CacheProtocol, Identity
-from lorekeeper.entities import Entity, parse_uri
+from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_uri
 from lorekeeper.errors import CacheError, ImportFileError, LoreKeeperError, SourceError, SourceUnavailableError
-from lorekeeper.normalize import UnknownShapeError, normalize
+from lorekeeper.normalize import UnknownShapeError, normalize_open5e
 from lorekeeper.normalize.open5e import ENDPOINTS, Endpoint
 from lorekeeper.report import ImportReport
+from lorekeeper.sources.body import excerpt
 from lorekeeper.sources.open5e import CONCURRENCY, Open5eClient, list_query
 from lorekeeper.sources.sync_state import ALL, Read, Run, SyncState, encode, load_state, save
 
 Step = Callable[[str, int, int], None]
 """Told, of an entity type, how many more entries there are to do and how many more are done."""
+
+
+SOURCE = "open5e"
+"""How `Entity.source_api` begins for what Open5e has, and how the slugs end of what is kept apart from other entries."""
+
+MAX_REASON = 500
+"""Characters of the reason why an entry could not be read."""
 
 
 def endpoints(types: Sequence[str]) -> list[Endpoint]:
@@ -77,8 +87,8 @@ class Syncer:
                 async with asyncio.TaskGroup() as group:
                     for _ in range(CONCURRENCY):
                         group.create_task(self._work(waiting, run))
-            except* LoreKeeperError as errors:
-                raise errors.exceptions[0] from errors
+            except BaseExceptionGroup as errors:
+                raise _first(errors) from errors
             if all(e.name in run.done for e in endpoints(wanted)):
                 self._state.run = None
             await self._save()
@@ -117,9 +127,8 @@ class Syncer:
                 if not read.objects:
                     self._step(endpoint.type, count, 0)
                 entities = self._entities(page.objects, endpoint, run.documents, read)
-                await self._store(endpoint.type, entities)
+                read.found.update(await self._store(endpoint, entities))
                 self._step(endpoint.type, 0, len(page.objects))
-                read.found.update(e.uri for e in entities)
                 if page.following is not None:
                     read.following, read.objects = page.following, objects
                     await self._save()
@@ -137,20 +146,29 @@ class Syncer:
         found: list[Entity] = []
         for obj in objects:
             try:
-                found += normalize(obj, hint=endpoint.name)
+                found += entities_of(obj, endpoint)
             except UnknownShapeError as error:
                 key = obj.get("key") or obj.get("slug") if isinstance(obj, dict) else obj
-                self._report.failed.append(ImportFileError(f"{list_path(endpoint)} {key}", str(error)))
+                where, why = f"{list_path(endpoint)} {excerpt(key)}", excerpt(str(error), MAX_REASON)
+                self._report.failed.append(ImportFileError(where, why))
                 read.failed += 1
         return [e for e in found if documents is None or e.document in documents]
 
-    async def _store(self, entity_type: str, entities: Sequence[Entity]) -> None:
-        known = self._known[entity_type]
-        latest = {e.identity: e for e in entities}
-        changed = [e for i, e in latest.items() if known.get(i) != e.content_hash]
-        await self._cache.store_entities(changed, entity_type)
-        known.update({e.identity: e.content_hash for e in changed})
-        self._count(entity_type, stored=len(changed), unchanged=len(latest) - len(changed))
+    async def _store(self, endpoint: Endpoint, entities: Sequence[Entity]) -> set[str]:
+        """Store what is new or changed; uris of all of them, as they are in the library."""
+        assert endpoint.type is not None
+        known = self._known[endpoint.type]
+        outcome = await store_from_source(self._cache, endpoint.type, entities, known)
+        known.update({e.identity: e.content_hash for e in outcome.stored})
+        for uri in outcome.removed:
+            known.pop(_identity(uri), None)
+            self._state.of(endpoint.name).seen.discard(uri)
+        for own, apart in outcome.clashes:
+            reason = f"the library has an entry of its own at {own}, which is kept; this one is {apart}"
+            self._report.oddities.append(ImportFileError(list_path(endpoint), reason))
+        stored, held = len(outcome.stored), len(outcome.unchanged)
+        self._count(endpoint.type, stored=stored, unchanged=held, removed=len(outcome.removed))
+        return {e.uri for e in (*outcome.stored, *outcome.unchanged)}
 
     async def _remove(self, endpoint: Endpoint, run: Run, read: Read, count: int) -> None:
         """Remove what came from this list and is there no more, nor in any other."""
@@ -163,7 +181,7 @@ class Syncer:
             reason = f"it is empty now; the {len(gone)} entries that came from it before are kept"
             self._report.failed.append(ImportFileError(list_path(endpoint), reason))
             return
-        ours = [e.identity for e in await self._cache.load(endpoint.type, gone) if e.source_api.startswith("open5e")]
+        ours = [e.identity for e in await self._cache.load(endpoint.type, gone) if _is_from_source(e)]
         self._count(endpoint.type, removed=await self._cache.delete_entities(endpoint.type, ours))
         self._state.of(endpoint.name).seen = before - within
 
@@ -191,6 +209,108 @@ class Syncer:
     async def _save(self) -> None:
         async with self._saving:
             await asyncio.to_thread(save, self._path, encode(self._state))
+
+
+@dataclass
+class Outcome:
+    """What became of entities that came from a source.
+
+    Attributes:
+        stored: those that were new or had changed, as they were stored.
+        unchanged: those that the library holds as they are.
+        removed: uris of entries that were removed because their entity has its own slug now.
+        clashes: uris of entries that are not from the source, each with the uri of the entity that is kept apart from it.
+    """
+
+    stored: list[Entity] = field(default_factory=list)
+    unchanged: list[Entity] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    clashes: list[tuple[str, str]] = field(default_factory=list)
+
+
+async def store_from_source(
+    cache: CacheProtocol, entity_type: str, entities: Sequence[Entity], known: Mapping[Identity, str] | None = None
+) -> Outcome:
+    """Store what came from a source: the one place where it meets what the library holds.
+
+    A source only ever replaces what came from it. Where an entry that did not has the identity of an entity, the entity is
+    stored beside it, under the first of its `_apart` slugs that is free or holds it already. When that entry is gone, the
+    entity is stored under its own slug, and the copy that was kept apart is removed.
+
+    Args:
+        cache: the library's.
+        entity_type: of all the entities; of several with one identity the last is stored.
+        entities: what came.
+        known: content hashes of what is held, as far as it is known, so that less has to be loaded.
+    """
+    outcome, known = Outcome(), known or {}
+    waiting = [(e, e) for e in {e.identity: e for e in entities}.values()]
+    copies: list[str] = []
+    number = 0
+    while waiting:
+        number += 1
+        looked = [
+            identity
+            for entity, placed in waiting
+            if known.get(placed.identity) != placed.content_hash
+            for identity in (placed.identity, _apart(entity, number).identity)
+        ]
+        held = {e.identity: e for e in await cache.load(entity_type, looked)} if looked else {}
+        taken: list[tuple[Entity, Entity]] = []
+        for entity, placed in waiting:
+            there, after = held.get(placed.identity), _apart(entity, number)
+            if there is not None and not _is_from_source(there):
+                taken.append((entity, after))
+                continue
+            digest = known.get(placed.identity) if there is None else there.content_hash
+            (outcome.unchanged if digest == placed.content_hash else outcome.stored).append(placed)
+            if placed is not entity:
+                outcome.clashes.append((entity.uri, placed.uri))
+            if after.identity in held and held[after.identity].content_hash == placed.content_hash:
+                copies.append(after.uri)
+        waiting = taken
+    await cache.store_entities(outcome.stored, entity_type)
+    if copies:
+        await cache.delete_entities(entity_type, map(_identity, copies))
+        outcome.removed = copies
+    return outcome
+
+
+def _is_from_source(entity: Entity) -> bool:
+    return entity.source_api.startswith(SOURCE)
+
+
+def _apart(entity: Entity, number: int) -> Entity:
+    """An entity under another slug, as in ``fireball-open5e`` and ``fireball-open5e-2``; a document under another key."""
+    ending = f"-{SOURCE}" if number == 1 else f"-{SOURCE}-{number}"
+    slug = entity.slug + ending
+    if len(slug) > MAX_KEY_LENGTH:
+        digest = hashlib.blake2b(entity.slug.encode(), digest_size=8).hexdigest()
+        slug = f"{entity.slug[: MAX_KEY_LENGTH - len(ending) - len(digest)]}{digest}{ending}"
+    return replace(entity, slug=slug, document=slug if entity.type == "documents" else entity.document)
+
+
+def entities_of(obj: Any, endpoint: Endpoint) -> list[Entity]:
+    """The entities that one object of a list holds; UnknownShapeError where it is none of that list's type."""
+    found = normalize_open5e(obj, hint=endpoint.name)
+    for entity in found:
+        if entity.type != endpoint.type:
+            raise UnknownShapeError(f"its keys are those of another type of entry, {entity.type}")
+    return found
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error that ended a group of tasks: one of ours where there is any."""
+    leaves = list(_leaves(errors))
+    return next((e for e in leaves if isinstance(e, LoreKeeperError)), leaves[0])
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            yield from _leaves(one)
+    else:
+        yield error
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import pytest
 import stamina
 
 from lorekeeper.errors import SourceError, SourceUnavailableError
-from lorekeeper.sources.open5e import CONCURRENCY, Open5eClient, list_query
+from lorekeeper.sources.open5e import CONCURRENCY, Limits, Open5eClient, list_query
 from tests.open5e_server import SPELLS, Open5eServer, Reply, serving, shelf
 
 SPELL_PATH = "v2/spells"
@@ -202,7 +202,7 @@ async def test_redirects_in_circles_are_refused(server, address):
 
 async def test_bodies_that_are_too_large_are_not_read(server, address):
     with pytest.raises(SourceError, match="MB"):
-        await names(address, max_bytes=100)
+        await names(address, limits=Limits(body_bytes=100))
     assert len(server.asked) == 1
 
 

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from lorekeeper.entities import Entity
@@ -31,20 +32,35 @@ def normalize(obj: Mapping[str, Any], *, hint: str | None = None, document: str 
     Raises:
         UnknownShapeError: with the reason in one sentence.
     """
-    try:
-        if own.recognises(obj):
+    if isinstance(obj, Mapping) and own.recognises(obj):
+        with _reasons():
             return [own.entity(obj, document)]
+    return normalize_open5e(obj, hint=hint, document=document)
+
+
+def normalize_open5e(obj: Mapping[str, Any], *, hint: str | None = None, document: str | None = None) -> list[Entity]:
+    """As `normalize`, of Open5e objects only: what a server sends is never taken for an entry in our own shape."""
+    with _reasons():
         endpoint = open5e.endpoint_of(obj, hint)
         if endpoint is None:
             raise UnknownShapeError(
                 "its keys are not those of an Open5e object, nor of our own JSON ('collection', 'name')"
             )
         return open5e.entities(obj, endpoint, document)
+
+
+@contextmanager
+def _reasons() -> Iterator[None]:
+    """Turn what a malformed object raises into `UnknownShapeError`."""
+    try:
+        yield
+    except UnknownShapeError:
+        raise
     except FilterError as error:
         raise UnknownShapeError(str(error)) from error
     except KeyError as error:
         raise UnknownShapeError(f"the key {error} is missing") from error
-    except (TypeError, AttributeError, ValueError) as error:
-        if isinstance(error, UnknownShapeError):
-            raise
+    except RecursionError as error:
+        raise UnknownShapeError("it is nested too deeply") from error
+    except (TypeError, AttributeError, ValueError, OverflowError) as error:
         raise UnknownShapeError("one of its values is not of the type that its source uses") from error

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from lorekeeper.errors import CacheError
+
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
@@ -149,11 +151,14 @@ def encode(state: SyncState) -> bytes:
 
 
 def save(path: Path, content: bytes) -> None:
-    """Put an encoded state into its file, whole or not at all. Blocking."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    written = path.with_name(path.name + ".new")
-    written.write_bytes(content)
-    written.replace(path)
+    """Put an encoded state into its file, whole or not at all. Blocking; CacheError where it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        written = path.with_name(path.name + ".new")
+        written.write_bytes(content)
+        written.replace(path)
+    except OSError as error:
+        raise CacheError(f"{path} cannot be written: {error}; free space, or choose another folder") from error
 
 
 _ADAPTER = TypeAdapter(SyncState)
