@@ -248,8 +248,9 @@ class Misses:
                 outcome = await store_from_source(self._cache, part[0].type, part)
                 kept += outcome.stored + outcome.unchanged
                 fetched.gone |= set(outcome.removed)
-                fetched.apart += len(outcome.clashes)
-                fetched.stored += len(part) if name != "documents" else 0
+                if name != "documents":
+                    fetched.stored += len(part)
+                    fetched.apart += len(outcome.clashes)
             fetched.found[name] = kept
 
     def _remember(self, query: Query, state: SyncState, fetched: _Fetched) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,13 +21,21 @@ DOCUMENTS = {"tide-atlas": "The Tide Atlas", "ember-book": "The Ember Book"}
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server says instead of an answer: once, and then the real thing."""
+    """What the server says instead of an answer: once, and then the real thing.
+
+    Attributes:
+        cut: the real answer, whose connection ends half-way through the body.
+        raw: all that is sent, from the status line on; the connection ends then.
+        drip: seconds between two bytes of the body.
+    """
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b"<h1>error</h1>"
     content_type: str = "text/html"
     cut: bool = False
+    raw: bytes | None = None
+    drip: float = 0.0
 
 
 class Open5eServer:
@@ -84,22 +93,41 @@ class Open5eServer:
         }
 
 
+def json_reply(value: object, **reply: Any) -> Reply:
+    """An answer with a JSON value, or with the bytes of one."""
+    body = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return Reply(body=body, content_type="application/json", **reply)
+
+
 @contextmanager
 def serving(server: Open5eServer) -> Iterator[str]:
     """The server's address while it serves."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
             reply = server.answer(self.path, dict(self.headers))
+            if reply.raw is not None:
+                self.wfile.write(reply.raw)
+                self.close_connection = True
+                return
             self.send_response(reply.status)
             for name, value in {"Content-Type": reply.content_type, **reply.headers}.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(reply.body)))
             self.end_headers()
-            self.wfile.write(reply.body[: len(reply.body) // 2] if reply.cut else reply.body)
+            if reply.drip:
+                self._drip(reply)
+            else:
+                self.wfile.write(reply.body[: len(reply.body) // 2] if reply.cut else reply.body)
             self.close_connection = reply.cut
+
+        def _drip(self, reply: Reply) -> None:
+            for byte in reply.body:
+                self.wfile.write(bytes([byte]))
+                time.sleep(reply.drip)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             pass

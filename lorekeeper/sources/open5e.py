@@ -249,6 +249,8 @@ class Open5eClient:
                 raise self._unavailable(f"could not answer for {path}: {error}; try again later") from error
             except TimeoutError as error:
                 raise self._unavailable(f"took too long to answer for {path}; try again later") from error
+            except httpx.RemoteProtocolError as error:
+                raise self._unavailable(f"gave no whole answer for {path}; try again later") from error
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 raise self._unavailable(
                     f"cannot be reached ({type(error).__name__}); check your connection and "
