@@ -243,37 +243,47 @@ async def store_from_source(
         entities: what came.
         known: content hashes of what is held, as far as it is known, so that less has to be loaded.
     """
-    outcome, known = Outcome(), known or {}
+    outcome = Outcome()
     waiting = [(e, e) for e in {e.identity: e for e in entities}.values()]
-    copies: list[str] = []
     number = 0
     while waiting:
         number += 1
-        looked = [
-            identity
-            for entity, placed in waiting
-            if known.get(placed.identity) != placed.content_hash
-            for identity in (placed.identity, _apart(entity, number).identity)
-        ]
-        held = {e.identity: e for e in await cache.load(entity_type, looked)} if looked else {}
-        taken: list[tuple[Entity, Entity]] = []
-        for entity, placed in waiting:
-            there, after = held.get(placed.identity), _apart(entity, number)
-            if there is not None and not _is_from_source(there):
-                taken.append((entity, after))
-                continue
-            digest = known.get(placed.identity) if there is None else there.content_hash
-            (outcome.unchanged if digest == placed.content_hash else outcome.stored).append(placed)
-            if placed is not entity:
-                outcome.clashes.append((entity.uri, placed.uri))
-            if after.identity in held and held[after.identity].content_hash == placed.content_hash:
-                copies.append(after.uri)
-        waiting = taken
+        waiting = await _place(cache, entity_type, waiting, number, known or {}, outcome)
     await cache.store_entities(outcome.stored, entity_type)
-    if copies:
-        await cache.delete_entities(entity_type, map(_identity, copies))
-        outcome.removed = copies
+    if outcome.removed:
+        await cache.delete_entities(entity_type, map(_identity, outcome.removed))
     return outcome
+
+
+async def _place(
+    cache: CacheProtocol,
+    entity_type: str,
+    waiting: Sequence[tuple[Entity, Entity]],
+    number: int,
+    known: Mapping[Identity, str],
+    outcome: Outcome,
+) -> list[tuple[Entity, Entity]]:
+    """Sort entities, each with itself under the slug to try, into an outcome; those whose slug is taken, with the next one.
+
+    What is known may be out of date, so everything that would be stored is compared with what is held now.
+    """
+    trying = [(entity, placed, _apart(entity, number)) for entity, placed in waiting]
+    unlike = [(placed, after) for _, placed, after in trying if known.get(placed.identity) != placed.content_hash]
+    looked = [e.identity for pair in unlike for e in pair]
+    held = {e.identity: e for e in await cache.load(entity_type, looked)} if looked else {}
+    taken: list[tuple[Entity, Entity]] = []
+    for entity, placed, after in trying:
+        there, copy = held.get(placed.identity), held.get(after.identity)
+        if there is not None and not _is_from_source(there):
+            taken.append((entity, after))
+            continue
+        digest = there.content_hash if there else known.get(placed.identity)
+        (outcome.unchanged if digest == placed.content_hash else outcome.stored).append(placed)
+        if placed is not entity:
+            outcome.clashes.append((entity.uri, placed.uri))
+        if copy is not None and copy.content_hash == placed.content_hash:
+            outcome.removed.append(after.uri)
+    return taken
 
 
 def _is_from_source(entity: Entity) -> bool:

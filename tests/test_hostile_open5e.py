@@ -110,7 +110,8 @@ async def test_b5_bytes_that_unpack_to_nothing_count_too(server, address):
 
 @pytest.mark.parametrize("encoding", ["gzip", "GZIP", "x-gzip", "deflate", "identity"])
 async def test_b5_one_encoding_is_read(encoding, server, address):
-    pack = {"deflate": zlib.compress, "identity": bytes}.get(encoding, gzip.compress)
+    packs: dict[str, Callable[[bytes], bytes]] = {"deflate": zlib.compress, "identity": bytes}
+    pack = packs.get(encoding, gzip.compress)
     page = pack(json.dumps({"count": 2, "next": None, "results": SPELLS[:2]}).encode())
     always(server, json_reply(page, headers={"Content-Encoding": encoding}))
     assert await objects(address) == SPELLS[:2]
@@ -203,7 +204,7 @@ NUMBERS = [b"1e999", b"-1e999", b"-1", b"true", b'"5"', b"null", b"2.5", b"2.0",
 NUMBERS += [b"1" * 5000, b"NaN", b"Infinity", b"-Infinity", b"[]", b"{}", b"[2]", b'{"value": 2}']
 LINKS = [5, True, [], {}, ["?page=2"], "http://[bad", "?", "nothing", "", "?limit=2", "?q=" + "a" * 9000, "?a=\ud800"]
 RESULTS = [None, {}, "two", 5, True, {"0": SPELLS[0]}, SPELLS[:1], SPELLS[:3]]
-OBJECTS = [
+OBJECTS: list[Any] = [
     None,
     1,
     True,

@@ -209,6 +209,38 @@ async def test_an_srd_that_is_here_in_part_does_not_hide_the_starter(library, se
     assert (await library.searcher.search(Query(["spells"], filters={"level": 1}))).total == before > 1
 
 
+async def test_b6_a_lookup_keeps_the_users_own_entry_and_stores_the_other_beside_it(library, server, tmp_path):
+    own = {"collection": "spells", "name": "Tide Lance", "document": "tide-atlas", "description": "Mine.", "level": 5}
+    await library.import_paths([write_lines(tmp_path / "own.jsonl", [own])])
+    page = await look(library, level=2)
+    assert [r.entity.uri for r in page.results] == ["lore://spells/tide-atlas/tide-lance-open5e"]
+    assert "1 of them kept apart from your own entries" in (page.note or "")
+    (kept,) = await library.cache.load("spells", [("tide-atlas", "tide-lance")])
+    assert kept.data == own
+    report = await library.sync(["spells"])
+    assert (report.stored, report.unchanged, report.removed) == (4, 3, 0)
+    await library.cache.delete_entities("spells", [kept.identity])
+    assert (await library.sync(["spells"])).removed == 1
+    assert {e.slug for e in await library.cache.get_entities("spells", name="tide lance")} == {"tide-lance"}
+
+
+async def test_b6_a_lookup_removes_what_need_not_be_kept_apart_any_more(library, server, tmp_path):
+    own = {"collection": "spells", "name": "Tide Lance", "document": "tide-atlas"}
+    await library.import_paths([write_lines(tmp_path / "own.jsonl", [own])])
+    await look(library, level=2)
+    await library.cache.delete_entities("spells", [("tide-atlas", "tide-lance")])
+    page = await look(library, level_max=2, school="evocation")
+    assert "tide-lance-open5e" not in {r.entity.slug for r in page.results}
+    assert "tide-lance" in {r.entity.slug for r in page.results}
+    state = load_state(library.source.state_path, library.source.base_url)
+    assert "lore://spells/tide-atlas/tide-lance-open5e" not in state.of("spells").seen
+
+
+async def test_b6_a_lookup_takes_no_entries_of_our_own_shape_from_a_server(library, server):
+    server.lists["v2/spells"] += [{"collection": "spells", "name": "Forged", "level": 9}]
+    assert (await look(library, level=9)).total == 0
+
+
 @pytest.mark.parametrize(
     ("filters", "holds"),
     [

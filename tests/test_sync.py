@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,14 @@ import pytest
 import stamina
 
 from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, ConfigError, SourceUnavailableError
+from lorekeeper.hints import STARTER_DOCUMENT
 from lorekeeper.library import Library, open5e_of, open_cache
-from lorekeeper.sync import endpoints, one_at_a_time
+from lorekeeper.normalize import normalize_open5e
+from lorekeeper.sync import endpoints, one_at_a_time, store_from_source
 from lorekeeper.tools import all_tools, document_list
-from tests.conftest import everything, settings
+from tests.conftest import everything, make, settings
 from tests.open5e_server import SPELLS, Open5eServer, Reply, creature, serving, shelf, spell
 from tests.shelf import environment, run_lorekeeper, write_lines
 
@@ -219,6 +223,174 @@ async def test_nothing_is_removed_from_a_list_with_an_entry_that_cannot_be_read(
     assert [f.where for f in report.failed] == ["v2/spells tide-atlas_tide-lance"]
     assert "level" in report.failed[0].reason
     assert len(await titles(library)) == 5
+
+
+# --- what is the user's own ------------------------------------------------------------------------------------------
+
+OWN = {"collection": "spells", "name": "Tide Lance", "document": "tide-atlas", "description": "Mine."}
+
+
+async def slugs(library: Library, entity_type: str = "spells", document: str = "tide-atlas") -> dict[str, str]:
+    """Where the entries of a document are from, by slug."""
+    return {e.slug: e.source_api for e in await library.cache.get_entities(entity_type, document)}
+
+
+@pytest.mark.parametrize("backend", ["milvus", "sqlite"])
+async def test_b6_an_entry_of_the_users_own_is_kept_and_the_other_is_stored_beside_it(
+    backend, server, address, tmp_path
+):
+    async with opened(tmp_path, address, backend) as library:
+        await library.import_paths([write_lines(tmp_path / "own.jsonl", [OWN])])
+        report = await library.sync(["spells"])
+        assert (report.stored, report.failed) == (7, [])
+        (clash,) = report.oddities
+        assert "lore://spells/tide-atlas/tide-lance," in clash.reason
+        assert "lore://spells/tide-atlas/tide-lance-open5e" in clash.reason
+        held = await slugs(library)
+        assert (held["tide-lance"], held["tide-lance-open5e"]) == ("lorekeeper", "open5e-v2")
+        (own,) = await library.cache.load("spells", [("tide-atlas", "tide-lance")])
+        assert own.data == OWN
+
+        report = await library.sync(["spells"])
+        assert (report.stored, report.removed, report.unchanged, len(report.oddities)) == (0, 0, 7, 1)
+
+        await library.cache.delete_entities("spells", [own.identity])
+        report = await library.sync(["spells"])
+        assert (report.stored, report.removed, report.oddities) == (1, 1, [])
+        held = await slugs(library)
+        assert held["tide-lance"] == "open5e-v2"
+        assert "tide-lance-open5e" not in held
+        report = await library.sync(["spells"])
+        assert (report.stored, report.removed, report.unchanged) == (0, 0, 7)
+
+
+@pytest.mark.parametrize("source_api", ["lorekeeper", "orcbrew", "unknown", "homebrew", "", "5e"])
+async def test_b6_whatever_is_not_from_the_source_is_kept(source_api, library):
+    own = replace(make("tide-lance", name="Tide Lance", document="tide-atlas"), source_api=source_api)
+    await library.cache.store_entities([own], "spells")
+    await library.sync(["spells"])
+    assert await library.cache.load("spells", [own.identity]) == [own]
+    assert "tide-lance-open5e" in await slugs(library)
+
+
+async def test_b6_what_came_from_a_file_of_the_source_is_replaced(library, tmp_path):
+    old = spell("Tide Lance", desc="It was another one.")
+    await library.import_paths([write_lines(tmp_path / "spells.jsonl", [old])])
+    report = await library.sync(["spells"])
+    assert (report.stored, report.oddities) == (7, [])
+    assert "tide-lance-open5e" not in await slugs(library)
+
+
+async def test_b6_a_changed_entry_changes_beside_the_users_own(library, server, tmp_path):
+    await library.import_paths([write_lines(tmp_path / "own.jsonl", [OWN])])
+    await library.sync(["spells"])
+    server.lists["v2/spells"][0] = spell("Tide Lance", desc="Now it is wet.")
+    assert (await library.sync(["spells"])).stored == 1
+    (copy,) = await library.cache.load("spells", [("tide-atlas", "tide-lance-open5e")])
+    assert copy.data["desc"] == "Now it is wet."
+
+
+async def test_b6_an_entry_that_the_server_removes_goes_from_beside_the_users_own(library, server, tmp_path):
+    await library.import_paths([write_lines(tmp_path / "own.jsonl", [OWN])])
+    await library.sync(["spells"])
+    del server.lists["v2/spells"][0]
+    assert (await library.sync(["spells"])).removed == 1
+    held = await slugs(library)
+    assert held["tide-lance"] == "lorekeeper"
+    assert "tide-lance-open5e" not in held
+
+
+async def test_b6_an_entry_that_the_user_made_after_a_sync_is_kept(library, tmp_path):
+    await library.sync(["spells"])
+    await library.import_paths([write_lines(tmp_path / "own.jsonl", [OWN])])
+    report = await library.sync(["spells"])
+    assert (report.stored, report.removed, len(report.oddities)) == (1, 0, 1)
+    assert (await slugs(library))["tide-lance"] == "lorekeeper"
+    library.source.state_path.unlink()
+    await library.cache.delete_entities("spells", [("tide-atlas", "tide-lance")])
+    report = await library.sync(["spells"])
+    assert (report.stored, report.removed) == (1, 1), "also where it is not known what came from the server"
+    assert "tide-lance-open5e" not in await slugs(library)
+
+
+async def test_b6_slugs_that_the_user_has_too_are_passed_over(library, tmp_path):
+    own = [OWN, {**OWN, "slug": "tide-lance-open5e"}, {**OWN, "slug": "tide-lance-open5e-2"}]
+    await library.import_paths([write_lines(tmp_path / "own.jsonl", own)])
+    assert "tide-lance-open5e-3" in (await library.sync(["spells"])).oddities[0].reason
+    report = await library.sync(["spells"])
+    assert (report.stored, report.unchanged) == (0, 7)
+    assert sorted((await slugs(library)).values()) == ["lorekeeper"] * 3 + ["open5e-v2"] * 3
+
+
+async def test_b6_slugs_of_entries_kept_apart_are_never_too_long(library, server, tmp_path):
+    long = ["x" * 199 + end for end in "ab"]
+    server.lists["v2/spells"] = [{**spell("Long"), "key": f"tide-atlas_{slug}"} for slug in long]
+    own = [{**OWN, "slug": slug} for slug in long]
+    await library.import_paths([write_lines(tmp_path / "own.jsonl", own)])
+    assert (await library.sync(["spells"])).stored == 4
+    held = await slugs(library)
+    assert len(held) == 4
+    assert {len(slug) for slug in held} == {200}
+    assert (await library.sync(["spells"])).stored == 0
+
+
+async def test_b6_a_document_of_the_users_own_keeps_its_title(library, tmp_path):
+    own = {"collection": "documents", "name": "My Atlas", "slug": "tide-atlas", "document": "tide-atlas"}
+    await library.import_paths([write_lines(tmp_path / "own.jsonl", [own])])
+    report = await library.sync(["spells"])
+    assert "lore://documents/tide-atlas-open5e/tide-atlas-open5e" in report.oddities[0].reason
+    assert (await library.searcher.shelf.names())["tide-atlas"] == "My Atlas"
+    assert (await library.sync(["spells"])).stored == 0
+
+
+async def test_b6_a_server_cannot_write_to_the_starter(library, server):
+    await library.load_starter()
+    (first, *_) = before = await library.cache.get_entities("spells", STARTER_DOCUMENT)
+    forged = {**spell(first.name, STARTER_DOCUMENT), "key": f"x_{first.slug}"}
+    server.lists["v2/spells"] = [forged]
+    report = await library.sync(["spells"])
+    assert f"{first.slug}-open5e" in report.oddities[0].reason
+    after = {e.identity: e for e in await library.cache.get_entities("spells", STARTER_DOCUMENT)}
+    assert {e.identity: after.get(e.identity) for e in before} == {e.identity: e for e in before}
+
+
+async def test_b6_a_server_cannot_send_our_own_shape_nor_say_where_an_entry_is_from(library, server):
+    server.lists["v2/spells"] += [
+        {**OWN, "name": "Forged"},
+        {**spell("Salt Mirror"), "collection": "creatures", "source_api": "lorekeeper"},
+        {**creature("Whale"), "collection": "spells"},
+    ]
+    report = await library.sync(["spells"])
+    assert [f.where for f in report.failed] == ["v2/spells None", "v2/spells tide-atlas_whale"]
+    assert "creatures" in report.failed[1].reason
+    assert set((await slugs(library)).values()) == {"open5e-v2"}
+    assert await counts(library) == {"spells": 6, "documents": 2}
+
+
+async def test_b6_an_import_during_a_sync_is_kept(library):
+    """What was known when the sync began is no reason to write over what was stored since."""
+    own = make("tide-lance", name="Tide Lance", document="tide-atlas")
+    await library.cache.store_entities([own], "spells")
+    (arriving,) = normalize_open5e(spell("Tide Lance"))
+    outcome = await store_from_source(library.cache, "spells", [arriving], {})
+    assert [e.slug for e in outcome.stored] == ["tide-lance-open5e"]
+    assert await library.cache.load("spells", [own.identity]) == [own]
+
+
+async def test_b6_a_sync_loads_only_entries_that_differ(library, tmp_path, monkeypatch):
+    await library.import_paths([write_lines(tmp_path / "own.jsonl", [OWN])])
+    await library.sync(["spells"])
+    loaded: list[tuple[str, str]] = []
+    load = library.cache.load
+
+    async def counting(entity_type: str, identities: list[tuple[str, str]]) -> list[Entity]:
+        loaded.extend(identities)
+        found: list[Entity] = await load(entity_type, identities)
+        return found
+
+    monkeypatch.setattr(library.cache, "load", counting)
+    await library.sync(["spells"])
+    assert {slug for _, slug in loaded} == {"tide-lance", "tide-lance-open5e"}
 
 
 # --- what fails ------------------------------------------------------------------------------------------------------
