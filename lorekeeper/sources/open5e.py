@@ -34,7 +34,7 @@ PAGE_SIZE = 100
 CONCURRENCY = 4
 """Requests at a time."""
 
-MAX_BODY_BYTES = 50 << 20
+MAX_BODY_BYTES = 32 << 20
 """Largest answer that is read, both as received and unpacked."""
 
 MAX_TOTAL_BYTES = 2 << 30
