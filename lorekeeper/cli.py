@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import contextlib
 import gc
-import json
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,9 +14,11 @@ from typing import Any
 
 import lorekeeper
 from lorekeeper import upkeep
+from lorekeeper.addresses import without_secrets
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import ConfigError, FilterError, LoreKeeperError
-from lorekeeper.settings import Settings, load_settings
+from lorekeeper.printable import json_text, lines, one_line, shown
+from lorekeeper.settings import Settings, ignored_file, load_settings
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
@@ -29,9 +30,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         settings, origins = load_settings()
-        logging.basicConfig(level=settings.log_level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-        logging.getLogger("lorekeeper").setLevel(settings.log_level)
-        logging.getLogger("stamina").setLevel(logging.ERROR)
+        _log_to_stderr(settings.log_level)
+        if ignored := ignored_file(settings):
+            print(f"lorekeeper: {ignored}", file=sys.stderr)
         status: int = asyncio.run(arguments.run(arguments, settings, origins))
         sys.stdout.flush()
         return status
@@ -48,8 +49,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _complain(error: Exception, status: int) -> int:
-    print(f"lorekeeper: {error}", file=sys.stderr)
+    print(f"lorekeeper: {one_line(str(error))}", file=sys.stderr)
     return status
+
+
+class _PlainFormatter(logging.Formatter):
+    """A record in one line, a traceback in lines, without passwords and without what a terminal would obey."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        return one_line(without_secrets(super().formatMessage(record)))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        return lines(without_secrets(super().formatException(ei)))
+
+
+def _log_to_stderr(level: str) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_PlainFormatter("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler])
+    logging.getLogger("lorekeeper").setLevel(level)
+    logging.getLogger("stamina").setLevel(logging.ERROR)
 
 
 # --- commands --------------------------------------------------------------------------------------------------------
@@ -275,10 +294,10 @@ def _filters(pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         name, separator, value = pair.partition("=")
         if not separator or not name or not value:
-            raise FilterError(f"--filter {pair!r} is not FIELD=VALUE, as in level_max=3")
+            raise FilterError(f"--filter {shown(pair)} is not FIELD=VALUE, as in level_max=3")
         filters[name] = [*filters[name], value] if name in filters else [value]
     return {k: v[0] if len(v) == 1 else v for k, v in filters.items()}
 
 
 def _print_json(content: Any) -> None:
-    print(json.dumps(content, ensure_ascii=False, indent=2))
+    print(json_text(content, indent=2))

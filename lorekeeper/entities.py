@@ -18,6 +18,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote, unquote
 
+from lorekeeper.printable import shown
+
 Value = str | int | float | bool | tuple[str, ...]
 
 MAX_KEY_LENGTH = 200
@@ -25,6 +27,9 @@ MAX_KEY_LENGTH = 200
 
 MAX_TEXT_LENGTH = 500
 """Longest name or filter text, in characters."""
+
+MAX_URI_LENGTH = 50 + 2 * MAX_KEY_LENGTH * 12
+"""Longest ``lore://`` URI: a character of a key has at most four bytes, each written as in ``%C3``."""
 
 
 _DOCUMENT_PREFIX = re.compile(r"(?:srd|[a-z0-9-]*[0-9-][a-z0-9-]*)_(.*[^\W_].*)", re.DOTALL)
@@ -313,7 +318,7 @@ def parse_uri(uri: str) -> tuple[str, str, str]:
     parts = [unquote(p) for p in rest.split("/")]
     if scheme != "lore" or len(parts) != 3 or not all(parts) or parts[0] not in COLLECTIONS:
         raise ValueError(
-            f"{uri!r} is not a lore URI; use lore://TYPE/DOCUMENT/SLUG with TYPE one of {', '.join(COLLECTIONS)}, "
+            f"{shown(uri)} is not a lore URI; use lore://TYPE/DOCUMENT/SLUG with TYPE one of {', '.join(COLLECTIONS)}, "
             "for example lore://spells/srd-2014/fireball"
         )
     return parts[0], parts[1], parts[2]

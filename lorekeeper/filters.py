@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, NAME, Collection, Entity, Field, FieldType, Value, fold
 from lorekeeper.errors import FilterError
+from lorekeeper.printable import MAX_SHOWN, shown
 
 SCALE = 1000
 """Decimals are stored and compared as whole thousandths: equality on floats is unreliable in the engines."""
@@ -81,7 +82,7 @@ def parse_filters(entity_type: str, filters: Mapping[str, Any]) -> tuple[Conditi
 def collection_of(entity_type: str) -> Collection:
     """The declaration of an entity type; FilterError naming the known ones."""
     if entity_type not in COLLECTIONS:
-        raise FilterError(f"unknown type {entity_type!r}; known: {', '.join(COLLECTIONS)}")
+        raise FilterError(f"unknown type {shown(entity_type)}; known: {', '.join(COLLECTIONS)}")
     return COLLECTIONS[entity_type]
 
 
@@ -100,7 +101,7 @@ def stored(field: Field, value: Any) -> Stored:
         case FieldType.INTEGER:
             number = _number(field, value)
             if number.denominator != 1:
-                raise FilterError(f"{field.name} must be a whole number, not {value!r}")
+                raise FilterError(f"{field.name} must be a whole number, not {shown(value)}")
             return _in_range(field, int(number))
         case FieldType.DECIMAL:
             return _in_range(field, round(_number(field, value) * SCALE))
@@ -190,14 +191,14 @@ def name_rank(name: str, wanted: str) -> int:
 
 def unknown_name(name: str, known: list[str], what: str) -> str:
     """One sentence for a misspelt name, with the nearest known one first."""
-    near = difflib.get_close_matches(name, known, n=1)
+    near = difflib.get_close_matches(name[:MAX_SHOWN], known, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"unknown {what}: {name!r}; {hint}known: {', '.join(known)}"
+    return f"unknown {what}: {shown(name)}; {hint}known: {', '.join(known)}"
 
 
 def _text(field: Field, value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise FilterError(f"{field.name} must be a text that is not empty, not {value!r}")
+        raise FilterError(f"{field.name} must be a text that is not empty, not {shown(value)}")
     if len(value) > MAX_TEXT_LENGTH or "\0" in value:
         raise FilterError(f"{field.name} must have no NUL and at most {MAX_TEXT_LENGTH} characters")
     return value
@@ -212,7 +213,7 @@ def _flag(field: Field, value: Any) -> bool:
         return value
     if isinstance(value, str) and fold(value) in ("true", "yes", "false", "no"):
         return fold(value) in ("true", "yes")
-    raise FilterError(f"{field.name} must be true or false, not {value!r}")
+    raise FilterError(f"{field.name} must be true or false, not {shown(value)}")
 
 
 def _number(field: Field, value: Any) -> Fraction:
@@ -224,7 +225,7 @@ def _number(field: Field, value: Any) -> Fraction:
             raise ValueError
         return Fraction(value.strip() if isinstance(value, str) else value)
     except (ValueError, TypeError, ArithmeticError):
-        raise FilterError(f"{field.name} must be a number, not {value!r}") from None
+        raise FilterError(f"{field.name} must be a number, not {shown(value)}") from None
 
 
 def _in_range(field: Field, number: int) -> int:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from lorekeeper.addresses import is_local, shown_address
 from lorekeeper.cache.protocol import CacheProtocol, Progress, Statistics
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
 from lorekeeper.entities import COLLECTIONS, Entity
@@ -21,7 +22,7 @@ from lorekeeper.errors import ConfigError, EmbeddingError, UnknownDocumentError
 from lorekeeper.hints import SHIPPED_VECTORS, STARTER
 from lorekeeper.report import ImportReport
 from lorekeeper.search import Page, Query, Searcher
-from lorekeeper.settings import Settings
+from lorekeeper.settings import PREFIX, Settings
 from lorekeeper.sources.files import read_path
 from lorekeeper.sources.sync_state import Source
 
@@ -65,8 +66,7 @@ def load_provider(settings: Settings) -> EmbeddingProvider:
     if settings.embedding_provider == "http":
         from lorekeeper.embedding.http import HttpProvider
 
-        if settings.offline and not _is_loopback(settings.embedding_url or ""):
-            raise ConfigError("LOREKEEPER_OFFLINE is set, but LOREKEEPER_EMBEDDING_URL is not on this machine")
+        require_local(settings, "embedding_url")
         return HttpProvider(settings.embedding_url or "", settings.embedding_model, settings.embedding_api_key)
 
     from lorekeeper.embedding.model import MINILM_SHA256, find_model
@@ -101,10 +101,21 @@ def open_store(settings: Settings) -> Store:
     from lorekeeper.cache.milvus_store import MilvusStore
 
     if settings.milvus_uri:
+        require_local(settings, "milvus_uri")
         connection = MilvusConnection(uri=settings.milvus_uri, token=settings.milvus_token)
     else:
         connection = MilvusConnection(settings.milvus_db_path)
     return MilvusStore(connection, _beside(settings, ".keywords"))
+
+
+def require_local(settings: Settings, name: str) -> None:
+    """ConfigError where the settings forbid the network and the address in the setting of that name leads there."""
+    address = getattr(settings, name)
+    if settings.offline and address and not is_local(address):
+        raise ConfigError(
+            f"LOREKEEPER_OFFLINE is set, but {PREFIX}{name.upper()} is {shown_address(address)}, which is not on this "
+            "machine; unset one of the two, or use an address like http://127.0.0.1:8080"
+        )
 
 
 async def store_in_batches(
@@ -303,10 +314,3 @@ class Library:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-
-def _is_loopback(url: str) -> bool:
-    from urllib.parse import urlsplit
-
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")

@@ -19,6 +19,7 @@ from lorekeeper.errors import CacheError, EmbeddingError, SourceError, SourceUna
 from lorekeeper.filters import Condition, matches, parse_filters
 from lorekeeper.normalize import UnknownShapeError
 from lorekeeper.normalize.open5e import Endpoint
+from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search import Page, Query, Searcher
 from lorekeeper.sources.open5e import Open5eClient, list_query
 from lorekeeper.sources.sync_state import ALL, Source, SyncState, encode, load_state, save
@@ -126,7 +127,7 @@ class Misses:
         """The note: what happened, and the command that brings all of it."""
         types = [word for t in query.types for word in ("--type", t)]
         documents = [word for d in query.documents or [] for word in ("--document", d)]
-        command = " ".join(["lorekeeper sync open5e", *types, *documents])
+        command = one_line(" ".join(["lorekeeper sync open5e", *types, *documents]), MAX_SHOWN)
         what = ", ".join(query.types).replace("_", " ")
         return f"{why if why.endswith('.') else f'{why}: not all {what} are here.'} '{command}' brings all."
 

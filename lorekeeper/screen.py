@@ -19,6 +19,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from lorekeeper.printable import one_line, shown
 from lorekeeper.search import Page, Result
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ SHOWN_FAILURES = 20
 
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
+
+
+def plain(text: str) -> str:
+    """A text from outside as one line for the console: no markup, and nothing that a terminal would obey."""
+    return escape(one_line(text))
 
 
 class Bars:
@@ -91,7 +97,7 @@ class Bar(Bars):
 def print_page(page: Page) -> None:
     """Search results as a table."""
     if page.note:
-        console.print(f"[yellow]{escape(page.note)}[/]")
+        console.print(f"[yellow]{plain(page.note)}[/]")
     if not page.results:
         console.print("Nothing found.")
         return
@@ -107,8 +113,8 @@ def results_table(results: Sequence[Result]) -> Table:
     table.add_column("source", style="cyan", max_width=24)
     for r in results:
         score = "" if r.score is None else f"{r.score:.2f}"
-        text = f"[bold]{escape(r.entity.name)}[/]  [green]{escape(r.facts)}[/]\n{escape(r.snippet)}"
-        table.add_row(score, text, escape(r.document_name))
+        text = f"[bold]{plain(r.entity.name)}[/]  [green]{plain(r.facts)}[/]\n{plain(r.snippet)}"
+        table.add_row(score, text, plain(r.document_name))
     return table
 
 
@@ -138,10 +144,10 @@ def print_sync(report: ImportReport) -> None:
 def print_problems(report: ImportReport, *, lost: bool = True) -> None:
     """What was passed over, put right or (unless that is told elsewhere) lost, on stderr."""
     for name, number in sorted(report.skipped.items()):
-        errors.print(f"[dim]{escape(name)}: {number:,} without lore, passed over[/]", soft_wrap=True)
+        errors.print(f"[dim]{plain(name)}: {number:,} without lore, passed over[/]", soft_wrap=True)
     for label, found in (("[yellow]odd[/]   ", report.oddities), ("[red]failed[/]", report.failed if lost else [])):
         for one in found[:SHOWN_FAILURES]:
-            errors.print(f"{label} {escape(str(one))}", soft_wrap=True)
+            errors.print(f"{label} {plain(str(one))}", soft_wrap=True)
         if len(found) > SHOWN_FAILURES:
             errors.print(f"... and {len(found) - SHOWN_FAILURES} more")
 
@@ -154,12 +160,12 @@ def print_migration(report: MigrationReport, *, dry_run: bool) -> None:
     for name in (*names, "failed"):
         table.add_column("to store" if dry_run and name == "stored" else name, justify="right")
     for name, said in report.tables.items():
-        table.add_row(escape(name), *(f"{getattr(said, n):,}" for n in names), f"{len(said.failed):,}")
+        table.add_row(plain(name), *(f"{getattr(said, n):,}" for n in names), f"{len(said.failed):,}")
     table.add_row("all", *(f"{report.total(n):,}" for n in names), f"{len(report.failed):,}", style="bold")
     console.print(table)
     console.print(f"{report.embedded:,} texts embedded, in {report.seconds:.1f} s")
     for name, failure in report.failed[:SHOWN_FAILURES]:
-        errors.print(f"[red]failed[/] {escape(name)} {escape(repr(failure.slug))}: {escape(failure.reason)}")
+        errors.print(f"[red]failed[/] {plain(name)} {plain(shown(failure.slug))}: {plain(failure.reason)}")
     if len(report.failed) > SHOWN_FAILURES:
         errors.print(f"... and {len(report.failed) - SHOWN_FAILURES} more; --json lists them all")
 
@@ -168,7 +174,7 @@ def print_backup(report: ArchiveReport) -> None:
     """What an archive holds."""
     counts = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.counts.items() if number)
     console.print(
-        f"{escape(report.archive)}: {counts or 'nothing'}, {report.vectors:,} vectors, in {report.seconds:.1f} s"
+        f"{plain(report.archive)}: {counts or 'nothing'}, {report.vectors:,} vectors, in {report.seconds:.1f} s"
     )
 
 
@@ -179,20 +185,20 @@ def print_restore(report: ArchiveReport) -> None:
         f"embedded, in {report.seconds:.1f} s"
     )
     if report.before:
-        console.print(f"What the library held before is in {escape(report.before)}.")
+        console.print(f"What the library held before is in {plain(report.before)}.")
 
 
 def print_repair(report: RepairReport) -> None:
     """What was wrong, and what was kept."""
     for entity_type, problems in report.problems.items():
         for problem in problems[:SHOWN_FAILURES]:
-            console.print(f"[red]{entity_type}[/]: {escape(problem)}")
+            console.print(f"[red]{entity_type}[/]: {plain(problem)}")
     if report.aside is None:
         console.print("The library is sound; nothing was changed.")
         return
     kept = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.kept.items() if number)
     console.print(f"Kept: {kept}; {report.embedded:,} texts embedded anew, in {report.seconds:.1f} s")
-    console.print(f"The damaged library is now {escape(report.aside)}; delete it when you miss nothing.")
+    console.print(f"The damaged library is now {plain(report.aside)}; delete it when you miss nothing.")
 
 
 def print_statistics(statistics: Statistics) -> None:
@@ -201,12 +207,12 @@ def print_statistics(statistics: Statistics) -> None:
     for name, justify in (("type", "left"), ("entries", "right"), ("passages", "right"), ("kinds", "left")):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     for name, count in statistics.counts.items():
-        kinds = ", ".join(f"{k} {n:,}" for k, n in statistics.kinds.get(name, {}).items())
+        kinds = ", ".join(f"{plain(k)} {n:,}" for k, n in statistics.kinds.get(name, {}).items())
         table.add_row(name, f"{count:,}", f"{statistics.passages[name]:,}", kinds)
     console.print(table)
     total, vectors = sum(statistics.counts.values()), sum(statistics.passages.values())
-    console.print(f"{total:,} entries, {vectors:,} vectors, {statistics.embedding or 'no model yet'}")
-    console.print(f"{statistics.backend} at {escape(statistics.location)}")
+    console.print(f"{total:,} entries, {vectors:,} vectors, {plain(statistics.embedding or 'no model yet')}")
+    console.print(f"{statistics.backend} at {plain(statistics.location)}")
 
 
 def print_documents(documents: Sequence[Mapping[str, Any]]) -> None:
@@ -217,7 +223,7 @@ def print_documents(documents: Sequence[Mapping[str, Any]]) -> None:
     for d in documents:
         counts = ", ".join(f"{n:,} {t}" for t, n in d["counts"].items())
         table.add_row(
-            d["key"], escape(d["name"]), escape(d["publisher"] or ""), escape(", ".join(d["licenses"])), counts
+            plain(d["key"]), plain(d["name"]), plain(d["publisher"] or ""), plain(", ".join(d["licenses"])), counts
         )
     console.print(table)
 
@@ -228,8 +234,8 @@ def print_findings(findings: Findings) -> None:
     for name in ("setting", "value", "from"):
         table.add_column(name)
     for setting in findings.settings:
-        table.add_row(setting["name"], escape(setting["value"]), setting["from"])
+        table.add_row(setting["name"], plain(setting["value"]), plain(setting["from"]))
     console.print(table)
     for check in findings.checks:
         mark = "[green]ok[/]  " if check.ok else "[red]bad[/] "
-        console.print(f"{mark} {escape(check.name)}: {escape(check.message)}")
+        console.print(f"{mark} {plain(check.name)}: {plain(check.message)}")

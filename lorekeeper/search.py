@@ -15,6 +15,7 @@ from lorekeeper.filters import collection_of
 from lorekeeper.fusion import HEAD, Place, fuse
 from lorekeeper.hints import STARTER_DOCUMENT, base_name
 from lorekeeper.names import name_key
+from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.shelf import Scopes, Shelf
 from lorekeeper.text import content_words, entity_excerpt, excerpt, facts, passages
 from lorekeeper.vocabulary import spelt_out
@@ -186,7 +187,7 @@ class Searcher:
             raise FilterError(str(error)) from error
         entity = await self._cache.get_entity(entity_type, document, slug)
         if entity is None:
-            raise FilterError(f"there is no {uri} in the library; take uris from search results")
+            raise FilterError(f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results")
         like = replace(query, text=passages(entity)[0].text[:MAX_QUERY_CHARS], mode="semantic", limit=query.limit + 1)
         scopes = await self.shelf.scopes(query.types, query.documents)
         page = await self._ranked(like, like.text or entity.name, scopes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import hmac
-import json
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,6 +20,7 @@ import lorekeeper
 from lorekeeper.entities import COLLECTIONS, parse_uri
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
+from lorekeeper.printable import MAX_SHOWN, json_text, one_line, shown
 from lorekeeper.tools import Tool, ToolError, all_tools
 
 logger = logging.getLogger(__name__)
@@ -32,6 +32,9 @@ INSTRUCTIONS = (
     "get_entity for the full text. Name the source document in your answer, and do not mix editions: pass documents to "
     "stay within one."
 )
+
+MAX_ERROR = 2000
+"""Longest text of an error that a client is shown, in characters."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
@@ -145,7 +148,7 @@ class _Handlers:
         try:
             tool = self._tools.get(params.name)
             if tool is None:
-                raise ToolError(f"there is no tool {params.name!r}; there are {', '.join(self._tools)}")
+                raise ToolError(f"there is no tool {shown(params.name)}; there are {', '.join(self._tools)}")
             answer = await tool.run(self._library, tool.check(params.arguments or {}))
         except LoreKeeperError as error:
             return _failure(str(error))
@@ -160,7 +163,11 @@ class _Handlers:
         found = await self._library.cache.get_entities("documents")
         listed = [
             types.Resource(
-                uri=e.uri, name=e.slug, title=e.name, mime_type="application/json", description="source document"
+                uri=e.uri,
+                name=one_line(e.slug),
+                title=one_line(e.name),
+                mime_type="application/json",
+                description="source document",
             )
             for e in found
         ]
@@ -181,10 +188,10 @@ class _Handlers:
         try:
             entity = await self._library.cache.get_entity(*parse_uri(uri))
         except (ValueError, LoreKeeperError) as error:
-            raise MCPError(code=types.INVALID_PARAMS, message=str(error)) from error
+            raise MCPError(code=types.INVALID_PARAMS, message=one_line(str(error), MAX_ERROR)) from error
         if entity is None:
-            raise MCPError(code=types.INVALID_PARAMS, message=f"there is no {uri} in the library")
-        text = json.dumps(dict(entity.data), ensure_ascii=False)
+            raise MCPError(code=types.INVALID_PARAMS, message=f"there is no {one_line(uri, MAX_SHOWN)} in the library")
+        text = json_text(dict(entity.data))
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=uri, mime_type="application/json", text=text)]
         )
@@ -202,7 +209,7 @@ def _described(tool: Tool) -> types.Tool:
 
 
 def _failure(text: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=one_line(text, MAX_ERROR))], is_error=True)
 
 
 def _with_token(app: Any, token: str) -> Callable[..., Awaitable[None]]:

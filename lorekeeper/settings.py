@@ -1,7 +1,11 @@
-"""Settings from the environment and a ``.env`` file, read once, checked, and each with its origin."""
+"""Settings from the environment and the user's own file, read once, checked, and each with its origin.
+
+Nothing is taken from the current folder: it may be anybody's, since editors start servers in whatever folder is open.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Mapping
@@ -12,11 +16,24 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from lorekeeper.addresses import shown_address
 from lorekeeper.errors import ConfigError
+from lorekeeper.printable import MAX_SHOWN, one_line, shown
 
 PREFIX = "LOREKEEPER_"
 
+ENV_FILE = PREFIX + "ENV_FILE"
+
 HOME = Path("~/.lorekeeper")
+
+OWN_FILE = HOME / ".env"
+"""The user's own settings, where LOREKEEPER_ENV_FILE names no other file."""
+
+FOLDER_FILE = Path(".env")
+"""What the current folder may hold; it is never read for settings."""
+
+FOLDER_FILE_BYTES = 64 * 1024
+"""How much of it is looked through for lines that seem to be meant for LoreKeeper."""
 
 
 def _absolute(path: Path) -> Path:
@@ -27,7 +44,10 @@ def _absolute(path: Path) -> Path:
 
 
 def _address(text: str) -> str:
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError:  # its message repeats the address, password and all
+        parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ValueError("an address like https://api.open5e.com is needed")
     return re.sub(r"(/v[12])?/*$", "", text)
@@ -61,6 +81,9 @@ class Settings(BaseModel):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "WARNING", description="how much is logged, on stderr"
     )
+    env_file: LibraryPath | None = Field(
+        None, description=f"file to read settings from instead of {OWN_FILE.as_posix()}; only from the environment"
+    )
 
     @property
     def library_path(self) -> Path:
@@ -73,6 +96,9 @@ OTHERS = frozenset({"corpus"})
 
 SECRETS = frozenset({"milvus_token", "embedding_api_key", "http_token"})
 
+ADDRESSES = frozenset({"milvus_uri", "embedding_url", "open5e_base_url"})
+"""Settings that may hold a password within an address."""
+
 
 def load_settings(
     environ: Mapping[str, str] | None = None, env_file: Path | None = None
@@ -81,13 +107,15 @@ def load_settings(
 
     Args:
         environ: the environment; the process's own by default.
-        env_file: a file of NAME=value lines; ``.env`` in the current folder by default. The environment wins.
+        env_file: a file of NAME=value lines, which need not exist; by default the one that LOREKEEPER_ENV_FILE names,
+            which has to, or `OWN_FILE`. The environment wins. A value is taken as it is written: ``${NAME}`` stays.
 
     Raises:
-        ConfigError: an unknown variable or value; the message lists the allowed ones.
+        ConfigError: an unknown variable or value (the message lists the allowed ones), or a file that cannot be read.
     """
-    file = env_file or Path(".env")
-    sources = [(os.environ if environ is None else environ, "environment"), (_read_file(file), str(file))]
+    environ = os.environ if environ is None else environ
+    file, required = (env_file, False) if env_file else _settings_file(environ)
+    sources = [(environ, "environment"), (_read_file(file, required=required), str(file))]
     values: dict[str, str] = {}
     origins = dict.fromkeys(Settings.model_fields, "default")
     for source, origin in reversed(sources):
@@ -111,23 +139,72 @@ def load_settings(
     return settings, origins
 
 
-def _read_file(file: Path) -> dict[str, str]:
+def ignored_file(settings: Settings) -> str | None:
+    """What to tell a user whose current folder has a ``.env`` with lines for LoreKeeper; None where it has none."""
     try:
-        return {k: v for k, v in dotenv_values(file).items() if v} if file.is_file() else {}
+        if not FOLDER_FILE.is_file() or FOLDER_FILE.samefile(own_file(settings.env_file)):
+            return None
+    except OSError:  # the user's own file does not exist, or the current folder does no more
+        pass
+    try:
+        with FOLDER_FILE.open("rb") as opened:
+            start = opened.read(FOLDER_FILE_BYTES)
+    except OSError:
+        return None
+    if not re.search(rb"^[^\S\n]*(export\s+)?%s\w+[^\S\n]*=" % PREFIX.encode(), start, re.MULTILINE):
+        return None
+    return (
+        f"the {FOLDER_FILE} of the current folder has {PREFIX} lines, which are not read: move those that you want to "
+        f"{own_file(settings.env_file)}, or set them in the environment"
+    )
+
+
+def shown_value(name: str, value: object) -> str:
+    """A setting's value for people: neither a secret nor the password in an address."""
+    if value is None:
+        return ""
+    return "***" if name in SECRETS else shown_address(str(value)) if name in ADDRESSES else str(value)
+
+
+def _settings_file(environ: Mapping[str, str]) -> tuple[Path, bool]:
+    """The file to read settings from, and whether it has to be there."""
+    named = (environ.get(ENV_FILE) or "").strip()
+    try:
+        return own_file(Path(named) if named else None), bool(named)
+    except ValueError as error:
+        raise ConfigError(f"{ENV_FILE} is {shown(named)}: {error}") from error
+
+
+def own_file(named: Path | None) -> Path:
+    """Where the user's own settings are read from, unless LOREKEEPER_ENV_FILE names another file."""
+    return _absolute(named or OWN_FILE)
+
+
+def _read_file(file: Path, *, required: bool) -> dict[str, str]:
+    if not required and not file.is_file():
+        return {}
+    try:
+        text = file.read_text("utf-8-sig")
+    except FileNotFoundError as error:
+        raise ConfigError(f"{ENV_FILE} names {file}, which does not exist; create it, or unset the variable") from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} cannot be read: {error}") from error
+    values = {k: v for k, v in dotenv_values(stream=io.StringIO(text), interpolate=False).items() if v}
+    if ENV_FILE in values:
+        raise ConfigError(f"{file} sets {ENV_FILE}, which is read from the environment only; remove that line")
+    return values
 
 
 def _refuse_unknown(values: Mapping[str, str]) -> None:
     unknown = sorted(values.keys() - Settings.model_fields.keys() - OTHERS)
     if unknown:
         known = ", ".join(PREFIX + name.upper() for name in Settings.model_fields)
-        raise ConfigError(f"unknown setting {PREFIX}{unknown[0].upper()}; known: {known}")
+        raise ConfigError(f"unknown setting {one_line(PREFIX + unknown[0].upper(), MAX_SHOWN)}; known: {known}")
 
 
 def _explain(error: object, values: Mapping[str, str]) -> str:
     assert isinstance(error, dict)
     name = str(error["loc"][0])
-    value = "***" if name in SECRETS else repr(values.get(name))
+    value = "***" if name in SECRETS else shown(shown_value(name, values.get(name)))
     allowed = "; allowed: 1, true, yes, on, 0, false, no, off" if error["type"].startswith("bool") else ""
     return f"{PREFIX}{name.upper()} is {value}: {error['msg'].removeprefix('Value error, ')}{allowed}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,10 +11,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from lorekeeper.attribution import Attribution, attribution
-from lorekeeper.entities import COLLECTIONS, Collection, Entity, FieldType, parse_uri
+from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, Collection, Entity, FieldType, parse_uri
 from lorekeeper.errors import FilterError, LoreKeeperError
 from lorekeeper.filters import unknown_name
 from lorekeeper.library import Library
+from lorekeeper.printable import MAX_SHOWN, lines, one_line
 from lorekeeper.search import MAX_LIMIT, MAX_QUERY_CHARS, Page, Query, Result
 from lorekeeper.text import facts, full_text
 
@@ -140,37 +142,43 @@ def page_content(page: Page, *, full: bool = False) -> dict[str, Any]:
         "total": page.total,
         "mode": page.mode,
         "next_offset": page.next_offset,
-        "note": page.note,
+        "note": page.note and one_line(page.note),
     }
 
 
 def page_text(page: Page, *, full: bool = False) -> str:
-    """A page as text: a numbered list with facts, source and uri."""
-    lines = [f"{len(page.results)} of {page.total} found ({page.mode})" if page.results else "Nothing found."]
+    """A page as text: a numbered list with facts, source and uri. What the entries say is indented, and nothing else is."""
+    found = [f"{len(page.results)} of {page.total} found ({page.mode})" if page.results else "Nothing found."]
     if page.note:
-        lines.append(f"Note: {page.note}")
+        found.append(f"Note: {one_line(page.note)}")
     for number, r in enumerate(page.results, 1):
-        lines.append(f"{number}. {r.entity.name} ({_short(r.facts)}) from {r.document_name} | {r.entity.uri}")
-        lines.append(full_text(r.entity) if full else f"   {r.snippet}")
+        shown = _content(r, full=False)
+        found.append(f"{number}. {shown['name']} ({shown['facts']}) from {shown['document_name']} | {shown['uri']}")
+        found.append(_quoted(full_text(r.entity) if full else shown["snippet"]))
     if page.next_offset is not None:
-        lines.append(f"More: offset={page.next_offset}")
-    return "\n".join(lines)
+        found.append(f"More: offset={page.next_offset}")
+    return "\n".join(found)
 
 
 def _content(r: Result, *, full: bool) -> dict[str, Any]:
     return {
         "uri": r.entity.uri,
-        "name": r.entity.name,
+        "name": one_line(r.entity.name),
         "type": r.entity.type,
-        "kind": r.entity.kind,
+        "kind": one_line(r.entity.kind),
         "document": r.entity.document,
-        "document_name": r.document_name,
+        "document_name": one_line(r.document_name),
         "score": r.score,
         "match": r.match,
-        "facts": _short(r.facts),
-        "snippet": r.snippet,
+        "facts": _short(one_line(r.facts)),
+        "snippet": one_line(r.snippet),
         **({"entity": dict(r.entity.data)} if full else {}),
     }
+
+
+def _quoted(text: str) -> str:
+    """What an entry says, indented: a line of it is never taken for one of ours."""
+    return textwrap.indent(lines(text), "   ")
 
 
 def _short(line: str) -> str:
@@ -188,38 +196,41 @@ async def _get_entity(library: Library, arguments: Mapping[str, Any]) -> Answer:
     entity = await library.cache.get_entity(entity_type, document, slug)
     if entity is None:
         raise ToolError(
-            f"there is no {arguments['uri']} in the library; take uris from search results, or look it up by name with "
-            f"{COLLECTIONS[entity_type].tool or 'list_documents'}"
+            f"there is no {one_line(arguments['uri'], MAX_SHOWN)} in the library; take uris from search results, "
+            f"or look it up by name with {COLLECTIONS[entity_type].tool or 'list_documents'}"
         )
     names = await library.searcher.shelf.names()
     source = await library.cache.get_entity("documents", document, document)
     said = attribution(source, entity)
     content = {
         "uri": entity.uri,
-        "name": entity.name,
+        "name": one_line(entity.name),
         "type": entity.type,
-        "kind": entity.kind,
+        "kind": one_line(entity.kind),
         "document": document,
-        "document_name": names.get(document) or entity.document_name or document,
-        "licenses": said.licenses,
-        "attribution": said.line or None,
-        "facts": facts(entity),
+        "document_name": one_line(names.get(document) or entity.document_name or document),
+        "licenses": [one_line(licence) for licence in said.licenses],
+        "attribution": one_line(said.line) or None,
+        "facts": one_line(facts(entity)),
         "entity": dict(entity.data),
     }
-    head = f"{entity.name} ({content['facts']})\nSource: {content['document_name']} [{document}]"
-    whose = f", {said.line}" if said.line else ""
-    return Answer(content, f"{head}{whose}\n{entity.uri}\n\n{full_text(entity)}".strip())
+    whose = f", {content['attribution']}" if content["attribution"] else ""
+    head = (
+        f"{content['name']} ({content['facts']})\n"
+        f"Source: {content['document_name']} [{one_line(document)}]{whose}\n{entity.uri}"
+    )
+    return Answer(content, f"{head}\n\n{_quoted(full_text(entity))}".rstrip())
 
 
 async def _list_documents(library: Library, arguments: Mapping[str, Any]) -> Answer:
     documents = await document_list(library, arguments.get("type"))
-    lines = [f"{len(documents)} documents"]
+    listed = [f"{len(documents)} documents"]
     for d in documents:
         counts = ", ".join(f"{n} {t}" for t, n in d["counts"].items()) or "no entries"
         licences = f" [{', '.join(d['licenses'])}]" if d["licenses"] else ""
         people = f" by {d['publisher'] or d['author']}" if d["publisher"] or d["author"] else ""
-        lines.append(f"{d['key']}: {d['name']}{people}{licences}: {counts}")
-    return Answer({"documents": documents}, "\n".join(lines))
+        listed.append(f"{one_line(d['key'])}: {d['name']}{people}{licences}: {counts}")
+    return Answer({"documents": documents}, "\n".join(listed))
 
 
 async def document_list(library: Library, entity_type: str | None = None) -> list[dict[str, Any]]:
@@ -237,12 +248,12 @@ async def document_list(library: Library, entity_type: str | None = None) -> lis
         documents.append(
             {
                 "key": key,
-                "name": said.title or key,
-                "publisher": said.publisher,
-                "author": said.author,
-                "game_system": said.game_system,
-                "licenses": said.licenses,
-                "url": said.url,
+                "name": one_line(said.title or key),
+                "publisher": said.publisher and one_line(said.publisher),
+                "author": said.author and one_line(said.author),
+                "game_system": said.game_system and one_line(said.game_system),
+                "licenses": [one_line(name) for name in said.licenses],
+                "url": said.url and one_line(said.url),
                 "counts": own,
             }
         )
@@ -342,7 +353,10 @@ GET_ENTITY = Tool(
     name="get_entity",
     title="Read one entry",
     description="The whole entry behind a uri from a search result, with its source and licence.",
-    arguments=_model("get_entity", {"uri": (str, Field(description="as in lore://spells/srd-2014/fireball"))}),
+    arguments=_model(
+        "get_entity",
+        {"uri": (str, Field(description="as in lore://spells/srd-2014/fireball", max_length=MAX_URI_LENGTH))},
+    ),
     run=_get_entity,
     output={"type": "object", "properties": {"uri": {"type": "string"}, "entity": {"type": "object"}}},
 )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+from lorekeeper.printable import json_text
 from lorekeeper.settings import Settings
 
 
@@ -68,7 +68,7 @@ async def restore(arguments: argparse.Namespace, settings: Settings, _: dict[str
 def _show(arguments: argparse.Namespace, report: Report, print_it: Callable[[], None]) -> None:
     """A report as one JSON document, or for people."""
     if arguments.json:
-        print(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
+        print(json_text(report.as_dict(), indent=2))
     else:
         print_it()
 

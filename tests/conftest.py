@@ -34,6 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Keep sockets of test libraries apart from the user's, and the user's settings out of the tests."""
     for name in [n for n in os.environ if n.startswith("LOREKEEPER_") and n != CORPUS]:
         del os.environ[name]
+    os.environ["LOREKEEPER_ENV_FILE"] = os.devnull
     runtime = tempfile.mkdtemp(prefix="lk")
     os.environ["XDG_RUNTIME_DIR"] = runtime
     config.add_cleanup(lambda: shutil.rmtree(runtime, ignore_errors=True))

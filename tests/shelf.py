@@ -167,7 +167,8 @@ async def shelf_library(folder: Path, backend: str = "milvus") -> AsyncIterator[
 def environment(folder: Path, **settings: str) -> dict[str, str]:
     """The environment of a LoreKeeper process whose library is in that folder: nothing of the outer settings."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("LOREKEEPER_")}
-    own = {f"LOREKEEPER_{name}": value for name, value in {"OFFLINE": "1", **settings}.items()}
+    defaults = {"OFFLINE": "1", "ENV_FILE": os.devnull}
+    own = {f"LOREKEEPER_{name}": value for name, value in {**defaults, **settings}.items()}
     return {**inherited, **place(folder), **own}
 
 

@@ -15,18 +15,20 @@ import lorekeeper
 PACKAGE = Path(lorekeeper.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-BASE = {"errors", "entities", "filters", "text", "names", "hints", "vocabulary", "fusion"}
+BASE = {"errors", "printable", "addresses", "entities", "filters", "text", "names", "hints", "vocabulary", "fusion"}
 
 MAY_KNOW = {
     "errors": set[str](),
+    "printable": set[str](),
+    "addresses": {"printable"},
     "fusion": set[str](),
-    "entities": {"errors"},
-    "filters": {"errors", "entities"},
+    "entities": {"errors", "printable"},
+    "filters": {"errors", "printable", "entities"},
     "text": {"errors", "entities", "filters"},
     "names": {"text"},
     "hints": {"entities"},
     "vocabulary": {"entities"},
-    "settings": {"errors"},
+    "settings": {"errors", "printable", "addresses"},
     "attribution": {"entities"},
     "normalize": BASE,
     "embedding": BASE,

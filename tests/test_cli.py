@@ -368,23 +368,24 @@ def test_another_model_is_refused_until_reindex_has_run(run, inside, tmp_path):
 
 
 def test_doctor_shows_every_setting_with_its_origin_and_no_secret(run, library):
-    (library / ".env").write_text("LOREKEEPER_HTTP_TOKEN=from-the-file\nLOREKEEPER_LOG_LEVEL=error\nUNRELATED=1\n")
-    try:
-        done = run(library, "doctor", "--json", EMBEDDING_API_KEY="from-outside", LOG_LEVEL="warning")
-        table = run(library, "doctor", EMBEDDING_API_KEY="from-outside")
-    finally:
-        (library / ".env").unlink()
+    file = library / "my.env"
+    file.write_text("LOREKEEPER_HTTP_TOKEN=from-the-file\nLOREKEEPER_LOG_LEVEL=error\nUNRELATED=1\n")
+    own = {"ENV_FILE": "my.env", "EMBEDDING_API_KEY": "from-outside"}
+    done = run(library, "doctor", "--json", LOG_LEVEL="warning", **own)
+    table = run(library, "doctor", **own)
     findings = json.loads(done.stdout)
     shown = {s["name"].removeprefix("LOREKEEPER_").lower(): (s["value"], s["from"]) for s in findings["settings"]}
     assert set(shown) == set(Settings.model_fields)
     assert shown["milvus_db_path"] == (str(library / "milvus.db"), "environment")
-    assert shown["http_token"] == ("***", ".env")
+    assert shown["http_token"] == ("***", str(file))
     assert shown["embedding_api_key"] == ("***", "environment")
     assert shown["log_level"] == ("WARNING", "environment")
+    assert shown["env_file"] == (str(file), "environment")
     assert shown["embedding_model"] == ("all-MiniLM-L6-v2", "default")
     assert (done.returncode, findings["healthy"]) == (0, True)
     assert {c["name"]: c["ok"] for c in findings["checks"]} == {
         "versions": True,
+        "settings file": True,
         "embedding model": True,
         "library": True,
         "integrity": True,
@@ -461,8 +462,8 @@ def test_an_unknown_setting_or_value_is_wrong_use(inside, tmp_path, origin, name
     if origin == "environment":
         status, out, err = inside(tmp_path, "stats", "--json", **{setting: value})
     else:
-        (tmp_path / ".env").write_text(f"{name}={value}\n")
-        status, out, err = inside(tmp_path, "stats", "--json", **{setting: ""})
+        (tmp_path / "my.env").write_text(f"{name}={value}\n")
+        status, out, err = inside(tmp_path, "stats", "--json", **{setting: "", "ENV_FILE": "my.env"})
     assert (status, out) == (2, "")
     assert name in err
     assert all(word in err for word in allowed)

@@ -1,19 +1,32 @@
-"""Settings from the environment and a .env file, checked once and each with its origin."""
+"""Settings from the environment and the user's own file, checked once and each with its origin."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from lorekeeper.errors import ConfigError
-from lorekeeper.settings import PREFIX, SECRETS, Settings, load_settings
+from lorekeeper.settings import ADDRESSES, PREFIX, SECRETS, Settings, ignored_file, load_settings
 
 
 def load(file: Path | None = None, /, **environ: str) -> Settings:
     return load_settings({PREFIX + name: value for name, value in environ.items()}, file or Path("/nonexistent/.env"))[
         0
     ]
+
+
+@pytest.fixture
+def home(monkeypatch, tmp_path):
+    """A home with a folder for LoreKeeper, and another current folder."""
+    home = tmp_path / "home"
+    (home / ".lorekeeper").mkdir(parents=True)
+    (tmp_path / "workspace").mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    monkeypatch.chdir(tmp_path / "workspace")
+    return home
 
 
 def refused(**environ: str) -> str:
@@ -51,11 +64,81 @@ def test_the_environment_wins_over_the_file_and_the_file_over_the_default(tmp_pa
     )
 
 
-def test_a_dotenv_file_in_the_current_folder_is_read(tmp_path, monkeypatch):
-    (tmp_path / ".env").write_text('export LOREKEEPER_EMBEDDING_MODEL="quoted name"  # and a remark\n', "utf-8")
-    monkeypatch.chdir(tmp_path)
+def test_the_file_of_the_user_is_read(home):
+    file = home / ".lorekeeper" / ".env"
+    file.write_text('export LOREKEEPER_EMBEDDING_MODEL="quoted name"  # and a remark\n', "utf-8")
     found, origins = load_settings({})
-    assert (found.embedding_model, origins["embedding_model"]) == ("quoted name", ".env")
+    assert (found.embedding_model, origins["embedding_model"]) == ("quoted name", str(file))
+
+
+def test_another_file_may_be_named_in_the_environment(home, tmp_path):
+    (home / ".lorekeeper" / ".env").write_text("LOREKEEPER_LOG_LEVEL=ERROR\nLOREKEEPER_OFFLINE=1\n")
+    (tmp_path / "mine").write_text("LOREKEEPER_LOG_LEVEL=INFO\n")
+    found, origins = load_settings({"LOREKEEPER_ENV_FILE": "../mine"})
+    assert (found.log_level, found.offline, found.env_file) == ("INFO", False, tmp_path / "mine")
+    assert (origins["log_level"], origins["env_file"]) == (str(tmp_path / "mine"), "environment")
+
+
+@pytest.mark.parametrize("named", ["no-such-file", "/no/such/folder/.env", "~no-such-user-here/.env", "."])
+def test_a_named_file_that_cannot_be_read_is_an_error(home, named):
+    with pytest.raises(ConfigError, match="LOREKEEPER_ENV_FILE|cannot be read"):
+        load_settings({"LOREKEEPER_ENV_FILE": named})
+
+
+def test_no_file_of_settings_names_another_one(home):
+    (home / ".lorekeeper" / ".env").write_text("LOREKEEPER_ENV_FILE=elsewhere\n")
+    with pytest.raises(ConfigError, match="from the environment only"):
+        load_settings({})
+
+
+ATTACK = """LOREKEEPER_EMBEDDING_PROVIDER=http
+export LOREKEEPER_EMBEDDING_URL=http://127.0.0.1:9/${HOME}
+LOREKEEPER_EMBEDDING_MODEL=theirs
+LOREKEEPER_MILVUS_URI=http://127.0.0.1:9
+LOREKEEPER_OPEN5E_BASE_URL=http://127.0.0.1:9
+LOREKEEPER_LOG_LEVEL=DEBUG
+"""
+
+
+def test_b1_nothing_is_read_from_the_current_folder(home):
+    Path(".env").write_text(ATTACK)
+    found, origins = load_settings({"LOREKEEPER_EMBEDDING_API_KEY": "mine"})
+    assert (found.embedding_provider, found.embedding_url, found.milvus_uri) == ("auto", None, None)
+    assert {name: origin for name, origin in origins.items() if origin != "default"} == {
+        "embedding_api_key": "environment"
+    }
+
+
+def test_b1_values_are_taken_as_they_are_written(tmp_path):
+    file = tmp_path / "mine"
+    file.write_text("LOREKEEPER_EMBEDDING_MODEL=${HOME}/$PATH\n")
+    assert load_settings({"HOME": "/secret"}, file)[0].embedding_model == "${HOME}/$PATH"
+
+
+def test_b1_a_file_in_the_current_folder_is_mentioned(home):
+    settings = load_settings({})[0]
+    assert ignored_file(settings) is None
+    Path(".env").write_text("OTHER=1\n# LOREKEEPER_X\n")
+    assert ignored_file(settings) is None
+    Path(".env").write_text("OTHER=1\n  export LOREKEEPER_HTTP_TOKEN = hush\n")
+    said = ignored_file(settings)
+    assert said
+    assert str(home / ".lorekeeper" / ".env") in said
+    assert "hush" not in said
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs FIFOs")
+@pytest.mark.timeout(10)
+def test_b1_a_pipe_of_that_name_holds_nothing_up(home):
+    os.mkfifo(".env")
+    assert ignored_file(load_settings({})[0]) is None
+
+
+def test_b1_the_users_own_file_is_not_mentioned_where_it_is(home, monkeypatch):
+    monkeypatch.chdir(home / ".lorekeeper")
+    Path(".env").write_text("LOREKEEPER_LOG_LEVEL=INFO\n")
+    settings = load_settings({})[0]
+    assert (settings.log_level, ignored_file(settings)) == ("INFO", None)
 
 
 def test_the_processes_own_environment_is_the_default(monkeypatch, tmp_path):
@@ -129,6 +212,18 @@ def test_every_wrong_setting_is_named_at_once():
 def test_the_http_provider_needs_an_address():
     assert "LOREKEEPER_EMBEDDING_URL" in refused(EMBEDDING_PROVIDER="http")
     assert load(EMBEDDING_PROVIDER="http", EMBEDDING_URL="http://127.0.0.1:1/v1").embedding_provider == "http"
+
+
+@pytest.mark.parametrize("name", sorted(ADDRESSES))
+@pytest.mark.parametrize("value", ["ftp://ann:hush@h/x?key=hush", "http://ann:hu\u2100sh@[h", "http://ann:hush@h]:x/"])
+def test_b17_no_password_of_an_address_stands_in_an_error(name, value):
+    message = refused(**{name.upper(): value, "LOG_LEVEL": "loud"})
+    assert ("LOREKEEPER_OPEN5E_BASE_URL" in message) == (name == "open5e_base_url")
+    assert "hu" not in message
+
+
+def test_b22_a_wrong_value_is_not_repeated_whole():
+    assert len(refused(OFFLINE="x" * 10**6)) < 500
 
 
 def test_no_secret_stands_in_an_error():

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from lorekeeper.addresses import shown_address
 from lorekeeper.cache.milvus_recovery import RecoveredEngine
 from lorekeeper.cache.milvus_schema import Row
 from lorekeeper.cache.milvus_sharing import Door, Guest, LostError
@@ -94,8 +95,8 @@ class MilvusConnection:
 
     @property
     def location(self) -> str:
-        """Path or address, for people."""
-        return self.uri or str(self.path)
+        """Path or address, for people: without the password that an address may hold."""
+        return shown_address(self.uri) if self.uri else str(self.path)
 
     @property
     def role(self) -> str:
@@ -192,7 +193,7 @@ class MilvusConnection:
         if self.uri:
             from lorekeeper.cache.milvus_server import translated
 
-            return translated(error, self.uri)
+            return translated(error, self.location)
         reason = " ".join((str(error) or type(error).__name__).split())[:300]
         if "parquet" in reason.lower():
             return MilvusSchemaError(

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from lorekeeper.addresses import is_local, shown_address, without_secrets
 from lorekeeper.cache.milvus_schema import (
     INDEX,
     PROPERTY,
@@ -36,7 +37,7 @@ class MilvusServer:
     """Collections at an address. `milvus_connection.Backend` says what its methods do; its errors are the driver's.
 
     Args:
-        uri: the address.
+        uri: the address; a proxy of the environment is not used for one on this machine.
         token: the server's token, or ``user:password``.
 
     Raises:
@@ -48,17 +49,19 @@ class MilvusServer:
         os.environ.setdefault(
             "GRPC_ENABLE_FORK_SUPPORT", "0"
         )  # its handlers can stop all calls of a process that forks
+        os.environ["PYTHON_DOTENV_DISABLED"] = "1"  # the driver would load a .env of this or a parent folder
         try:
             from pymilvus import MilvusClient
 
             logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # its own import has set it
+            options = _GRPC_OPTIONS | ({"grpc.enable_http_proxy": 0} if is_local(uri) else {})
             self._client = MilvusClient(
-                uri, token=token or "", timeout=CONNECT_SECONDS, dedicated=True, grpc_options=_GRPC_OPTIONS
+                uri, token=token or "", timeout=CONNECT_SECONDS, dedicated=True, grpc_options=options
             )
         except Exception as error:
             raise MilvusConnectionError(
-                f"no Milvus answers at {uri}: {reason(error)}. Check LOREKEEPER_MILVUS_URI and LOREKEEPER_MILVUS_TOKEN, "
-                "and that the server is running"
+                f"no Milvus answers at {shown_address(uri)}: {reason(error)}. Check LOREKEEPER_MILVUS_URI and "
+                "LOREKEEPER_MILVUS_TOKEN, and that the server is running"
             ) from error
 
     def list_collections(self) -> list[str]:
@@ -175,9 +178,9 @@ def translated(error: Exception, uri: str) -> CacheError:
 
 
 def reason(error: Exception) -> str:
-    """An error in one line of at most 300 characters."""
+    """An error in one line of at most 300 characters; the driver's own text may repeat the address."""
     text = str(getattr(error, "message", "") or error or type(error).__name__)
-    return " ".join(text.split())[:300]
+    return without_secrets(" ".join(text.split()))[:300]
 
 
 def _add(schema: Any, column: Column) -> None:

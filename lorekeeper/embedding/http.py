@@ -9,8 +9,10 @@ import httpx
 import numpy as np
 import stamina
 
+from lorekeeper.addresses import is_local, shown_address
 from lorekeeper.embedding.provider import Vectors, check_finite, normalized
 from lorekeeper.errors import EmbeddingError
+from lorekeeper.printable import shown
 
 TIMEOUT_SECONDS = 30.0
 ATTEMPTS = 4
@@ -30,9 +32,11 @@ class HttpProvider:
         self, url: str, model: str, api_key: str | None = None, *, transport: httpx.BaseTransport | None = None
     ) -> None:
         self._url = url.rstrip("/").removesuffix("/embeddings") + "/embeddings"
+        self._shown = shown_address(self._url)
         self._model = model
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = httpx.Client(headers=headers, timeout=TIMEOUT_SECONDS, transport=transport)
+        direct = {"http://": None, "https://": None} if is_local(url) else None  # a proxy would be another machine
+        self._client = httpx.Client(headers=headers, timeout=TIMEOUT_SECONDS, transport=transport, mounts=direct)
         self.fingerprint = f"http {model}"
         self.dimension = 0
         self.dimension = self.embed(["dimension"]).shape[1]
@@ -66,12 +70,12 @@ class HttpProvider:
         except httpx.HTTPStatusError as error:
             status = error.response.status_code
             raise EmbeddingError(
-                f"the embedding server {self._url} answered {status} for model {self._model!r}; check "
+                f"the embedding server {self._shown} answered {status} for model {shown(self._model)}; check "
                 "LOREKEEPER_EMBEDDING_URL, LOREKEEPER_EMBEDDING_MODEL and LOREKEEPER_EMBEDDING_API_KEY"
             ) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise EmbeddingError(
-                f"the embedding server {self._url} cannot be reached ({type(error).__name__}); is it running, and is "
+                f"the embedding server {self._shown} cannot be reached ({type(error).__name__}); is it running, and is "
                 "LOREKEEPER_EMBEDDING_URL right?"
             ) from error
         except ValueError as error:
@@ -88,7 +92,7 @@ class HttpProvider:
         return rows
 
     def _wrong(self, what: str) -> EmbeddingError:
-        return EmbeddingError(f"the embedding server {self._url} answered with {what}; is it OpenAI-compatible?")
+        return EmbeddingError(f"the embedding server {self._shown} answered with {what}; is it OpenAI-compatible?")
 
 
 def _is_passing(error: Exception) -> bool:

@@ -16,11 +16,9 @@ from lorekeeper.entities import COLLECTIONS, MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Co
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import MAX_MANY, stored, unknown_name
 from lorekeeper.normalize.build import build
+from lorekeeper.printable import shown
 
 DEFAULT_DOCUMENT = "homebrew"
-
-MAX_SHOWN = 60
-"""Characters of a wrong value in a message."""
 
 
 def recognises(obj: Mapping[str, Any]) -> bool:
@@ -37,7 +35,7 @@ def entity(obj: Mapping[str, Any], document: str | None) -> Entity:
     wrong = [reason for reason in (*_wrong_texts(obj), *_wrong_fields(collection, obj)) if reason]
     kind = obj.get("kind") or (collection.kinds[0] if len(collection.kinds) == 1 else "")
     if kind not in collection.kinds and not (collection.open_kinds and isinstance(kind, str) and kind.strip()):
-        wrong.insert(0, f"'kind' of {name} must be one of {', '.join(collection.kinds)}, not {_shown(obj.get('kind'))}")
+        wrong.insert(0, f"'kind' of {name} must be one of {', '.join(collection.kinds)}, not {shown(obj.get('kind'))}")
     if wrong:
         raise FilterError("; ".join(wrong))
     return build(
@@ -114,7 +112,7 @@ def _wrong_texts(obj: Mapping[str, Any]) -> Iterator[str]:
         value = obj.get(name)
         if (value is not None or name == "name") and (not isinstance(value, str) or not value.strip()):
             lacking = "it has no name: " if name == "name" else ""
-            yield f"{lacking}{name} must be a text that is not empty, not {_shown(value)}"
+            yield f"{lacking}{name} must be a text that is not empty, not {shown(value)}"
 
 
 def _wrong_fields(collection: Collection, obj: Mapping[str, Any]) -> Iterator[str]:
@@ -126,11 +124,4 @@ def _wrong_fields(collection: Collection, obj: Mapping[str, Any]) -> Iterator[st
                 stored(declared, value)
             except FilterError as error:
                 reason = str(error)
-                shown = _shown(value)
-                yield reason if shown in reason else f"{reason} (it is {shown})"
-
-
-def _shown(value: object) -> str:
-    """A value for a message, cut short."""
-    text = repr(value)
-    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"
+                yield reason if shown(value) in reason else f"{reason} (it is {shown(value)})"

@@ -23,6 +23,7 @@ import httpx
 import stamina
 
 import lorekeeper
+from lorekeeper.addresses import shown_address
 from lorekeeper.errors import SourceError, SourceUnavailableError
 from lorekeeper.sources.body import Body, DamagedBodyError, RefusedBodyError, excerpt
 
@@ -148,6 +149,8 @@ class Open5eClient:
         patient: bool = True,
     ) -> None:
         self.base_url = base_url.rstrip("/")
+        self.shown = shown_address(self.base_url)
+        """The server's address, for messages."""
         self.requests = 0
         """Requests made so far."""
         self.reached = False
@@ -168,11 +171,6 @@ class Open5eClient:
             timeout=httpx.Timeout(READ_SECONDS, connect=connect_seconds),
             limits=httpx.Limits(max_connections=CONCURRENCY),
         )
-
-    @property
-    def shown(self) -> str:
-        """The server's address, for messages."""
-        return self.base_url
 
     async def pages(self, path: str, query: str, done: int = 0) -> AsyncGenerator[Page, None]:
         """The pages of a list, each asked for while the one before it is being used.
@@ -290,8 +288,8 @@ class Open5eClient:
                 raise self._wrong(path, f"a redirect to {excerpt(target)!r}, which is no address") from error
             if foreign:
                 raise SourceError(
-                    f"{self.shown} redirects {path} to {excerpt(target)}, on another server, which is not followed; if "
-                    "that is the right address now, set LOREKEEPER_OPEN5E_BASE_URL"
+                    f"{self.shown} redirects {path} to {excerpt(shown_address(target))}, on another server, which is not "
+                    "followed; if that is the right address now, set LOREKEEPER_OPEN5E_BASE_URL"
                 )
             url = following
         raise SourceError(f"{self.shown} redirects {path} in circles")
