@@ -54,11 +54,16 @@ def shown_address(address: str) -> str:
     return one_line(scheme + separator + re.sub(r"(?s)([?#]).*", r"\1***", rest))
 
 
-def without_secrets(text: str) -> str:
-    """A message of a driver, or a line of a log, with all addresses in it as `shown_address` has them.
+def without_secrets(text: str, address: str = "") -> str:
+    """A message of a driver, or a line of a log, without the passwords of URLs in it.
 
     Of queries only the values of parameters that are named like secrets are left out.
+
+    Args:
+        text: the message.
+        address: is shown as `shown_address` has it, URL or not.
     """
+    text = text.replace(address, shown_address(address)) if address else text
     return _SECRET_PARAMETER.sub(r"\1***", _CREDENTIALS.sub("***@", text))
 
 

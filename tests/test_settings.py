@@ -81,7 +81,7 @@ def test_another_file_may_be_named_in_the_environment(home, tmp_path):
 
 @pytest.mark.parametrize("named", ["no-such-file", "/no/such/folder/.env", "~no-such-user-here/.env", "."])
 def test_a_named_file_that_cannot_be_read_is_an_error(home, named):
-    with pytest.raises(ConfigError, match="LOREKEEPER_ENV_FILE|cannot be read"):
+    with pytest.raises(ConfigError, match=r"LOREKEEPER_ENV_FILE|cannot be read"):
         load_settings({"LOREKEEPER_ENV_FILE": named})
 
 

@@ -60,7 +60,7 @@ class MilvusServer:
             )
         except Exception as error:
             raise MilvusConnectionError(
-                f"no Milvus answers at {shown_address(uri)}: {reason(error)}. Check LOREKEEPER_MILVUS_URI and "
+                f"no Milvus answers at {shown_address(uri)}: {reason(error, uri)}. Check LOREKEEPER_MILVUS_URI and "
                 "LOREKEEPER_MILVUS_TOKEN, and that the server is running"
             ) from error
 
@@ -177,10 +177,10 @@ def translated(error: Exception, uri: str) -> CacheError:
     return CacheError(f"Milvus at {uri} {verb}: {reason(error)}")
 
 
-def reason(error: Exception) -> str:
+def reason(error: Exception, uri: str = "") -> str:
     """An error in one line of at most 300 characters; the driver's own text may repeat the address."""
     text = str(getattr(error, "message", "") or error or type(error).__name__)
-    return without_secrets(" ".join(text.split()))[:300]
+    return without_secrets(" ".join(text.split()), uri)[:300]
 
 
 def _add(schema: Any, column: Column) -> None:

@@ -1,0 +1,343 @@
+"""Addresses: which of them stay on this machine, and that no password in one is ever shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lorekeeper.addresses import is_local, shown_address, without_secrets
+from lorekeeper.cache.milvus_connection import MilvusConnection
+from lorekeeper.embedding.http import HttpProvider
+from lorekeeper.errors import ConfigError, EmbeddingError, MilvusConnectionError, SourceError
+from lorekeeper.library import load_provider, open_store
+from lorekeeper.settings import ADDRESSES, load_settings
+from lorekeeper.sources.open5e import Open5eClient
+from tests.embedding_server import EmbeddingServer, QuietServer
+from tests.shelf import SHELF, environment, open_library, run_lorekeeper, write_lines
+
+PASSWORD = "hush-hush"
+NOWHERE = "http://ann:hush-hush@127.0.0.1:9"
+"""An address with a password, where no server listens."""
+
+LOCAL = [
+    "http://localhost:8080/v1",
+    "HTTP://LocalHost",
+    "http://127.0.0.1",
+    "https://127.255.0.3:1/?q#f",
+    "tcp://127.0.0.1:19530",
+    "http://[::1]:8080/v1",
+    "http://[0:0:0:0:0:0:0:1]/",
+    "http://[::ffff:127.0.0.1]:80",
+    "http://user:pass@127.0.0.1/",
+    "unix:/run/milvus.sock",
+    "unix:///run/milvus.sock",
+    "milvus.db",
+    "./shelf/milvus.db",
+    "/srv/me@work/milvus.db",
+]
+ELSEWHERE = [
+    "",
+    "http://",
+    "https://api.openai.com/v1",
+    "http://127.0.0.1.evil.example",
+    "http://127.evil.example",
+    "http://localhost.evil.example/",
+    "http://evil-localhost/",
+    "http://127.0.0.1@evil.example/",
+    "http://127.0.0.1:80@evil.example",
+    "http://127.0.0.1:80:evil.example",
+    "http://evil.example#@127.0.0.1",
+    "http://evil.example?@127.0.0.1",
+    "http://evil.example\\@127.0.0.1",
+    "http://127.0.0.1\\@evil.example",
+    "http://127.0.0.1\t.evil.example",
+    "http://127.0.0.1\n.evil.example",
+    "http://evil.example[::1]",
+    "http://[::1]evil.example",
+    "http://[::1].evil.example/",
+    "http://[evil.example",
+    "http://[::]/",
+    "http://0.0.0.0/",
+    "http://10.0.0.1/",
+    "http://169.254.169.254/",
+    "http://[::ffff:10.0.0.1]/",
+    "http://[fe80::1]/",
+    "http://127.1",
+    "http://2130706433",
+    "http://0x7f000001",
+    "http://0177.0.0.1",
+    "http://１２７.0.0.1/",
+    "http://localhost./",
+    "http://evil.example/milvus.db",
+    "evil.example:19530",
+    "localhost:19530",
+]
+
+
+@pytest.mark.parametrize("address", LOCAL, ids=ascii)
+def test_b16_loopback_sockets_and_files_are_local(address):
+    assert is_local(address)
+
+
+@pytest.mark.parametrize("address", ELSEWHERE, ids=ascii)
+def test_b16_all_else_is_not(address):
+    assert not is_local(address)
+
+
+@pytest.mark.parametrize(("name", "load"), [("milvus_uri", open_store), ("embedding_url", load_provider)])
+@pytest.mark.parametrize("address", ["http://ann:hush-hush@evil.example:9", "http://127.0.0.1.evil.example"])
+def test_b16_offline_refuses_every_address_that_is_not_local(name, load, address):
+    variable = f"LOREKEEPER_{name.upper()}"
+    environ = {variable: address, "LOREKEEPER_EMBEDDING_PROVIDER": "http", "LOREKEEPER_EMBEDDING_URL": NOWHERE}
+    settings, _ = load_settings({**environ, variable: address, "LOREKEEPER_OFFLINE": "1"}, Path("no.env"))
+    with pytest.raises(ConfigError, match=f"LOREKEEPER_OFFLINE.*{variable}") as caught:
+        load(settings)
+    assert PASSWORD not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:19530", "milvus.db", "unix:/run/milvus.sock"])
+def test_b16_offline_leaves_what_is_local_alone(address):
+    settings, _ = load_settings({"LOREKEEPER_MILVUS_URI": address, "LOREKEEPER_OFFLINE": "1"}, Path("no.env"))
+    open_store(settings)
+
+
+@pytest.mark.parametrize("command", [["stats", "--json"], ["import", "a.jsonl"], ["doctor", "--json"]])
+def test_b16_no_command_asks_a_milvus_elsewhere_while_offline(tmp_path, command):
+    write_lines(tmp_path / "a.jsonl")
+    env = environment(tmp_path, MILVUS_URI="http://ann:hush-hush@milvus.example:19530", MILVUS_TOKEN=PASSWORD)
+    done = run_lorekeeper(tmp_path, *command, env=env)
+    assert PASSWORD not in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    if command[0] == "doctor":
+        checks = {c["name"]: c for c in json.loads(done.stdout)["checks"]}
+        assert (done.returncode, checks["library"]["ok"]) == (1, False)
+        assert "LOREKEEPER_MILVUS_URI" in checks["library"]["message"]
+    else:
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "LOREKEEPER_MILVUS_URI" in done.stderr
+
+
+def test_b16_what_is_local_is_not_asked_through_a_proxy(monkeypatch):
+    with answering(500) as proxy:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy)
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        server = EmbeddingServer()
+        with server.running():
+            assert HttpProvider(server.url, "m").dimension == 128
+
+
+def test_b16_a_local_milvus_is_not_asked_through_a_proxy(milvus_server, tmp_path):
+    env = environment(tmp_path, MILVUS_URI=milvus_server) | {"http_proxy": "http://127.0.0.1:9", "no_proxy": ""}
+    done = run_lorekeeper(tmp_path, "stats", "--json", env=env)
+    assert (done.returncode, json.loads(done.stdout)["location"]) == (0, milvus_server), done.stderr
+
+
+# --- what is shown ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("http://host:1/v1", "http://host:1/v1"),
+        ("http://ann:hush@host:1/v1", "http://***@host:1/v1"),
+        ("http://hush@host", "http://***@host"),
+        ("https://ann:hu/sh?h#h@sh@host/x", "https://***@host/x"),
+        ("http://host/v1?key=hush&b=1#hush", "http://host/v1?***"),
+        ("ann:hush@host:19530", "***@host:19530"),
+        ("unix:/run/x", "unix:/run/x"),
+        ("/srv/me@work/milvus.db", "/srv/me@work/milvus.db"),
+        ("http://[::1", "http://[::1"),
+        ("http://host\x1b[2J", "http://host[2J"),
+    ],
+)
+def test_b17_an_address_is_shown_without_its_secrets(address, expected):
+    assert shown_address(address) == expected
+
+
+secret = st.text(min_size=6).map(lambda text: f"{text}hush{text}")
+
+
+@given(secret, secret)
+def test_b17_whatever_a_password_is_it_is_not_shown(user, password):
+    assert "hush" not in shown_address(f"http://{user}:{password}@host:1/v1?{user}")
+    assert "hush" not in shown_address(f"{user}:{password}@host:1#{password}")
+
+
+def test_b17_messages_of_drivers_are_without_secrets():
+    said = "Illegal uri: [http://ann:hush@host], HTTP POST https://h/v1?a=1&api_key=hush at http://h:1/?limit=100"
+    assert without_secrets(said) == (
+        "Illegal uri: [http://***@host], HTTP POST https://h/v1?a=1&api_key=*** at http://h:1/?limit=100"
+    )
+
+
+@contextmanager
+def answering(status: int) -> Iterator[str]:
+    """Address of a server that answers everything with one status, as a redirect to itself under another name."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("Location", "http://bob:hush-hush@elsewhere.example/?token=hush-hush")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_POST = do_GET  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = QuietServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def with_password(address: str) -> str:
+    return address.replace("://", f"://ann:{PASSWORD}@")
+
+
+@pytest.mark.parametrize("status", [404, 302])
+async def test_b17_errors_of_embedding_servers_and_sources_hide_passwords(status):
+    with answering(status) as address:
+        with pytest.raises(EmbeddingError) as embedding:
+            HttpProvider(with_password(address), "m")
+        async with Open5eClient(with_password(address), attempts=1) as client:
+            with pytest.raises(SourceError) as source:
+                await client.page("v2/spells", "limit=1")
+    for error in (embedding, source):
+        assert PASSWORD not in str(error.value)
+        assert address.removeprefix("http://") in str(error.value)
+
+
+async def test_b17_errors_without_a_server_hide_passwords():
+    async with Open5eClient(NOWHERE, attempts=1, patient=False) as client:
+        with pytest.raises(SourceError) as source:
+            await client.page("v2/spells", "limit=1")
+    assert "http://***@127.0.0.1:9" in str(source.value)
+
+
+@pytest.mark.parametrize("uri", ["ftp://ann:hush-hush@h", "http://ann:hush-hush@127.0.0.1:9/", "x:hush-hush@h"])
+def test_b17_milvus_errors_hide_passwords(uri, monkeypatch):
+    monkeypatch.setattr("lorekeeper.cache.milvus_server.CONNECT_SECONDS", 0.2)
+    connection = MilvusConnection(uri=uri)
+    with pytest.raises(MilvusConnectionError) as caught:
+        connection.open()
+    assert PASSWORD not in f"{caught.value} {connection.location}"
+
+
+def test_b17_a_milvus_error_during_a_call_hides_passwords():
+    connection = MilvusConnection(uri="http://ann:hush-hush@127.0.0.1:9")
+    error = connection._translated(RuntimeError("Fail connecting to server on http://ann:hush-hush@127.0.0.1:9"))
+    assert PASSWORD not in str(error)
+    assert "http://***@127.0.0.1:9" in str(error)
+
+
+def test_b17_no_command_shows_the_password_of_a_milvus_server(milvus_server, tmp_path):
+    env = environment(tmp_path, MILVUS_URI=with_password(milvus_server), LOG_LEVEL="DEBUG")
+    for command in (["stats", "--json"], ["doctor"]):
+        done = run_lorekeeper(tmp_path, *command, env=env)
+        assert PASSWORD not in done.stdout + done.stderr, command
+        assert milvus_server.replace("://", "://***@") in done.stdout.replace("\n", "")
+
+
+def test_b17_doctor_and_logs_show_no_password(tmp_path):
+    server = EmbeddingServer()
+    with server.running():
+        addresses = {
+            "OPEN5E_BASE_URL": NOWHERE,
+            "EMBEDDING_URL": with_password(server.url),
+            "MILVUS_URI": "http://ann:hush-hush@milvus.example",
+        }
+        assert {name.lower() for name in addresses} == ADDRESSES
+        own = {"CACHE_BACKEND": "sqlite", "EMBEDDING_PROVIDER": "http", "LOG_LEVEL": "DEBUG", **addresses}
+        write_lines(tmp_path / "shelf.jsonl")
+        for command in (["doctor"], ["doctor", "--json"], ["import", "shelf.jsonl", "--json"]):
+            done = run_lorekeeper(tmp_path, *command, env=environment(tmp_path, **own))
+            assert done.returncode == 0, done.stderr
+            assert PASSWORD not in done.stdout + done.stderr, command
+
+
+async def test_b17_no_note_shows_a_password(tmp_path):
+    from lorekeeper.search import Query
+    from lorekeeper.sources.sync_state import Source
+
+    with answering(404) as address:
+        async with open_library(tmp_path, backend="sqlite") as library:
+            await library.import_paths([write_lines(tmp_path / "one.jsonl", SHELF[:3])])
+            library.offline = False
+            library.source = Source(with_password(address), tmp_path / "state.sync", 30)
+            page = await library.search(Query(["spells"], filters={"name": "x"}))
+    assert "Open5e" in (page.note or "")
+    assert PASSWORD not in (page.note or "")
+
+
+# --- the current folder ----------------------------------------------------------------------------------------------
+
+
+def test_b1_the_milvus_driver_reads_no_file_of_the_current_folder(tmp_path):
+    (tmp_path / ".env").write_text(
+        "HTTPS_PROXY=http://evil.example\nLOREKEEPER_PLANTED=${HOME}\nMILVUS_CONN_TIMEOUT=x\n"
+    )
+    program = (
+        "import os; from lorekeeper.cache.milvus_server import MilvusServer\n"
+        "try: MilvusServer('ftp://x', None)\n"
+        "except Exception as error: print(error)\n"
+        "print([n for n in os.environ if n in ('HTTPS_PROXY', 'LOREKEEPER_PLANTED')])"
+    )
+    env = {k: v for k, v in os.environ.items() if k not in ("HTTPS_PROXY", "PYTHON_DOTENV_DISABLED")}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+    assert "is illegal" in done.stdout
+
+
+def test_b1_no_command_obeys_the_current_folder_and_each_mentions_it_once(tmp_path):
+    home = tmp_path / "home"
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    home.mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        (folder / ".env").write_text(
+            f"LOREKEEPER_EMBEDDING_PROVIDER=http\nLOREKEEPER_EMBEDDING_URL={address}/${{SECRET}}\n"
+            f"LOREKEEPER_MILVUS_URI={address}\nLOREKEEPER_OPEN5E_BASE_URL={address}\nLOREKEEPER_LOG_LEVEL=DEBUG\n"
+        )
+        env = environment(folder, CACHE_BACKEND="sqlite", ENV_FILE="", EMBEDDING_API_KEY="mine") | {
+            "HOME": str(home),
+            "USERPROFILE": str(home),
+            "SECRET": "sesame",
+        }
+        for command in (["stats", "--json"], ["doctor", "--json"]):
+            done = run_lorekeeper(folder, *command, env=env)
+            assert done.returncode == 0, done.stderr
+            assert done.stderr.count(".env of the current folder") == 1
+            assert "sesame" not in done.stdout + done.stderr
+            content = json.loads(done.stdout)
+            if command[0] == "doctor":
+                (check,) = [c for c in content["checks"] if c["name"] == "settings file"]
+                assert check["ok"]
+                assert ".env of the current folder" in check["message"]
+                assert str(home / ".lorekeeper" / ".env") in check["message"]
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
