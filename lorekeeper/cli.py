@@ -10,7 +10,7 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import lorekeeper
 from lorekeeper import upkeep
@@ -21,6 +21,9 @@ from lorekeeper.printable import json_text, lines, one_line, shown
 from lorekeeper.settings import Settings, ignored_file, load_settings
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+
+MAX_USAGE = 1000
+"""Longest message about wrong use, in characters."""
 
 Command = Callable[[argparse.Namespace, Settings, dict[str, str]], Awaitable[int]]
 
@@ -230,8 +233,15 @@ async def _demo(_: argparse.Namespace, settings: Settings, __: dict[str, str]) -
 # --- parsing ---------------------------------------------------------------------------------------------------------
 
 
+class _Parser(argparse.ArgumentParser):
+    """Repeats no more of an argument than a terminal may be given: it may be the name of a file from anywhere."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(one_line(message, MAX_USAGE))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="lorekeeper", description="Search your tabletop role-playing shelf by meaning, filters and names."
     )
     parser.add_argument("--version", action="version", version=f"lorekeeper {lorekeeper.__version__}")

@@ -181,9 +181,9 @@ def own_file(named: Path | None) -> Path:
 
 
 def _read_file(file: Path, *, required: bool) -> dict[str, str]:
-    if not required and not file.is_file():
-        return {}
     try:
+        if not required and not file.is_file():
+            return {}
         text = file.read_text("utf-8-sig")
     except FileNotFoundError as error:
         raise ConfigError(f"{ENV_FILE} names {file}, which does not exist; create it, or unset the variable") from error

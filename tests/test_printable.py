@@ -359,6 +359,7 @@ def hostile_folder(tmp_path_factory, embeddings) -> Path:
         (("migrate", "files/a\x1b[2J\x1b[31m.json"), 1),
         (("repair",), 0),
         (("search", "x", "--document", "no\x1b[2Jbook"), 2),
+        (("backup", "a.zip", "b\x1b[2J\n.zip"), 2),
         (("search", "x", "--filter", "le\x1b[2J=1"), 2),
     ],
     ids=lambda value: ascii(" ".join(value)) if isinstance(value, tuple) else "",
