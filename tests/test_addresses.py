@@ -184,6 +184,12 @@ def test_b17_messages_of_drivers_are_without_secrets():
     )
 
 
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("text", ["://", "?key", "?", "&keykey", "a@", "://@"])
+def test_b17_a_message_made_to_take_long_does_not(text):
+    without_secrets(text * (10**6 // len(text)))
+
+
 @contextmanager
 def answering(status: int) -> Iterator[str]:
     """Address of a server that answers everything with one status, as a redirect to itself under another name."""
