@@ -19,8 +19,8 @@ from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_uri
 from lorekeeper.errors import CacheError, ImportFileError, LoreKeeperError, SourceError, SourceUnavailableError
 from lorekeeper.normalize import UnknownShapeError, normalize_open5e
 from lorekeeper.normalize.open5e import ENDPOINTS, Endpoint
+from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.report import ImportReport
-from lorekeeper.sources.body import excerpt
 from lorekeeper.sources.open5e import CONCURRENCY, Open5eClient, list_query
 from lorekeeper.sources.sync_state import ALL, Read, Run, SyncState, encode, load_state, save
 
@@ -149,7 +149,7 @@ class Syncer:
                 found += entities_of(obj, endpoint)
             except UnknownShapeError as error:
                 key = obj.get("key") or obj.get("slug") if isinstance(obj, dict) else obj
-                where, why = f"{list_path(endpoint)} {excerpt(key)}", excerpt(str(error), MAX_REASON)
+                where, why = f"{list_path(endpoint)} {one_line(str(key), MAX_SHOWN)}", one_line(str(error), MAX_REASON)
                 self._report.failed.append(ImportFileError(where, why))
                 read.failed += 1
         return [e for e in found if documents is None or e.document in documents]

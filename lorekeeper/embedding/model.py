@@ -50,11 +50,14 @@ class ModelFiles:
 def find_model(name: str, *, offline: bool) -> ModelFiles:
     """The files of a model, given by folder or by name; downloads as the last resort, never when ``offline``.
 
+    A name without a separator is never a folder: the current folder, in which an editor may have started the server, does
+    not decide which model runs.
+
     Raises:
         EmbeddingError: nowhere to be had, incomplete or damaged; the message says what to do.
     """
     folder = Path(name).expanduser()
-    if folder.is_dir():
+    if folder.is_dir() and ("/" in name or os.sep in name):
         return _checked(folder.name, folder, "folder")
     if ("/" not in name and "\\" not in name) or name.startswith("sentence-transformers/"):
         repository = f"sentence-transformers/{name.removeprefix('sentence-transformers/')}"

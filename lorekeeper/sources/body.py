@@ -6,14 +6,13 @@ import json
 import zlib
 from typing import Any
 
+from lorekeeper.printable import shown
+
 PIECE_BYTES = 1 << 20
 """Most that is unpacked at a time: a byte of an answer may stand for a thousand."""
 
 MAX_VALUES = 1_000_000
 """Most JSON values in an answer. Parsed, a value takes up to 200 bytes, however few it takes in the answer."""
-
-MAX_SHOWN = 200
-"""Characters of what a server sent in a message."""
 
 
 class RefusedBodyError(ValueError):
@@ -45,7 +44,7 @@ class Body:
         self._max_bytes = max_bytes
         name = encoding.strip().lower() or "identity"
         if name not in ("identity", "gzip", "x-gzip", "deflate"):
-            raise RefusedBodyError(f"the content encoding {excerpt(encoding)!r}, which was not asked for")
+            raise RefusedBodyError(f"the content encoding {shown(encoding)}, which was not asked for")
         self._unpacker = None if name == "identity" else zlib.decompressobj(zlib.MAX_WBITS | 32)
 
     def add(self, received: bytes) -> None:
@@ -93,15 +92,3 @@ class Body:
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON number")
-
-
-def excerpt(value: object, length: int = MAX_SHOWN) -> str:
-    """What a server sent, for a message: cut short, and with escapes for what does not print. Objects show their type."""
-    if not isinstance(value, str):
-        return (
-            repr(value)
-            if value is None or isinstance(value, (bool, float))
-            else f"a value of type {type(value).__name__}"
-        )
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in value[:length])
-    return shown if len(value) <= length and len(shown) <= length else shown[:length] + "…"

@@ -25,7 +25,8 @@ import stamina
 import lorekeeper
 from lorekeeper.addresses import shown_address
 from lorekeeper.errors import SourceError, SourceUnavailableError
-from lorekeeper.sources.body import Body, DamagedBodyError, RefusedBodyError, excerpt
+from lorekeeper.printable import MAX_SHOWN, one_line, shown
+from lorekeeper.sources.body import Body, DamagedBodyError, RefusedBodyError
 
 logger = logging.getLogger(__name__)
 
@@ -285,11 +286,11 @@ class Open5eClient:
                 following = urljoin(url, target)
                 foreign = _origin(following) != _origin(url)
             except ValueError as error:
-                raise self._wrong(path, f"a redirect to {excerpt(target)!r}, which is no address") from error
+                raise self._wrong(path, f"a redirect to {shown(target)}, which is no address") from error
             if foreign:
                 raise SourceError(
-                    f"{self.shown} redirects {path} to {excerpt(shown_address(target))}, on another server, which is not "
-                    "followed; if that is the right address now, set LOREKEEPER_OPEN5E_BASE_URL"
+                    f"{self.shown} redirects {path} to {one_line(shown_address(target), MAX_SHOWN)}, on another server, "
+                    "which is not followed; if that is the right address now, set LOREKEEPER_OPEN5E_BASE_URL"
                 )
             url = following
         raise SourceError(f"{self.shown} redirects {path} in circles")
@@ -302,7 +303,7 @@ class Open5eClient:
         if status != httpx.codes.OK:
             raise self._wrong(path, f"status {status}")
         if not _JSON.fullmatch(kind.partition(";")[0].strip()):
-            raise self._wrong(path, f"{excerpt(kind) or 'nothing that is'} instead of JSON")
+            raise self._wrong(path, f"{one_line(kind, MAX_SHOWN) or 'nothing that is'} instead of JSON")
         try:
             body = Body(response.headers.get("Content-Encoding", ""), self._limits.body_bytes)
             try:
