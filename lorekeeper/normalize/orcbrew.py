@@ -18,9 +18,12 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize.build import build, feet, slugify
-from lorekeeper.normalize.edn import Keyword, Map, Problem, Reading, read
+from lorekeeper.normalize.edn import MAX_PROBLEMS, Keyword, Map, Problem, Reading, read
 
 NAMESPACE = "orcpub.dnd.e5"
+
+MAX_SHOWN = 60
+"""Characters of a name or key of the file in a message."""
 
 _INVISIBLE = re.compile("[\u00a0\u00ad\u200b\u200c\u200d\u2060\ufeff]")
 
@@ -37,8 +40,8 @@ class Imported:
 
     Attributes:
         entities: in the order of the file.
-        failed: (``line:column``, reason) of what was lost.
-        oddities: (``line:column``, reason) of what was put right.
+        failed: (``line:column``, reason) of what was lost; a file lists `MAX_PROBLEMS`, and how many more there are.
+        oddities: (``line:column``, reason) of what was corrected; as many at most.
         skipped: entries of types that are no lore, by type.
     """
 
@@ -144,11 +147,13 @@ class _Packs:
         self._document = document
         self._found = Imported()
         self._told: set[int] = set()
-        """Offsets of the problems that were told with an entry."""
+        """Offsets of the problems that were reported with an entry."""
         self._taken: dict[tuple[str, str, str], str] = {}
         self._invisible: list[int] = []
         """Offsets of entries with signs that cannot be seen."""
         self._places = [p.at for p in reading.problems]
+        self._more = Counter(failed=reading.more["map"] + reading.more["value"], oddities=reading.more["none"])
+        """How many of each list there are beyond those that are listed."""
 
     def imported(self) -> Imported:
         if self._reading.problems and _is_json(self._reading.text):
@@ -171,7 +176,13 @@ class _Packs:
             self._odd(
                 self._invisible[0], f"{number} entries from here on hold signs that cannot be seen, as no-break spaces"
             )
-        return self._found
+        found = self._found
+        if not (found.entities or found.failed or found.skipped):
+            self._fail(0, f"the file holds no entry; a pack is a map of content types, as {{:{NAMESPACE}/spells {{...}}}}")
+        for listed, more in ((found.failed, self._more["failed"]), (found.oddities, self._more["oddities"])):
+            if more:
+                listed.append((listed[-1][0] if listed else "1:1", f"and {more:,} more problems in this file"))
+        return found
 
     def _file(self, top: Map) -> None:
         if any(isinstance(key, Keyword) for key in top) or not top:
@@ -181,59 +192,73 @@ class _Packs:
             if isinstance(pack, Map):
                 self._pack(name, pack)
             else:
-                self._fail(top.at, f"the pack {name[:60]!r} is no map of content types")
+                self._fail(top.at, f"the pack {name[:MAX_SHOWN]!r} is no map of content types")
 
     def _pack(self, name: str, pack: Map) -> None:
         if pack.get("disabled?") is True:
-            self._odd(pack.at, f"the pack {name!r} is switched off in its file; it is imported all the same")
+            self._odd(
+                pack.at, f"the pack {name[:MAX_SHOWN]!r} is switched off in its file; it is imported all the same"
+            )
         for key, entries in pack.items():
             namespace, _, content = key.rpartition("/")
-            if not namespace:
-                continue
-            number = len(entries) if isinstance(entries, Map) else 1
-            if namespace == NAMESPACE and content in NO_LORE:
-                self._found.skipped[content] += number
-            elif namespace != NAMESPACE or content not in TYPES:
+            if not namespace and not isinstance(entries, (Map, list)):
+                continue  # a property of the pack itself, as :disabled?
+            if not namespace and isinstance(key, Keyword) and (content in TYPES or content in NO_LORE):
+                self._odd(pack.at, f"{content} is written without {NAMESPACE}/ before it; it is read all the same")
+                namespace = NAMESPACE
+            self._content(namespace, content, entries, name, pack)
+
+    def _content(self, namespace: str, content: str, entries: object, name: str, pack: Map) -> None:
+        """The entries of one content type of a pack."""
+        key = f"{namespace}/{content}".lstrip("/")[:MAX_SHOWN]
+        number = len(entries) if isinstance(entries, (Map, list)) else 1
+        if namespace == NAMESPACE and content in NO_LORE:
+            self._found.skipped[content] += number
+        elif namespace != NAMESPACE or content not in TYPES:
+            if len(self._found.skipped) < MAX_PROBLEMS:
                 self._found.skipped[key] += number
-                known = ", ".join(sorted({*TYPES, *NO_LORE}))
-                self._fail(pack.at, f"the content type {key} is not one of OrcBrew's ({known}); {number} passed over")
-            elif isinstance(entries, Map):
-                for slug, entry in entries.items():
-                    self._entry(content, slug, entry, name, entries)
-            elif entries is not None:
-                self._fail(pack.at, f"{key} is no map of entries")
+            known = ", ".join(sorted({*TYPES, *NO_LORE}))
+            at = entries.at if isinstance(entries, Map) else pack.at
+            self._fail(at, f"the content type {key} is not one of OrcBrew's ({known}); {number} passed over")
+        elif isinstance(entries, Map):
+            for slug, entry in entries.items():
+                self._entry(content, slug, entry, name, entries)
+        elif entries is not None:
+            self._fail(pack.at, f"{key} is no map of entries")
 
     def _entry(self, content: str, key: str, entry: object, pack: str, entries: Map) -> None:
+        what = f"{content} {key[:MAX_SHOWN]}"
         if not isinstance(entry, Map):
-            self._fail(entries.at, f"{content} {key}: it is no map, but {'nil' if entry is None else 'a single value'}")
+            self._fail(entries.at, f"{what}: it is no map, but {'nil' if entry is None else 'a single value'}")
             return
         problems = list(self._within(entry))
         self._told.update(p.at for p in problems if p.harm != "value")
-        broken = next((p for p in problems if p.harm == "map"), None)
+        broken = entry.broken
         if broken is not None or not entry.whole:
             place, reason = (broken.at, broken.reason) if broken else (entry.at, "it is cut off")
-            self._fail(place, f"{content} {key}: {reason}")
+            self._fail(place, f"{what}: {reason}")
             return
         for problem in problems:
             if problem.harm == "none":
-                self._odd(problem.at, f"{content} {key}: {problem.reason}")
+                self._odd(problem.at, f"{what}: {problem.reason}")
         try:
             self._found.entities.append(self._made(content, key, entry, pack))
         except FilterError as error:
-            self._fail(entry.at, f"{content} {key}: {error}")
+            self._fail(entry.at, f"{what}: {error}")
 
     def _made(self, content: str, key: str, entry: Map, pack: str) -> Entity:
         entity_type, kind, fields_of = TYPES[content]
         own = entry.get("option-pack")
         title = next((t for t in (pack, own, self._name) if isinstance(t, str) and t.strip()), self._name).strip()
+        what = f"{content} {key[:MAX_SHOWN]}"
         if not pack.strip():
-            self._odd(entry.at, f"{content} {key}: its pack has no name; filed under {title!r}")
+            self._odd(entry.at, f"{what}: its pack has no name; filed under {title[:MAX_SHOWN]!r}")
         name = entry.get("name")
         if not isinstance(name, str) or not name.strip():
             name = key.replace("-", " ").title()
-            self._odd(entry.at, f"{content} {key}: it has no name; called {name!r}")
+            self._odd(entry.at, f"{what}: it has no name; called {name[:MAX_SHOWN]!r}")
         for missing in [k for k in ("level", "school") if content == "spells" and entry.get(k) is None]:
-            self._odd(entry.at, f"{content} {key}: it has no {missing}")
+            self._odd(entry.at, f"{what}: it has no {missing}")
         if any(_INVISIBLE.search(text) for text in _texts(entry)):
             self._invisible.append(entry.at)
         document = self._document or slugify(title)
@@ -246,7 +271,7 @@ class _Packs:
             document=document,
             document_name=title,
             source_api="orcbrew",
-            **self._fields(entity_type, fields_of(entry), f"{content} {key}", entry.at),
+            **self._fields(entity_type, fields_of(entry), what, entry.at),
         )
 
     def _slug(self, entity_type: str, document: str, key: str, kind: str) -> str:
@@ -271,10 +296,17 @@ class _Packs:
             yield problem
 
     def _fail(self, at: int, reason: str) -> None:
-        self._found.failed.append((self._reading.place(at), reason))
+        self._list("failed", at, reason)
 
     def _odd(self, at: int, reason: str) -> None:
-        self._found.oddities.append((self._reading.place(at), reason))
+        self._list("oddities", at, reason)
+
+    def _list(self, name: str, at: int, reason: str) -> None:
+        listed: list[tuple[str, str]] = getattr(self._found, name)
+        if len(listed) < MAX_PROBLEMS:
+            listed.append((self._reading.place(at), reason))
+        else:
+            self._more[name] += 1
 
 
 def _is_json(text: str) -> bool:
