@@ -32,7 +32,7 @@ MAX_URI_LENGTH = 50 + 2 * MAX_KEY_LENGTH * 12
 """Longest ``lore://`` URI: a character of a key has at most four bytes, each written as in ``%C3``."""
 
 
-_DOCUMENT_PREFIX = re.compile(r"(?:srd|[a-z0-9-]*[0-9-][a-z0-9-]*)_(.*[^\W_].*)", re.DOTALL)
+_DOCUMENT_PREFIX = re.compile(r"(?:srd|(?=[a-z]*+[0-9-])[a-z0-9-]++)_(.*[^\W_].*)", re.DOTALL)
 
 
 def fold(text: str) -> str:
@@ -43,8 +43,14 @@ def fold(text: str) -> str:
     """
     plain = text.replace("’", "'").replace("'", "").casefold()
     if not plain.isascii():
-        plain = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c)).casefold()
+        # without its marks first: the normalisation takes quadratic time to sort a long run of them
+        plain = unicodedata.normalize("NFKD", _without_marks(plain))
+        plain = _without_marks(plain).casefold()
     return " ".join(re.findall(r"[^\W_]+", plain)) or text.strip().casefold()
+
+
+def _without_marks(text: str) -> str:
+    return "".join(c for c in text if not unicodedata.combining(c))
 
 
 def fold_key(text: str) -> str:
