@@ -20,6 +20,7 @@ from lorekeeper.normalize import UnknownShapeError, legacy
 from lorekeeper.settings import Settings
 
 if TYPE_CHECKING:
+    from lorekeeper.cache.sqlite_source import SqliteSource
     from lorekeeper.cache.vectors import VectorCache
 
 Row = tuple[str, tuple[str, str]]
@@ -41,7 +42,7 @@ class TableReport:
     Attributes:
         read: entries found.
         stored: written to the library (or, in a dry run, to be written).
-        unchanged: already there as they are.
+        unchanged: already there as they are, or as their source gives them whole where the cache kept a part.
         merged: another entry of the source has the same identity, and was updated later or came first.
         skipped: bookkeeping that holds no lore.
         failed: could not be taken over.
@@ -151,9 +152,10 @@ def _read(source: Path, report: MigrationReport) -> list[_Entry]:
 
     chosen: dict[Row, _Entry] = {}
     with SqliteSource(source) as opened:
+        known = _titles(opened)
         for table in opened.tables:
             said = report.tables[table] = TableReport()
-            for entry in _entries(opened, table, said):
+            for entry in _entries(opened, table, said, known):
                 own = entry.entities[0]
                 key = own.type, own.identity
                 other = chosen.get(key)
@@ -167,7 +169,15 @@ def _read(source: Path, report: MigrationReport) -> list[_Entry]:
     return list(chosen.values())
 
 
-def _entries(opened: Any, table: str, said: TableReport) -> Iterator[_Entry]:
+def _titles(opened: SqliteSource) -> legacy.Titles:
+    """The documents that the source describes, by title; what cannot be read is reported when its turn comes."""
+    table = "documents"
+    said = TableReport()
+    entries = _entries(opened, table, said, {}) if table in opened.tables else ()
+    return legacy.titles(entity for entry in entries for entity in entry.entities)
+
+
+def _entries(opened: SqliteSource, table: str, said: TableReport, known: legacy.Titles) -> Iterator[_Entry]:
     for row in opened.rows(table):
         said.read += 1
         try:
@@ -177,14 +187,19 @@ def _entries(opened: Any, table: str, said: TableReport) -> Iterator[_Entry]:
                 [row.content]
                 if isinstance(row.content, Entity)
                 else legacy.entities(
-                    table, row.content, slug=row.slug, name=row.name, document=row.document, source_api=row.source_api
+                    table,
+                    row.content or "",
+                    slug=row.slug or "",
+                    name=row.name,
+                    document=row.document,
+                    source_api=row.source_api,
                 )
             )
         except UnknownShapeError as error:
             said.failed.append(Failure(row.slug, str(error)))
             continue
         if found:
-            yield _Entry(table, found, row.updated)
+            yield _Entry(table, [legacy.corrected(e, known) or e for e in found], row.updated)
         else:
             said.skipped += 1
 
@@ -210,7 +225,8 @@ async def _fresh(library: Library, entries: list[_Entry], report: MigrationRepor
                 continue  # it has a row of its own
             if entity.type not in hashes:
                 hashes[entity.type] = await library.cache.content_hashes(entity.type)
-            if hashes[entity.type].get(entity.identity) != entity.content_hash:
+            held = hashes[entity.type].get(entity.identity)
+            if held != entity.content_hash and not (held and await _is_held_whole(library, entity)):
                 by_type.setdefault(entity.type, {})[entity.identity] = entity
                 changed = True
         if changed:
@@ -218,3 +234,11 @@ async def _fresh(library: Library, entries: list[_Entry], report: MigrationRepor
         else:
             report.tables[entry.table].unchanged += 1
     return {entity_type: list(found.values()) for entity_type, found in by_type.items()}
+
+
+async def _is_held_whole(library: Library, entity: Entity) -> bool:
+    """Whether the library has an entry from Open5e itself, of which an earlier cache kept only some of the values."""
+    if entity.source_api != "open5e-v2" or "key" in entity.data:
+        return False
+    held = await library.cache.get_entity(entity.type, *entity.identity)
+    return held is not None and held.source_api == "open5e-v2" and "key" in held.data

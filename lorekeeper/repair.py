@@ -11,6 +11,7 @@ from lorekeeper.cache.protocol import Progress
 from lorekeeper.cache.repair import Workshop, damaged_suffix, examine
 from lorekeeper.cache.threaded import ThreadedCache
 from lorekeeper.embedding import EmbeddingService
+from lorekeeper.identities import correct_identities
 from lorekeeper.library import embedding_service, open_store, store_in_batches, vector_cache
 from lorekeeper.settings import Settings
 
@@ -23,6 +24,7 @@ class RepairReport:
         problems: what was wrong, by type; nothing where the library is sound.
         kept: entries of the library as it is now, by type.
         embedded: texts whose vectors had to be computed again.
+        corrected: entries of an earlier migration that were given their true identity.
         aside: where the damaged library is now; None where nothing had to be done.
         seconds: how long it took.
     """
@@ -30,11 +32,12 @@ class RepairReport:
     problems: dict[str, list[str]] = field(default_factory=dict)
     kept: dict[str, int] = field(default_factory=dict)
     embedded: int = 0
+    corrected: int = 0
     aside: str | None = None
     seconds: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """``{"problems", "kept", "embedded", "aside", "seconds"}``."""
+        """``{"problems", "kept", "embedded", "corrected", "aside", "seconds"}``."""
         return asdict(self)
 
 
@@ -68,21 +71,36 @@ async def repair(settings: Settings, start: Progress | None = None, progress: Pr
     Raises:
         CacheError: nothing can be read any more, or another process has to end first.
     """
-    began = time.monotonic()
+    began, report = time.monotonic(), RepairReport()
     workshop, embedding = open_workshop(settings), embedding_service(settings)
-    report = RepairReport()
-    held = workshop.held()
-    await asyncio.to_thread(held.__enter__)
     try:
-        report.problems = await asyncio.to_thread(examine, workshop)
-        if report.problems:
-            await _rebuild(workshop, embedding, report, start, progress)
+        await _examine_and_rebuild(workshop, embedding, report, start, progress)
+        async with ThreadedCache(open_store(settings), embedding) as cache:
+            report.corrected = await correct_identities(cache)
     finally:
-        await asyncio.to_thread(held.__exit__, None, None, None)
-        await asyncio.to_thread(workshop.close)
         embedding.close()
     report.seconds = round(time.monotonic() - began, 2)
     return report
+
+
+async def _examine_and_rebuild(
+    workshop: Workshop,
+    embedding: EmbeddingService,
+    report: RepairReport,
+    start: Progress | None,
+    progress: Progress | None,
+) -> None:
+    held = workshop.held()
+    try:
+        await asyncio.to_thread(held.__enter__)
+        try:
+            report.problems = await asyncio.to_thread(examine, workshop)
+            if report.problems:
+                await _rebuild(workshop, embedding, report, start, progress)
+        finally:
+            await asyncio.to_thread(held.__exit__, None, None, None)
+    finally:
+        await asyncio.to_thread(workshop.close)
 
 
 async def _rebuild(

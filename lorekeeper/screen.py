@@ -193,8 +193,12 @@ def print_repair(report: RepairReport) -> None:
     for entity_type, problems in report.problems.items():
         for problem in problems[:SHOWN_FAILURES]:
             console.print(f"[red]{entity_type}[/]: {plain(problem)}")
+    if report.corrected:
+        console.print(
+            f"{report.corrected:,} entries of an earlier migration have their document's key and their own now."
+        )
     if report.aside is None:
-        console.print("The library is sound; nothing was changed.")
+        console.print("The library is sound." if report.corrected else "The library is sound; nothing was changed.")
         return
     kept = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.kept.items() if number)
     console.print(f"Kept: {kept}; {report.embedded:,} texts embedded anew, in {report.seconds:.1f} s")

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from lorekeeper.cache.protocol import CacheProtocol, Identity
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_uri
 from lorekeeper.errors import CacheError, ImportFileError, LoreKeeperError, SourceError, SourceUnavailableError
+from lorekeeper.identities import correct_identities
 from lorekeeper.normalize import UnknownShapeError, normalize_open5e
 from lorekeeper.normalize.open5e import ENDPOINTS, Endpoint
 from lorekeeper.printable import MAX_SHOWN, one_line
@@ -78,6 +79,7 @@ class Syncer:
         wanted = list(dict.fromkeys(["documents", *types]))
         with one_at_a_time(self._path):
             self._state = await asyncio.to_thread(load_state, self._path, self._client.base_url)
+            await correct_identities(self._cache, wanted)
             self._known = {t: await self._cache.content_hashes(t) for t in wanted}
             self._forget_what_is_lost()
             run = self._state.resume(wanted, documents)

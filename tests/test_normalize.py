@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lorekeeper.entities import COLLECTIONS, MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Entity, canonical_json
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import UnknownShapeError, normalize
-from lorekeeper.normalize.build import slugify
+from lorekeeper.normalize.build import feet, gold, number, slugify
 from lorekeeper.normalize.open5e import ENDPOINTS
 from lorekeeper.report import ImportReport
 from lorekeeper.sources.files import read_path
@@ -546,7 +546,7 @@ def test_a_stated_document_outweighs_the_objects_own():
     [
         ({"range": "120 feet"}, 120.0),
         ({"range": "1 mile"}, 5280.0),
-        ({"range": "Self (30-foot cone)"}, 30.0),
+        ({"range": "1/2 mile"}, 2640.0),
         ({"range": "Touch"}, 0.0),
         ({"range": "Self"}, 0.0),
         ({"range": "Sight"}, None),
@@ -555,6 +555,63 @@ def test_a_stated_document_outweighs_the_objects_own():
 )
 def test_ranges_are_read_in_feet(spoken, feet):
     assert one({**spell("now"), "range_unit": None, **spoken}).fields.get("range") == feet
+
+
+@pytest.mark.parametrize("spoken", ["Self (30-foot radius)", "Self (60ft line)", "Self", "self (1 mile)", "Touch"])
+def test_d3_a_spell_that_begins_with_its_caster_has_range_0(spoken):
+    assert feet(spoken) == 0
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("1/4 lb.", 0.25), ("3/4", 0.75), ("1 1/2", 1.5), ("1-1/2 lb", 1.5), ("½", 0.5), ("1½ lb", 1.5), ("2 ¼", 2.25),
+        ("3 lb.", 3.0), ("2.50", 2.5), ("1,500", 1500.0), ("25,000.5 gp", 25000.5), ("-3", -3.0), ("-1/2", -0.5), (4, 4),
+        ("20/60", 20.0), ("5/15 ft.", 5.0), ("1/0", 1.0), ("no weight", None), (None, None), (True, None),
+    ],
+)  # fmt: skip
+def test_d2_numbers_may_be_fractions(written, value):
+    assert number(written) == value
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("1/2 gp", 0.5),
+        ("1 1/2 gp", 1.5),
+        ("½ sp", 0.05),
+        ("5 sp", 0.5),
+        ("5sp", 0.5),
+        ("1,000 gp", 1000.0),
+        ("25.00", 25.0),
+    ],
+)
+def test_d2_prices_may_be_fractions(written, value):
+    assert gold(written) == pytest.approx(value)
+
+
+def test_d1_a_creature_with_its_challenge_rating_under_earlier_names_is_known_by_its_keys():
+    saved = {
+        "key": "ta_brine-hound", "name": "Brine Hound", "document": {"key": "tide-atlas", "name": "The Tide Atlas"},
+        "type": {"key": "beast", "name": "Beast"}, "size": {"key": "medium", "name": "Medium"}, "hit_points": 11,
+        "challenge_rating_decimal": "0.250", "challenge_rating_text": "1/4", "armor_class": 12, "actions": [],
+    }  # fmt: skip
+    found = one(saved)
+    assert (found.type, found.slug, found.fields["challenge_rating"]) == ("creatures", "brine-hound", 0.25)
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        {"key": "kobold-press", "name": "Kobold Press"},
+        {"key": "ammunition", "name": "Ammunition", "document": {"key": "core", "name": "5e Core Concepts"}},
+        {"key": "ammunition", "name": "Ammunition", "url": "https://example.org/v2/itemcategories/ammunition/"},
+        {"key": "tiny", "name": "Tiny", "rank": 1, "space_diameter": 2.5},
+        {"key": "5e", "name": "5e", "desc": "Rules.", "content_prefix": ""},
+    ],
+)
+def test_bookkeeping_of_every_kind_is_passed_over(obj):
+    assert normalize(obj) == []
 
 
 # --- our own shape -------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.entities import Entity
-from lorekeeper.normalize.edn import MAX_DEPTH, read
+from lorekeeper.normalize.edn import MAX_DEPTH, MAX_PROBLEMS, read
 from lorekeeper.normalize.orcbrew import Imported, looks_like_orcbrew, packs
 from lorekeeper.report import ImportReport
 from lorekeeper.sources.files import read_path
@@ -117,6 +117,100 @@ def test_no_text_breaks_the_reader_or_the_importer(text):
     assert all(reading.place(p.at) for p in reading.problems)
     packs(text, "any")
     packs("{:orcpub.dnd.e5/spells {:x {:description " + text, "any")
+
+
+SIZE = 500_000
+
+HOSTILE = {
+    "brackets that do not fit": "[(]\n" * (SIZE // 4),
+    "brackets that close nothing": "[" * MAX_DEPTH + "}" * SIZE,
+    "prefixes of maps": r"\a#:" * (SIZE // 4),
+    "tags before discards": "#a " * (SIZE // 6) + "#_ 1 " * (SIZE // 10),
+    "escapes without an end": '"' + r"\q" * (SIZE // 2),
+    "maps as keys of maps": "{" * 90 + r'"\\" 1' + "} 1" * 89 + "}",
+    "a name of marks": '{:orcpub.dnd.e5/spells {:a {:name "a' + "\u0301\u0327" * (SIZE // 2) + '"}}}',
+    "digits": "1" * SIZE,
+}
+"""Texts that took hours, or more memory than there is, where the time grew with the square of their length or faster."""
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("what", HOSTILE)
+def test_b7_whatever_the_text_is_it_is_read_in_linear_time(what):
+    found = packs(HOSTILE[what], "hostile")
+    assert found.entities == []
+    assert 1 <= len(found.failed) <= MAX_PROBLEMS + 1
+
+
+def test_b7_problems_are_counted_where_there_are_too_many_to_list():
+    found = packs("] " * (MAX_PROBLEMS + 234), "p")
+    assert len(found.failed) == MAX_PROBLEMS + 1
+    assert found.failed[-1][1] == "and 234 more problems in this file"
+
+
+def test_b7_an_entry_is_refused_for_a_problem_that_is_not_listed_any_more():
+    filler = "".join(f":f{i} {{:name}} " for i in range(MAX_PROBLEMS + 10))
+    found = packs(f"{{:orcpub.dnd.e5/spells {{{filler} :bad {{:name oops}} :good {SPARK}}}}}", "p")
+    assert [e.slug for e in found.entities] == ["good"]
+
+
+@given(st.text(alphabet="ab\n", max_size=5000), st.floats(0, 1))
+def test_b7_places_are_lines_and_columns(text, where):
+    at = int(where * len(text))
+    before = text[:at].split("\n")
+    assert read(text).place(at) == f"{len(before)}:{len(before[-1]) + 1}"
+
+
+def test_d6_a_set_with_white_space_before_its_brace_is_a_set_and_told_once():
+    text = "{:a #\n{1 2} :b # {3} :c #,{4} :d #{5}}"
+    reading = read(text)
+    assert reading.values == [{"a": [1, 2], "b": [3], "c": [4], "d": [5]}]
+    (problem,) = reading.problems
+    assert (reading.place(problem.at), problem.harm) == ("1:5", "none")
+    assert "between the # and the {" in problem.reason
+    entry = SPARK.replace("{:key", "{:saves #\n{:str :dex} :key")
+    found = packs(f"{{:orcpub.dnd.e5/spells {{:a {entry} :b {entry}}}}}", "p")
+    assert found.failed == []
+    assert [e.data["saves"] for e in found.entities] == [["str", "dex"]] * 2
+    assert len(found.oddities) == 1
+
+
+def test_d7_content_without_a_namespace_is_read():
+    for text in ("{:spells {:salt-spark %s}}", '{"Gull Pack" {:spells {:salt-spark %s}}}'):
+        found = packs(text % SPARK, "gulls")
+        assert (found.failed, [e.slug for e in found.entities]) == ([], ["salt-spark"])
+        assert "spells is written without orcpub.dnd.e5/" in found.oddities[0][1]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"Pack" {"homebrew" {"Salt Spark" %s}}}', "the content type homebrew is not one of OrcBrew's"),
+        ('{"Pack" {:magic {:salt-spark %s}}}', "the content type magic is not one of OrcBrew's"),
+        ('{"Pack" {"list" [%s]}}', "the content type list is not one of OrcBrew's"),
+        ('{:orcpub.dnd.e5/spells nil "Pack" {:orcpub.dnd.e5/spells {:salt-spark %s}}}', "the content type Pack is not"),
+        ('{"Pack" {:name "Salt"}}', "the file holds no entry"),
+        ("{}", "the file holds no entry"),
+    ],
+)
+def test_d7_what_is_not_read_is_told(text, reason):
+    found = packs(text.replace("%s", SPARK), "p")
+    assert found.entities == []
+    assert reason in reasons(found)
+
+
+def test_d7_a_file_of_which_nothing_is_read_fails(tmp_path):
+    file = tmp_path / "gulls.orcbrew"
+    file.write_text('{"Pack" {"homebrew" {"Salt Spark" ' + SPARK + "}}}", "utf-8")
+    done = run_lorekeeper(tmp_path, "import", str(file), "--dry-run")
+    assert done.returncode == 1
+    assert "the content type homebrew" in done.stderr
+
+
+def test_a_keyword_that_other_programs_refuse_is_told_once():
+    found = packs(pack(SPARK.replace(":salt-spark", ":9-lives"), ":9-lives"), "gulls")
+    assert len(found.entities) == 1
+    assert [reason for _, reason in found.oddities if "begins with a digit" in reason] == [found.oddities[0][1]]
 
 
 scalars = st.none() | st.booleans() | st.integers(-(10**12), 10**12) | st.text(max_size=20)

@@ -19,6 +19,18 @@ _MILE = 5280
 _UNLIMITED = 999_999
 """What Open5e writes for a range without end."""
 
+_VULGAR = re.compile("[\u00bc-\u00be\u2150-\u215e]")
+"""Fractions of one character, as ½."""
+
+
+_FRACTION = r"(?P<{0}>[1-9])/(?P<{1}>[2-9]|10|16|20|50|100)(?!\d)"
+"""A common fraction. What is divided otherwise is not one: 5/15 and 20/60 are the two ranges of a thrown weapon."""
+
+_NUMBER = re.compile(
+    rf"(?P<sign>-?)(?:{_FRACTION.format('n', 'd')}"
+    rf"|(?P<whole>\d[\d,]*(?:\.\d+)?)(?:[\s-]{{1,3}}{_FRACTION.format('more_n', 'more_d')})?)"
+)
+
 
 def build(
     entity_type: str,
@@ -117,26 +129,46 @@ def flag(value: object) -> bool | None:
 
 
 def number(value: object) -> float | None:
-    """The first number in a value ("3 lb." is 3); None where there is none."""
+    """The first number in a value; None where there is none.
+
+    "3 lb." is 3, "1,500" is 1500, "1/4 lb." and "¼ lb." are 0.25, "1 1/2" and "1½" are 1.5; "20/60" is no fraction but two
+    numbers, of which 20 is the first.
+    """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
-    match = re.search(r"-?\d[\d,]*(?:\.\d+)?", value) if isinstance(value, str) else None
-    return float(match[0].replace(",", "")) if match else None
+    match = _NUMBER.search(_plain_fractions(value)) if isinstance(value, str) else None
+    if match is None:
+        return None
+    whole = float(match["whole"].replace(",", "")) if match["whole"] else 0.0
+    amount = whole + sum(int(match[n]) / int(match[d]) for n, d in (("n", "d"), ("more_n", "more_d")) if match[n])
+    return -amount if match["sign"] else amount
+
+
+def _plain_fractions(text: str) -> str:
+    """ "1½" as "1 1/2"."""
+    if text.isascii():
+        return text
+    return _VULGAR.sub(lambda m: f" {unicodedata.normalize('NFKC', m[0])}", text).replace("\u2044", "/")
 
 
 def gold(value: object) -> float | None:
-    """A price in gp: "5 sp" is 0.5, "25.00" is 25."""
+    """A price in gp: "5 sp" is 0.5, "1/2 gp" is 0.5, "25.00" is 25."""
     amount = number(value)
-    coin = re.search(r"\b(cp|sp|ep|gp|pp)\b", value.lower()) if isinstance(value, str) else None
+    coin = re.search(r"(?<![^\W\d_])(cp|sp|ep|gp|pp)\b", value.lower()) if isinstance(value, str) else None
     return amount if amount is None or coin is None else amount * _COINS[coin[1]]
 
 
 def feet(value: object, unit: object = None) -> float | None:
-    """A distance in feet; miles are converted. None where the unit is no length."""
+    """A distance in feet; miles are converted. None where the unit is no length.
+
+    "Self" and "Touch" are 0, also where the size of the area follows, as in "Self (30-foot radius)".
+    """
     words = fold(f"{value} {unit or ''}")
+    if re.match(r"(self|touch)\b", words):
+        return 0
     amount = number(value)
     if amount is None or amount >= _UNLIMITED:
-        return 0 if words.startswith(("self", "touch")) else None
+        return None
     if re.search(r"\bmiles?\b", words):
         return amount * _MILE
     return amount if unit is None or re.search(r"\b(feet|foot|ft)\b", words) else None

@@ -281,7 +281,9 @@ class _Reader:
         prefix = sign.strip("#:{ ,\n\r\t") if sign.startswith("#:") else ""
         is_set = sign.startswith("#") and not sign.startswith("#:")
         if is_set and sign != "#{":
-            self._once("#{", at, "white space stands between the # and the { of a set: here and below it is read as a set")
+            self._once(
+                "#{", at, "white space stands between the # and the { of a set: here and below it is read as a set"
+            )
         bracket = "#" if is_set else sign[-1]
         self.stack.append(_Frame(bracket, at, prefix))
         self.opened[_closed_as(bracket)] += 1

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.entities import COLLECTIONS, Entity, fold
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.build import build, slugify
-from lorekeeper.normalize.open5e import ENDPOINTS, UNKNOWN_DOCUMENT
+from lorekeeper.normalize.open5e import ENDPOINTS, UNKNOWN_DOCUMENT, endpoint_of
 from lorekeeper.normalize.orcbrew import TYPES
 
 _ENDPOINTS = {"rule_sections": "sections", "equipment": "items", "subclasses": "classes", "subraces": "races"}
@@ -25,6 +26,39 @@ _ORCBREW_TYPES = {"creatures": "monsters", "species": "races"}
 
 DOCUMENT = "earlier-cache"
 """Where an entry is filed when nothing says what book it is from."""
+
+BOOKS = {
+    "a5e-ag": ("Adventurer's Guide",),
+    "a5e-ddg": ("Dungeon Delver's Guide",),
+    "a5e-gpg": ("Gate Pass Gazette",),
+    "a5e-mm": ("Monstrous Menagerie",),
+    "bfrd": ("Black Flag SRD",),
+    "ccdx": ("Creature Codex",),
+    "core": ("5e Core Concepts", "5e Core"),
+    "deepm": ("Deep Magic for 5th Edition",),
+    "deepmx": ("Deep Magic Extended",),
+    "kp": ("Kobold Press Compilation",),
+    "open5e": ("Open5e Originals",),
+    "open5e-2024": ("Open5e Originals",),
+    "spells-that-dont-suck": ("Spells That Don't Suck",),
+    "srd-2014": ("System Reference Document 5.1", "5e 2014 Rules"),
+    "srd-2024": ("System Reference Document 5.2", "5e 2024 Rules"),
+    "tdcs": ("Tal'dorei Campaign Setting",),
+    "tob": ("Tome of Beasts",),
+    "tob-2023": ("Tome of Beasts 1 (2023 Edition)",),
+    "tob2": ("Tome of Beasts 2",),
+    "tob3": ("Tome of Beasts 3",),
+    "toh": ("Tome of Heroes",),
+    "vom": ("Vault of Magic",),
+    "wz": ("Warlock Zine",),
+}
+"""Titles of Open5e's documents by key, for caches and libraries that do not describe them."""
+
+_PREFIXES = {"srd": "srd-2014", "a5e": "a5e-ag"}
+"""Documents of which Open5e begins the keys of entries with another word than the document's key."""
+
+Titles = Mapping[str, frozenset[str]]
+"""Keys of documents by their folded titles."""
 
 
 def entities(
@@ -39,7 +73,9 @@ def entities(
         UnknownShapeError: it is no JSON object, or lacks what an entity needs; the message says which.
     """
     obj = _parsed(data)
-    row = {"slug": slug, "name": name, "document": document, "source_api": source_api}
+    row = {"slug": slug, "name": name, "document": document, "source_api": source_api, "title": None}
+    if _is_wrapped(obj):
+        return _unwrapped(obj, table, row)
     if obj.keys() & _ORCBREW:
         return _kept(obj, table, row)
     endpoint = _ENDPOINTS.get(table, table.replace("_", ""))
@@ -51,6 +87,93 @@ def entities(
     except UnknownShapeError:
         known = ENDPOINTS.get(endpoint)
         return [] if known and known.type is None else _kept(obj, table, row)
+
+
+def titles(documents: Iterable[Entity]) -> Titles:
+    """The keys of documents by title: of those that are described, and of `BOOKS`."""
+    known: dict[str, frozenset[str]] = {}
+
+    def add(key: str, names: Iterable[object]) -> None:
+        for name in names:
+            if isinstance(name, str) and name.strip():
+                known[fold(name)] = known.get(fold(name), frozenset()) | {key}
+
+    for key, names in BOOKS.items():
+        add(key, names)
+    for document in documents:
+        add(document.slug, (document.name, document.data.get("name"), document.data.get("display_name")))
+    return known
+
+
+def corrected(entity: Entity, known: Titles) -> Entity | None:
+    """An entry of an earlier cache with its true identity; None where it has it, or is no such entry.
+
+    The earlier LoreKeeper kept entries of Open5e's second API without the key of their document: its title stood for it, and
+    the entry's whole key, which the document's begins, for the slug. And it wrapped entries of OrcBrew packs.
+    """
+    if not entity.source_api.startswith("open5e"):
+        return None
+    if _is_wrapped(entity.data):
+        return _rewrapped(entity)
+    document = None
+    if entity.type != "documents" and not entity.data.keys() & {"key", "document__slug"}:
+        document = _document_of(entity, known)
+    if document is None:
+        return None
+    endpoint = endpoint_of(entity.data)
+    slug = entity.slug.split("_", 1)[1] + (endpoint.twin if endpoint else "")
+    title = None if entity.document == UNKNOWN_DOCUMENT else entity.document
+    return replace(
+        entity,
+        slug=slug,
+        document=document,
+        source_api="open5e-v2",
+        document_name=entity.document_name or title,
+    )
+
+
+def _document_of(entity: Entity, known: Titles) -> str | None:
+    """The key of the document that an entry of Open5e's second API is from; None where it is not certain."""
+    prefix, _, rest = entity.slug.partition("_")
+    if not rest or not is_title(entity.document):
+        return None
+    key = _PREFIXES.get(prefix, prefix)
+    titled = known.get(fold(entity.document), frozenset())
+    if key in titled:
+        return key
+    if titled:
+        return next(iter(titled)) if prefix in _PREFIXES and len(titled) == 1 else None
+    return key if any(key in keys for keys in known.values()) else None
+
+
+def is_title(document: str) -> bool:
+    """Whether the document key of an entry is no key but a title, or says that the document is unknown."""
+    return document == UNKNOWN_DOCUMENT or document != slugify(document)
+
+
+def _is_wrapped(obj: Mapping[str, Any]) -> bool:
+    """Whether it is an entry of an OrcBrew pack, with those of its values around it that the earlier cache searched."""
+    inner = obj.get("data")
+    return isinstance(inner, Mapping) and bool(obj.get("source_api") == "orcbrew" or inner.keys() & _ORCBREW)
+
+
+def _unwrapped(obj: Mapping[str, Any], table: str, row: Mapping[str, str | None]) -> list[Entity]:
+    """The entry of an OrcBrew pack as importing the pack makes it."""
+    inner = obj["data"]
+    named = (inner.get("option-pack"), row["document"], obj.get("document"), obj.get("source"))
+    title = next((t.strip() for t in named if isinstance(t, str) and t.strip()), None)
+    document = slugify(title) if title else None
+    return _kept(inner, table, {**row, "document": document, "title": title, "source_api": "orcbrew"})
+
+
+def _rewrapped(entity: Entity) -> Entity | None:
+    """The same of an entry that is in a library."""
+    kinds = {(entity_type, kind): content for content, (entity_type, kind, _) in TYPES.items()}
+    table = kinds.get((entity.type, entity.kind))
+    row = {"slug": entity.slug, "name": entity.name, "document": entity.document, "source_api": None}
+    with contextlib.suppress(UnknownShapeError):
+        return _unwrapped(entity.data, table, row)[0] if table else None
+    return None
 
 
 def _kept(obj: Mapping[str, Any], table: str, row: Mapping[str, str | None]) -> list[Entity]:
@@ -73,6 +196,7 @@ def _kept(obj: Mapping[str, Any], table: str, row: Mapping[str, str | None]) -> 
                 kind=kind,
                 slug=row["slug"],
                 document=row["document"] or (slugify(pack) if isinstance(pack, str) and pack.strip() else DOCUMENT),
+                document_name=row["title"],
                 source_api="orcbrew" if obj.keys() & _ORCBREW else row["source_api"] or "unknown",
                 **fields,
             )

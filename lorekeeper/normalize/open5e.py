@@ -200,7 +200,11 @@ ENDPOINTS: dict[str, Endpoint] = {
     for e in (
         Endpoint("spells", _signs("school level casting_time", "school level_int"), "spells", "spell", _spell),
         Endpoint(
-            "creatures", _signs("challenge_rating hit_points", "cr hit_points"), "creatures", "creature", _creature
+            "creatures",
+            _signs("challenge_rating hit_points", "challenge_rating_decimal hit_points", "cr hit_points"),
+            "creatures",
+            "creature",
+            _creature,
         ),
         Endpoint("monsters", (), "creatures", "creature", _creature, version=None),
         Endpoint(
@@ -261,6 +265,9 @@ ENDPOINTS: dict[str, Endpoint] = {
 }
 """Every endpoint by name; where an object fits several, the first one listed wins."""
 
+_BARE = frozenset({"key", "name", "url", "document"})
+"""Keys of what only has a name, as publishers and item categories do: bookkeeping, whichever of them it is."""
+
 
 def endpoint_of(obj: Object, hint: str | None = None) -> Endpoint | None:
     """The endpoint an object came from, by its keys, else by the hint; None where nothing fits."""
@@ -274,6 +281,8 @@ def endpoint_of(obj: Object, hint: str | None = None) -> Endpoint | None:
         return named
     if "descriptions" in obj:
         return ENDPOINTS["conditions"]
+    if {"key", "name"} <= obj.keys() <= _BARE:
+        return ENDPOINTS["publishers"]
     return ENDPOINTS["rules"] if isinstance(obj.get("desc"), str) else None
 
 

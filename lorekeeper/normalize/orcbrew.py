@@ -168,6 +168,11 @@ class _Packs:
                 self._file(value)
             else:
                 self._fail(0, f"a pack is a map of content types, as {{:{NAMESPACE}/spells {{...}}}}; this is none")
+        self._finish()
+        return self._found
+
+    def _finish(self) -> None:
+        """What is said of the file as a whole, and how much is not listed."""
         for problem in self._reading.problems:
             if problem.at not in self._told:
                 (self._odd if problem.harm == "none" else self._fail)(problem.at, problem.reason)
@@ -178,11 +183,12 @@ class _Packs:
             )
         found = self._found
         if not (found.entities or found.failed or found.skipped):
-            self._fail(0, f"the file holds no entry; a pack is a map of content types, as {{:{NAMESPACE}/spells {{...}}}}")
+            self._fail(
+                0, f"the file holds no entry; a pack is a map of content types, as {{:{NAMESPACE}/spells {{...}}}}"
+            )
         for listed, more in ((found.failed, self._more["failed"]), (found.oddities, self._more["oddities"])):
             if more:
                 listed.append((listed[-1][0] if listed else "1:1", f"and {more:,} more problems in this file"))
-        return found
 
     def _file(self, top: Map) -> None:
         if any(isinstance(key, Keyword) for key in top) or not top:

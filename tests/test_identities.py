@@ -1,0 +1,204 @@
+"""Identities of entries from an earlier cache: those that sync and imports give, also where a migration gave others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import stamina
+
+from lorekeeper.attribution import attribution
+from lorekeeper.entities import Entity
+from lorekeeper.identities import correct_identities
+from lorekeeper.library import Library
+from lorekeeper.migration import migrate
+from lorekeeper.normalize import normalize
+from lorekeeper.normalize.orcbrew import packs
+from lorekeeper.repair import repair
+from lorekeeper.settings import Settings
+from lorekeeper.text import passages
+from tests.conftest import everything, make
+from tests.embedding_server import EmbeddingServer
+from tests.legacy_cache import write_cache
+from tests.open5e_server import Open5eServer, serving
+from tests.test_migration import held, library_in
+from tests.test_sync import opened
+
+
+@pytest.fixture(scope="module")
+def embeddings() -> Iterator[EmbeddingServer]:
+    server = EmbeddingServer()
+    with server.running():
+        yield server
+
+
+@pytest.fixture(params=["milvus", "sqlite"])
+def target(request: pytest.FixtureRequest, tmp_path: Path, embeddings: EmbeddingServer) -> Settings:
+    """An empty library of each backend."""
+    return library_in(tmp_path / "library", request.param, embeddings)
+
+
+# --- Open5e ----------------------------------------------------------------------------------------------------------
+
+BOOK = "Adventurer's Guide"
+GUIDE: dict[str, Any] = {
+    "key": "a5e-ag", "slug": "a5e-ag", "name": BOOK, "display_name": BOOK, "publisher": {"name": "EN", "key": "en"},
+    "licenses": [{"name": "Creative Commons Attribution 4.0", "key": "cc-by-40"}], "permalink": "https://example.org",
+}  # fmt: skip
+
+
+def of_the_api(slug: str, name: str, key: str = "a5e-ag", title: str = BOOK) -> dict[str, Any]:
+    """A spell as Open5e's second API gives it."""
+    return {
+        "key": slug, "name": name, "desc": f"{name} does what it says.", "level": 2, "casting_time": "action",
+        "document": {"key": key, "name": title}, "school": {"name": "Evocation", "key": "evocation"},
+        "classes": [{"name": "Wizard", "key": "srd_wizard"}], "range": 60, "range_unit": "feet", "ritual": False,
+        "concentration": True, "duration": "1 minute",
+    }  # fmt: skip
+
+
+def of_the_cache(obj: dict[str, Any]) -> dict[str, Any]:
+    """The same as the earlier cache keeps it: without keys, the book by its title."""
+    return {
+        "name": obj["name"], "slug": obj["key"], "desc": obj["desc"], "document": obj["document"]["name"],
+        "document_url": None, "source_api": None, "level": obj["level"], "school": obj["school"]["name"],
+        "casting_time": obj["casting_time"], "range": f"{obj['range']} feet", "components": "V, S",
+        "duration": obj["duration"], "concentration": obj["concentration"], "ritual": obj["ritual"], "material": None,
+        "higher_level": None, "damage_type": None, "classes": ["wizard"],
+    }  # fmt: skip
+
+
+API = [
+    of_the_api("a5e-ag_salt-lance", "Salt Lance"),
+    of_the_api("a5e_kelp-grasp", "Kelp Grasp"),
+    of_the_api("srd_brine-ward", "Brine Ward", "srd-2014", "System Reference Document 5.1"),
+    of_the_api("open5e_gull-call", "Gull Call", "open5e", "Open5e Originals"),
+    of_the_api("srd_tide-step", "Tide Step", "core", "5e Core Concepts"),
+]
+
+
+@pytest.fixture
+def api_cache(tmp_path: Path) -> Path:
+    (tmp_path / "api").mkdir()
+    return write_cache(tmp_path / "api" / "cache.db", {"spells": [of_the_cache(o) for o in API], "documents": [GUIDE]})
+
+
+async def wrongly_migrated(target: Settings, *objects: dict[str, Any]) -> None:
+    """Fill a library as an earlier migration from such a cache did."""
+    wrong = []
+    for obj in objects:
+        row = of_the_cache(obj)
+        (entity,) = normalize(row, hint="spells")
+        assert (entity.document, entity.slug, entity.source_api) == (row["document"], row["slug"], "open5e-v1")
+        wrong.append(entity)
+    async with Library.from_settings(target) as library:
+        await library.cache.store_entities(normalize(GUIDE, hint="documents"), "documents")
+        await library.cache.store_entities(wrong, "spells")
+
+
+async def test_d8_migrated_entries_have_the_identities_that_sync_gives(target: Settings, api_cache: Path) -> None:
+    await migrate(target, api_cache)
+    synced = {e.identity: e for obj in API for e in normalize(obj, hint="spells")}
+    found = {e.identity: e for e in (await held(target)).values()}
+    assert found.keys() == synced.keys()
+    for identity, entity in found.items():
+        right = synced[identity]
+        assert (entity.name, entity.kind, entity.source_api) == (right.name, right.kind, right.source_api)
+        assert entity.fields == right.fields
+        assert [p.embedded for p in passages(entity)] == [p.embedded for p in passages(right)]
+    async with Library.from_settings(target) as library:
+        guide = await library.cache.get_entity("documents", "a5e-ag", "a5e-ag")
+        assert attribution(guide).licenses == ["Creative Commons Attribution 4.0"]
+        await library.cache.store_entities(list(synced.values()), "spells")
+        assert await library.cache.count_entities("spells") == len(API), "a sync doubles nothing"
+    again = await migrate(target, api_cache)
+    assert again.tables["spells"].unchanged == len(API), "what the source gave whole is not replaced by a part of it"
+
+
+async def test_d8_an_entry_of_another_shape_keeps_its_identity(target: Settings, tmp_path: Path) -> None:
+    v1 = {**of_the_cache(API[0]), "slug": "pit_fiend_bf", "document": "Black Flag SRD"}
+    unknown = {**of_the_cache(API[0]), "slug": "mine_spark", "document": "My World"}
+    await migrate(target, write_cache(tmp_path / "cache.db", {"spells": [v1, unknown]}))
+    assert {e.identity for e in (await held(target)).values()} == {
+        ("Black Flag SRD", "pit_fiend_bf"),
+        ("My World", "mine_spark"),
+    }
+
+
+async def test_d8_repair_corrects_what_was_migrated_before_without_embedding(target: Settings) -> None:
+    await wrongly_migrated(target, *API)
+    report = await repair(target)
+    assert (report.problems, report.corrected, report.embedded) == ({}, len(API), 0)
+    assert {e.identity for e in (await held(target)).values()} == {
+        e.identity for obj in API for e in normalize(obj, hint="spells")
+    }
+    async with Library.from_settings(target) as library:
+        before = library.embedding.computed
+        assert await correct_identities(library.cache) == 0
+        assert library.embedding.computed == before
+        assert (await library.cache.semantic_search("spells", "salt lance"))[0].entity.document == "a5e-ag"
+
+
+async def test_d8_what_was_synced_meanwhile_stays_and_is_not_doubled(target: Settings) -> None:
+    await wrongly_migrated(target, *API)
+    own = make("kelp-grasp", "Mine.", document="a5e-ag", name="My Grasp")
+    async with Library.from_settings(target) as library:
+        (synced,) = normalize(API[0], hint="spells")
+        await library.cache.store_entities([synced, own], "spells")
+        before = library.embedding.computed
+        assert await correct_identities(library.cache) == len(API) - 1
+        assert library.embedding.computed == before, "no text is embedded again"
+        found = {e.identity: e for e in await everything(library.cache)}
+    assert found[synced.identity] == synced
+    assert found[own.identity] == own, "an entry of the user's own is never replaced"
+    assert (BOOK, "a5e_kelp-grasp") in found
+    assert len(found) == len(API) + 1
+
+
+async def test_d8_the_next_sync_corrects_them_too(tmp_path: Path) -> None:
+    server = Open5eServer({"v2/documents": [GUIDE], "v2/spells": API[:1]})
+    with serving(server) as address, stamina.set_testing(True, attempts=1):
+        async with opened(tmp_path, address) as library:
+            await library.cache.store_entities(normalize(of_the_cache(API[0]), hint="spells"), "spells")
+            await library.cache.store_entities(normalize(of_the_cache(API[2]), hint="spells"), "spells")
+            report = await library.sync(["spells"])
+            assert report.failed == []
+            assert {e.identity for e in await everything(library.cache)} == {
+                ("a5e-ag", "salt-lance"),
+                ("srd-2014", "brine-ward"),
+            }
+
+
+# --- OrcBrew rows ----------------------------------------------------------------------------------------------------------
+
+ORCBREW = (
+    '{"Tide Pack" {:orcpub.dnd.e5/spells {:salt-spark {:key :salt-spark, :name "Salt Spark", :option-pack "Tide Pack", '
+    ':level 1, :school "evocation", :casting-time "1 action", :range "60 feet", :duration "Concentration, up to 1 minute", '
+    ':description "A spark of salt stings.", :spell-lists {:bard false, :druid true, :wizard true}}}}}'
+)
+
+
+def orcbrew_row(entry: Entity) -> dict[str, Any]:
+    """A row of the earlier cache for an entry of a pack: what it searched by, and the entry inside."""
+    data = dict(entry.data)
+    return {
+        "slug": entry.slug, "name": entry.name, "source": "Tide Pack", "source_api": "orcbrew", "document": "Tide Pack",
+        "data": data, "level": data["level"], "school": data["school"],
+    }  # fmt: skip
+
+
+async def test_d11_orcbrew_rows_keep_their_classes_and_are_those_of_the_pack(target: Settings, tmp_path: Path) -> None:
+    (imported,) = packs(ORCBREW, "tide").entities
+    assert imported.fields["classes"] == ("druid", "wizard")
+    await migrate(target, write_cache(tmp_path / "cache.db", {"spells": [orcbrew_row(imported)]}))
+    assert await held(target) == {imported.uri: imported}
+
+
+async def test_d11_orcbrew_entries_that_were_migrated_before_are_corrected(target: Settings) -> None:
+    (imported,) = packs(ORCBREW, "tide").entities
+    async with Library.from_settings(target) as library:
+        await library.cache.store_entities(normalize(orcbrew_row(imported), hint="spells"), "spells")
+        assert await correct_identities(library.cache) == 1
+    assert await held(target) == {imported.uri: imported}
