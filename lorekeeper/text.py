@@ -68,7 +68,7 @@ _MARKUP = (
 """Signs of which a text has to have one, what to look for then, and what to put in its place."""
 
 _SPACE = re.compile(r"[^\S\n]+")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]?\s+(?=[\"'“(]?[A-Z0-9])|\s*\n\s*")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]?\s+(?=[\"'“(]?[A-Z0-9])|(?<!\s)\s*\n\s*")
 _PIECE = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 
 

@@ -7,6 +7,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lorekeeper.entities import COLLECTIONS, MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Entity, canonical_json
+from lorekeeper.entities import COLLECTIONS, MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Entity, canonical_json, fold_key
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.build import feet, gold, number, slugify
 from lorekeeper.normalize.open5e import ENDPOINTS
 from lorekeeper.report import ImportReport
 from lorekeeper.sources.files import read_path
-from lorekeeper.text import facts, full_text, passages
+from lorekeeper.text import facts, full_text, passages, sentences
 
 
 def one(obj: Mapping[str, Any], **options: Any) -> Entity:
@@ -555,6 +556,18 @@ def test_a_stated_document_outweighs_the_objects_own():
 )
 def test_ranges_are_read_in_feet(spoken, feet):
     assert one({**spell("now"), "range_unit": None, **spoken}).fields.get("range") == feet
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("sign", [" ", "\n", "(", "[a](", "1,", "1_", "-"])
+def test_b7_long_runs_of_a_sign_are_read_in_linear_time(sign):
+    run = sign * (500_000 // len(sign))
+    for read in (number, gold, sentences, fold_key):
+        read(run)
+    for field in ({"type": run}, {"weapon": {"properties": [{"name": run}], "damage_type": None}, "category": None}):
+        refused = {"key": "ta_run", "name": "Run", "weapon": None, "armor": None, "category": None, **field}
+        with suppress(UnknownShapeError):
+            normalize(refused, hint="items")
 
 
 @pytest.mark.parametrize("spoken", ["Self (30-foot radius)", "Self (60ft line)", "Self", "self (1 mile)", "Touch"])

@@ -93,12 +93,16 @@ def _price_and_weight(o: Object) -> Fields:
     return {"cost": gold(o.get("cost")), "weight": number(o.get("weight"))}
 
 
+def _before_bracket(text: str) -> str:
+    return text.partition("(")[0].rstrip()
+
+
 def _weapon_fields(o: Object) -> Fields:
     names = []
     for entry in o.get("properties") or []:
         inner = entry.get("property", entry) if isinstance(entry, Mapping) else entry
         name = inner.get("name") if isinstance(inner, Mapping) else ref_key(inner)
-        names.append(re.sub(r"\s*\(.*\)$", "", name or ""))
+        names.append(_before_bracket(name) if name and name.endswith(")") else name or "")
     return {"damage_type": local_key(o.get("damage_type")), "properties": [n for n in names if n]}
 
 
@@ -116,7 +120,7 @@ def _item(o: Object) -> Fields:
         nested = _weapon_fields(o["weapon"])
     elif isinstance(o.get("armor"), Mapping):
         nested = _armor_fields(o["armor"])
-    category = local_key(o.get("category")) or re.sub(r"\s*\(.*$", "", o.get("type") or "") or None
+    category = local_key(o.get("category")) or _before_bracket(o.get("type") or "") or None
     return {"category": category, **_price_and_weight(o), **nested}
 
 
