@@ -159,7 +159,7 @@ async def test_d8_what_was_synced_meanwhile_stays_and_is_not_doubled(target: Set
 
 async def test_d8_the_next_sync_corrects_them_too(tmp_path: Path) -> None:
     server = Open5eServer({"v2/documents": [GUIDE], "v2/spells": API[:1]})
-    with serving(server) as address, stamina.set_testing(True, attempts=1):
+    with serving(server) as address, stamina.set_testing(True, attempts=3, cap=True):
         async with opened(tmp_path, address) as library:
             await library.cache.store_entities(normalize(of_the_cache(API[0]), hint="spells"), "spells")
             await library.cache.store_entities(normalize(of_the_cache(API[2]), hint="spells"), "spells")
