@@ -36,6 +36,7 @@ from lorekeeper.library import (
 )
 from lorekeeper.migration import take_vectors
 from lorekeeper.settings import Settings
+from lorekeeper.system import private_file
 from lorekeeper.text import passages
 
 FORMAT = 1
@@ -106,7 +107,7 @@ async def backup(
         lock = store.write_lock()
         await asyncio.to_thread(lock.__enter__)
         try:
-            with zipfile.ZipFile(fresh, "w", zipfile.ZIP_DEFLATED) as archive:
+            with zipfile.ZipFile(private_file(fresh), "w", zipfile.ZIP_DEFLATED) as archive:
                 archive.comment = b"0" * SEAL_BYTES
                 await _fill(archive, cache, known, statistics.embedding, report, progress)
         finally:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import gc
 import logging
+import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -19,6 +19,7 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import ConfigError, FilterError, LoreKeeperError
 from lorekeeper.printable import json_text, lines, one_line, shown
 from lorekeeper.settings import Settings, ignored_file, load_settings
+from lorekeeper.system import collector_paused
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
@@ -31,6 +32,7 @@ Command = Callable[[argparse.Namespace, Settings, dict[str, str]], Awaitable[int
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 done, 1 failed, 2 wrong use, 130 interrupted."""
     arguments = _parser().parse_args(argv)
+    os.umask(0o077)  # whatever is made from here on, by us or by an engine, belongs to this user alone
     try:
         settings, origins = load_settings()
         _log_to_stderr(settings.log_level)
@@ -78,9 +80,9 @@ def _log_to_stderr(level: str) -> None:
 
 
 async def _serve(arguments: argparse.Namespace, settings: Settings, _: dict[str, str]) -> int:
-    gc.disable()  # until the library is open: looking for garbage among what is being loaded costs a fifth of the start
-    from lorekeeper.library import Library
-    from lorekeeper.server import serve_http, serve_stdio
+    with collector_paused():
+        from lorekeeper.library import Library
+        from lorekeeper.server import serve_http, serve_stdio
 
     async with Library.from_settings(settings) as library:
         if arguments.transport == "stdio":

@@ -25,6 +25,8 @@ MAX_MANY = 256
 
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,9})?|\d{1,6}/\d{1,6}")
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 Stored = str | int | bool | tuple[str, ...]
 
 
@@ -201,7 +203,14 @@ def _text(field: Field, value: Any) -> str:
         raise FilterError(f"{field.name} must be a text that is not empty, not {shown(value)}")
     if len(value) > MAX_TEXT_LENGTH or "\0" in value:
         raise FilterError(f"{field.name} must have no NUL and at most {MAX_TEXT_LENGTH} characters")
-    return value
+    return require_unicode(field.name, value)
+
+
+def require_unicode(what: str, text: str) -> str:
+    """The text; FilterError where it holds a lone surrogate, which stands for a byte or half a pair that is no text."""
+    if _SURROGATE.search(text):
+        raise FilterError(f"{what} is not valid Unicode: {text[:200]!r}; check the encoding of your terminal or client")
+    return text
 
 
 def _folded(field: Field, value: Any) -> str:

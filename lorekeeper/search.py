@@ -11,7 +11,7 @@ from typing import Any, Literal
 from lorekeeper.cache.protocol import CacheProtocol, Identity, Ranked
 from lorekeeper.entities import COLLECTIONS, Entity, fold, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
-from lorekeeper.filters import collection_of
+from lorekeeper.filters import collection_of, require_unicode
 from lorekeeper.fusion import HEAD, Place, fuse
 from lorekeeper.hints import STARTER_DOCUMENT, base_name
 from lorekeeper.names import name_key
@@ -288,6 +288,8 @@ def _check(query: Query) -> None:
         raise FilterError(f"no type to search; known: {', '.join(COLLECTIONS)}")
     if query.text is not None and not query.text.strip():
         raise FilterError("the query is empty; say in a few words what you are looking for")
+    for what, text in [("the query", query.text or ""), *(("documents", key) for key in query.documents or ())]:
+        require_unicode(what, text)
     if query.text is not None and len(query.text) > MAX_QUERY_CHARS:
         raise FilterError(
             f"the query has {len(query.text):,} characters, at most {MAX_QUERY_CHARS:,} are read; ask in a sentence or two"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import hmac
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,15 +10,15 @@ from typing import Any
 
 import mcp_types as types
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
-from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
 import lorekeeper
+from lorekeeper import stdio
 from lorekeeper.entities import COLLECTIONS, parse_uri
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.printable import MAX_SHOWN, json_text, one_line, shown
+from lorekeeper.system import collector_paused
 from lorekeeper.tools import Tool, ToolError, all_tools
 
 logger = logging.getLogger(__name__)
@@ -35,8 +33,6 @@ INSTRUCTIONS = (
 
 MAX_ERROR = 2000
 """Longest text of an error that a client is shown, in characters."""
-
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 
 def build_server(library: Library) -> Server[Any]:
@@ -60,9 +56,7 @@ def build_server(library: Library) -> Server[Any]:
 
 async def serve_stdio(library: Library) -> None:
     """Serve one client on stdin and stdout until its end of input."""
-    server = build_server(library)
-    async with stdio_server() as (reader, writer):
-        await server.run(reader, writer, server.create_initialization_options())
+    await stdio.serve(build_server(library))
 
 
 async def serve_http(library: Library, host: str, port: int, token: str | None) -> None:
@@ -74,21 +68,14 @@ async def serve_http(library: Library, host: str, port: int, token: str | None) 
     Raises:
         ToolError: no token for an address that others can reach.
     """
-    import uvicorn
+    from lorekeeper import web
 
-    if host not in LOOPBACK and not token:
+    if host not in web.LOOPBACK and not token:
         raise ToolError(f"serving on {host} lets others in: set LOREKEEPER_HTTP_TOKEN, or use --host 127.0.0.1")
     print(f"LoreKeeper on http://{f'[{host}]' if ':' in host else host}:{port}/mcp", file=sys.stderr)
-    wildcard = host in ("0.0.0.0", "::")  # noqa: S104  # any name of this machine may be asked for; the token is the guard
-    security = TransportSecuritySettings(
-        enable_dns_rebinding_protection=not wildcard,
-        allowed_hosts=[f"{name}:*" for name in (host, *LOOPBACK)],
-        allowed_origins=[f"http://{name}:*" for name in (host, *LOOPBACK)],
-    )
-    app: Any = build_server(library).streamable_http_app(host=host, transport_security=security)
-    if token:
-        app = _with_token(app, token)
-    await uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning")).serve()
+    if not token:
+        print("No LOREKEEPER_HTTP_TOKEN is set: every user of this machine can search the library.", file=sys.stderr)
+    await web.serve(build_server(library), host, port, token)
 
 
 class _Opening:
@@ -122,12 +109,11 @@ class _Opening:
         for entity_type in COLLECTIONS:
             await self._idle.wait()
             await self._open_types([entity_type])
-        gc.freeze()  # what is there now stays: no need to look through it again and again
-        gc.enable()
 
     async def _open_types(self, types: Sequence[str]) -> None:
         try:
-            await self._library.open(types)
+            with collector_paused():
+                await self._library.open(types)
         except LoreKeeperError as error:
             logger.info("not opened in advance: %s", error)
         except Exception:
@@ -150,14 +136,16 @@ class _Handlers:
             if tool is None:
                 raise ToolError(f"there is no tool {shown(params.name)}; there are {', '.join(self._tools)}")
             answer = await tool.run(self._library, tool.check(params.arguments or {}))
+            result = types.CallToolResult(
+                content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.structured
+            )
+            result.model_dump_json()  # what cannot be encoded fails here: where it is sent, it would end the connection
         except LoreKeeperError as error:
             return _failure(str(error))
         except Exception:
             logger.exception("%s failed", params.name)
             return _failure("LoreKeeper failed unexpectedly; its log has the details. Run 'lorekeeper doctor'.")
-        return types.CallToolResult(
-            content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.structured
-        )
+        return result
 
     async def list_resources(self, _: Any, __: Any) -> types.ListResourcesResult:
         found = await self._library.cache.get_entities("documents")
@@ -210,18 +198,3 @@ def _described(tool: Tool) -> types.Tool:
 
 def _failure(text: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=one_line(text, MAX_ERROR))], is_error=True)
-
-
-def _with_token(app: Any, token: str) -> Callable[..., Awaitable[None]]:
-    """An ASGI app that wants a bearer token, compared in constant time."""
-    expected = f"Bearer {token}".encode()
-
-    async def guarded(scope: Any, receive: Any, send: Any) -> None:
-        given = dict(scope.get("headers") or []).get(b"authorization", b"")
-        if scope["type"] == "http" and not hmac.compare_digest(given, expected):
-            await send({"type": "http.response.start", "status": 401, "headers": [(b"www-authenticate", b"Bearer")]})
-            await send({"type": "http.response.body", "body": b"a bearer token is needed"})
-            return
-        await app(scope, receive, send)
-
-    return guarded

@@ -24,6 +24,7 @@ from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.report import ImportReport
 from lorekeeper.sources.open5e import CONCURRENCY, Open5eClient, list_query
 from lorekeeper.sources.sync_state import ALL, Read, Run, SyncState, encode, load_state, save
+from lorekeeper.system import PRIVATE_FILE, private_folder
 
 Step = Callable[[str, int, int], None]
 """Told, of an entity type, how many more entries there are to do and how many more are done."""
@@ -328,9 +329,9 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 @contextmanager
 def one_at_a_time(path: Path) -> Iterator[None]:
     """One sync of a library at a time, over all processes; CacheError where another one is under way."""
-    lock = FileLock(f"{path}.lock", timeout=0, thread_local=False)
+    lock = FileLock(f"{path}.lock", timeout=0, mode=PRIVATE_FILE, thread_local=False)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         lock.acquire()
     except Timeout as error:
         raise CacheError("another process is syncing this library; wait for it to finish, or end it") from error

@@ -15,9 +15,22 @@ import lorekeeper
 PACKAGE = Path(lorekeeper.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-BASE = {"errors", "printable", "addresses", "entities", "filters", "text", "names", "hints", "vocabulary", "fusion"}
+BASE = {
+    "system",
+    "errors",
+    "printable",
+    "addresses",
+    "entities",
+    "filters",
+    "text",
+    "names",
+    "hints",
+    "vocabulary",
+    "fusion",
+}
 
 MAY_KNOW = {
+    "system": set[str](),
     "errors": set[str](),
     "printable": set[str](),
     "addresses": {"printable"},
@@ -44,7 +57,9 @@ MAY_KNOW = {
     "tools": BASE | {"attribution", "search", "library"},
     "repair": BASE | {"settings", "embedding", "cache", "library", "identities"},
     "doctor": BASE | {"settings", "cache", "library", "repair"},
-    "server": BASE | {"library", "tools"},
+    "stdio": BASE,
+    "web": BASE,
+    "server": BASE | {"library", "tools", "stdio", "web"},
     "migration": BASE | {"settings", "normalize", "cache", "library"},
     "backup": BASE | {"settings", "cache", "library", "migration"},
     "screen": BASE | {"cache", "report", "search", "library", "migration", "repair", "backup", "doctor"},
@@ -69,9 +84,13 @@ DOORS = {
     "rapidfuzz": ("names.py",),
     "snowballstemmer": ("cache/milvus_words.py",),
     "stamina": ("embedding/http.py", "sources/"),
-    "mcp": ("server.py", "demo.py"),
-    "mcp_types": ("server.py", "demo.py"),
-    "uvicorn": ("server.py",),
+    "mcp": ("server.py", "stdio.py", "web.py", "demo.py"),
+    "mcp_types": ("server.py", "stdio.py", "demo.py"),
+    "anyio": ("stdio.py",),
+    "pydantic_core": ("stdio.py",),
+    "uvicorn": ("web.py",),
+    "h11": ("web.py",),
+    "starlette": ("web.py",),
     "rich": ("screen.py", "demo.py"),
     "pydantic": ("settings.py", "tools.py", "sources/"),
     "dotenv": ("settings.py",),

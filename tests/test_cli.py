@@ -282,6 +282,20 @@ def test_a_wrong_question_is_wrong_use_and_says_what_is_known(here, arguments, n
 
 
 @pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["x", "--type", "spells", "--filter", "school=\udcff"], "school is not valid Unicode"),
+        (["\udcff"], "the query is not valid Unicode"),
+        (["x", "--document", "\udcff"], "documents is not valid Unicode"),
+    ],
+)
+def test_b21_bytes_that_are_no_text_are_wrong_use(here, arguments, named):
+    status, out, err = here("search", *arguments, "--json")
+    assert (status, out) == (2, "")
+    assert named in err
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         [],

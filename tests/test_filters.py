@@ -272,3 +272,11 @@ def test_a_list_holds_each_text_once_in_the_order_it_came():
 
 def test_names_rank_whole_before_beginning_before_part():
     assert [name_rank(name, "fire bolt") for name in ("fire bolt", "fire bolt storm", "great fire bolt")] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("value", ["\udcff", "a\ud800b", ["fine", "\udfff"]])
+@pytest.mark.parametrize("name", ["name", "school", "classes", "kind", "level", "ritual"])
+def test_b21_half_a_pair_in_a_filter_is_refused(name, value):
+    with pytest.raises(FilterError, match=name) as refused:
+        parse_filters("spells", {name: value})
+    assert str(refused.value).encode()

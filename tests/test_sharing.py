@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
 import socket
+import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lorekeeper.cache import milvus_connection
+from lorekeeper.cache import milvus_connection, milvus_sharing
 from lorekeeper.cache.milvus_connection import MilvusConnection
 from lorekeeper.cache.milvus_schema import columns
-from lorekeeper.cache.milvus_sharing import METHODS, PROTOCOL, Line, read_owner
+from lorekeeper.cache.milvus_sharing import GREETING_BYTES, IDLE_LINES, METHODS, PROTOCOL, Line, read_owner
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, MilvusConnectionError
 
@@ -187,3 +192,229 @@ def test_a_guest_takes_over_when_the_owner_closes(owner: MilvusConnection, guest
     assert guest.role == "owner"
     assert owner.call("list_collections") == []
     assert owner.role == "guest"
+
+
+# --- what is refused, and outlived ---------------------------------------------------------------------------------
+
+
+def until(holds: Callable[[], object]) -> None:
+    """Wait until something holds; fails after ten seconds."""
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@contextmanager
+def no_descriptors() -> Iterator[None]:
+    """As in a process that has as many files open as it may."""
+    resource = pytest.importorskip("resource")
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = [os.open(os.devnull, os.O_RDONLY)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (taken[0] + 64, allowed[1]))
+    try:
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(os.dup(taken[0]))
+        yield
+    finally:
+        for descriptor in taken:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, allowed)
+
+
+def greet(known: Line, said: dict[str, object]) -> object:
+    known.send({"token": said["token"], "protocol": PROTOCOL})
+    return known.receive()["protocol"]
+
+
+def test_b3_the_door_outlives_a_lack_of_descriptors(owner: MilvusConnection, library: Path, caplog) -> None:
+    _, said = announced(library)
+    waiting = socket.socket(socket.AF_UNIX)
+    with no_descriptors():
+        waiting.connect(str(said["address"]))
+        until(lambda: caplog.records)
+    known = Line(waiting)
+    assert greet(known, said) == PROTOCOL
+    known.close()
+    assert [r.levelname for r in caplog.records] == ["WARNING"]
+    another = MilvusConnection(library)
+    assert another.call("list_collections") == []
+    assert another.role == "guest"
+    another.close()
+
+
+def test_b3_the_door_outlives_a_lack_of_threads(
+    owner: MilvusConnection, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, said = announced(library)
+    start, refused = threading.Thread.start, list[threading.Thread]()
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name.startswith("lorekeeper-guest") and not refused:
+            refused.append(thread)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises((EOFError, OSError)):
+        greet(line(said["address"]), said)
+    assert len(refused) == 1
+    assert greet(line(said["address"]), said) == PROTOCOL
+
+
+def test_b3_the_owner_keeps_so_many_lines_and_hangs_up_on_the_idle_ones(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milvus_sharing, "MAX_LINES", 5)
+    owner, guest = MilvusConnection(library), MilvusConnection(library)
+    assert (owner.call("list_collections"), guest.call("list_collections")) == ([], [])
+    _, said = announced(library)
+    opened = [line(said["address"]) for _ in range(20)]
+    for one in opened:
+        with contextlib.suppress(OSError, EOFError):
+            greet(one, said)
+    door = owner._door
+    assert door is not None
+    assert len(door._lines) <= 5
+    generation = guest.generation
+    assert guest.call("list_collections") == []
+    assert guest.generation == generation, "a guest that lost an idle line takes the owner for dead"
+    for one in opened:
+        one.close()
+    guest.close()
+    owner.close()
+
+
+def test_b3_a_guest_keeps_few_lines_between_its_calls(owner: MilvusConnection, guest: MilvusConnection) -> None:
+    threads = [threading.Thread(target=guest.call, args=("list_collections",)) for _ in range(30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(guest._backend._idle) <= IDLE_LINES  # type: ignore[union-attr]
+
+
+def test_b18_a_stranger_may_say_little(owner: MilvusConnection, library: Path) -> None:
+    _, said = announced(library)
+    with socket.socket(socket.AF_UNIX) as stranger:
+        stranger.settimeout(20)
+        stranger.connect(str(said["address"]))
+        sent, part = 0, b"x" * GREETING_BYTES
+        with contextlib.suppress(OSError):
+            while sent < 64 * 2**20:
+                sent += stranger.send(part)
+    assert sent < 4 * 2**20
+
+
+def test_b18_a_stranger_may_not_take_long(
+    owner: MilvusConnection, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milvus_sharing, "GREET_SECONDS", 0.2)
+    _, said = announced(library)
+    with socket.socket(socket.AF_UNIX) as stranger:
+        stranger.settimeout(0.02)
+        stranger.connect(str(said["address"]))
+        deadline, answer = time.monotonic() + 5, None
+        while answer is None:
+            assert time.monotonic() < deadline
+            try:
+                stranger.send(b"x")
+                answer = stranger.recv(1)
+            except TimeoutError:
+                continue
+            except OSError:
+                answer = b""
+    assert answer == b""
+
+
+@pytest.mark.parametrize("text", ["[" * 4000, '{"token":' * 400, "nothing", '{"token": 1e999999}', '"\\ud800"', "5"])
+def test_b18_no_line_of_a_stranger_ends_with_a_traceback(
+    owner: MilvusConnection, library: Path, text: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    _, said = announced(library)
+    with socket.socket(socket.AF_UNIX) as stranger:
+        stranger.settimeout(10)
+        stranger.connect(str(said["address"]))
+        stranger.sendall(text.encode() + b"\n")
+        assert stranger.recv(100) == b""
+    assert capfd.readouterr().err == ""
+
+
+def test_b18_a_guest_is_not_hurt_by_what_an_owner_says(
+    owner: MilvusConnection, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milvus_connection, "OPEN_SECONDS", 0.1)
+    with socket.socket(socket.AF_UNIX) as foreign:
+        foreign.bind(str(library.parent / "foreign"))
+        foreign.listen()
+        claim(library, address=str(library.parent / "foreign"))
+
+        def answer() -> None:
+            with contextlib.suppress(OSError):
+                for said in itertools.cycle((b"[" * 4000 + b"\n", b"x" * 5000, b"[]\n")):
+                    foreign.accept()[0].sendall(said)
+
+        threading.Thread(target=answer, daemon=True).start()
+        with pytest.raises(MilvusConnectionError, match="does not answer"):
+            MilvusConnection(library).open()
+
+
+def test_b18_what_is_too_long_for_a_line_is_refused_with_a_reason(
+    owner: MilvusConnection, guest: MilvusConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milvus_sharing, "LINE_BYTES", 1000)
+    with pytest.raises(CacheError, match="too many for one call"):
+        guest.call("get", "rules", ["k" * 2000], ["name"])
+    guest.call("create_collection", "rules", columns(COLLECTIONS["rules"], 4), "said")
+    assert guest.call("description", "rules") == "said"
+    assert guest.role == "guest"
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder whose path leaves room for the name of a socket."""
+    with tempfile.TemporaryDirectory(prefix="lk") as folder:
+        yield Path(folder)
+
+
+@pytest.mark.parametrize("squatted", ["file", "dangling link", "link", "no parent"])
+def test_b19_a_squatted_runtime_folder_makes_way_for_another(
+    tmp_path: Path, short_path: Path, squatted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime, home = short_path / "runtime", short_path / "home"
+    taken = runtime / f"lorekeeper-{os.getuid()}"
+    runtime.mkdir()
+    match squatted:
+        case "file":
+            taken.write_text("mine")
+        case "dangling link":
+            taken.symlink_to(tmp_path / "nowhere")
+        case "link":
+            taken.symlink_to(tmp_path)
+        case "no parent":
+            runtime.rmdir()
+            runtime.write_text("mine")
+    home.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    monkeypatch.setenv("HOME", str(home))
+    owner, guest = MilvusConnection(tmp_path / "milvus.db"), MilvusConnection(tmp_path / "milvus.db")
+    assert (owner.call("list_collections"), guest.call("list_collections")) == ([], [])
+    assert (owner.role, guest.role) == ("owner", "guest")
+    assert (home / ".lorekeeper" / "run").stat().st_mode & 0o777 == 0o700
+    guest.close()
+    owner.close()
+
+
+def test_b19_no_folder_at_all_is_said_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_RUNTIME_DIR", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+        (tmp_path / name).write_text("a file")
+    with pytest.raises(MilvusConnectionError, match="set XDG_RUNTIME_DIR to a folder of your own"):
+        MilvusConnection(tmp_path / "milvus.db").open()
+
+
+def test_b20_who_owns_a_library_is_said_to_this_user_alone(owner: MilvusConnection, library: Path) -> None:
+    file, said = announced(library)
+    for path in (file, Path(str(said["address"])).parent):
+        assert path.stat().st_mode & 0o077 == 0

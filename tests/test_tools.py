@@ -156,6 +156,16 @@ async def test_a_number_that_is_none_is_refused(library, tool, arguments):
 # --- lookups ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb"])
+async def test_b21_half_a_pair_in_any_argument_is_refused_with_a_reason(library, text):
+    for tool in TOOLS.values():
+        for name in tool.arguments.model_fields:
+            for value in (text, [text]):
+                with pytest.raises(LoreKeeperError) as refused:
+                    await call(library, tool.name, **dict.fromkeys(REQUIRED.get(tool.name, []), "x") | {name: value})
+                assert str(refused.value).encode()
+
+
 async def test_nulls_count_as_absent(library):
     nothing = dict.fromkeys(PARAMETERS["lookup_spell"].split())
     assert TOOLS["lookup_spell"].check(nothing) == {}

@@ -21,6 +21,7 @@ from lorekeeper.cache.milvus_recovery import RecoveredEngine
 from lorekeeper.cache.milvus_schema import Row
 from lorekeeper.cache.milvus_sharing import Door, Guest, LostError
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
+from lorekeeper.system import keep_private, private_folder
 
 logger = logging.getLogger(__name__)
 
@@ -214,7 +215,7 @@ def _check_place(path: Path) -> None:
             "folder and import again"
         )
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        keep_private(private_folder(path))  # others can reach nothing in it, whatever the engine makes there
     except FileExistsError as error:
         raise MilvusConnectionError(
             f"a part of the path {path} is a file; set LOREKEEPER_MILVUS_DB_PATH anew"

@@ -14,6 +14,7 @@ from filelock import FileLock
 
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import name_rank
+from lorekeeper.system import PRIVATE_FILE, keep_private, private_file, private_folder
 
 R = TypeVar("R")
 
@@ -109,6 +110,8 @@ class SqliteFile:
             raise CacheError(f"{self.path} is a folder, not {self.kind}; {self.advice}")
         elif self.path.stat().st_size == 0:
             raise DamagedFileError(f"{self.kind} {self.path} is empty")
+        for part in ("", "-wal", "-shm"):
+            keep_private(Path(f"{self.path}{part}"))  # what an earlier version made may be open to others
         connection = _connect(self.path)
         try:
             application = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -130,9 +133,9 @@ class SqliteFile:
 
     def _create(self) -> None:
         """Make the file under another name and move it into its place: nobody ever sees it half made."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(self.path.parent)
         fresh, creating = Path(f"{self.path}.new"), Path(f"{self.path}.creating")
-        with FileLock(creating):
+        with FileLock(creating, mode=PRIVATE_FILE):
             if not self.path.exists():
                 for left in (fresh, Path(f"{fresh}-wal"), Path(f"{self.path}-wal"), Path(f"{self.path}-shm")):
                     left.unlink(missing_ok=True)
@@ -143,7 +146,7 @@ class SqliteFile:
 
     def make(self, path: Path) -> None:
         """Make an empty file of this kind at another path."""
-        with contextlib.closing(_connect(path)) as connection:
+        with contextlib.closing(_connect(private_file(path))) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
             for statement in self._statements:

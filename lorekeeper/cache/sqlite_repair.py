@@ -18,6 +18,7 @@ from lorekeeper.cache.vectors import VectorCache, unpack_vector
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
+from lorekeeper.system import private_file
 
 MAX_REFUSALS = 1024
 """Unreadable stretches of a table after which the rest of it is given up."""
@@ -87,7 +88,7 @@ class SqliteWorkshop:
         try:
             os.link(self._path, aside)
         except OSError:
-            shutil.copyfile(self._path, aside)
+            shutil.copyfile(self._path, private_file(aside))
         for part in ("-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):
                 Path(f"{self._path}{part}").replace(f"{aside}{part}")
@@ -145,9 +146,9 @@ def readable(damaged: SqliteFile) -> Iterator[sqlite3.Connection]:
     path = damaged.path
     copy = path.with_name(f"{path.name}.salvage")
     try:
-        shutil.copyfile(path, copy)
+        shutil.copyfile(path, private_file(copy))
         if Path(f"{path}-wal").exists():
-            shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+            shutil.copyfile(f"{path}-wal", private_file(Path(f"{copy}-wal")))
         if not _opens(copy):
             _graft(copy, damaged)
         with closing(_reader(copy)) as c:

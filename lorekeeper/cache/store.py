@@ -15,6 +15,7 @@ from lorekeeper.embedding.provider import Vectors
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, EmbeddingError
 from lorekeeper.filters import Selection
+from lorekeeper.system import PRIVATE_FILE, keep_private, private_folder
 from lorekeeper.text import Passage
 
 Cut = list[tuple[Entity, list[Passage]]]
@@ -133,7 +134,7 @@ class WriteLock:
     def __init__(self, path: Path, location: str) -> None:
         self._path, self._location = path, location
         self._threads = threading.Lock()
-        self._file = FileLock(path, thread_local=False)
+        self._file = FileLock(path, mode=PRIVATE_FILE, thread_local=False)
 
     @contextmanager
     def hold(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
@@ -144,7 +145,8 @@ class WriteLock:
         if not self._threads.acquire(timeout=wait):
             raise busy
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(self._path.parent)
+            keep_private(self._path)
             try:
                 self._file.acquire(timeout=wait)
             except Timeout as error:

@@ -19,6 +19,7 @@ from typing import TypeVar
 import numpy as np
 
 from lorekeeper.embedding.provider import Vectors
+from lorekeeper.system import keep_private, private_file, private_folder
 
 logger = logging.getLogger(__name__)
 
@@ -114,8 +115,10 @@ class VectorCache:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, check_same_thread=False)
+            private_folder(self.path.parent)
+            for part in ("-wal", "-shm"):
+                keep_private(self.path.with_name(self.path.name + part))
+            connection = sqlite3.connect(private_file(self.path), timeout=BUSY_SECONDS, check_same_thread=False)
             try:
                 version = connection.execute("PRAGMA user_version").fetchone()[0]
                 if version not in (0, FORMAT):

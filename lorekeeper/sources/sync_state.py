@@ -15,6 +15,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from lorekeeper.errors import CacheError
+from lorekeeper.system import private_file, private_folder
 
 logger = logging.getLogger(__name__)
 
@@ -153,9 +154,8 @@ def encode(state: SyncState) -> bytes:
 def save(path: Path, content: bytes) -> None:
     """Put an encoded state into its file, whole or not at all. Blocking; CacheError where it cannot be written."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        written = path.with_name(path.name + ".new")
-        written.write_bytes(content)
+        written = private_folder(path.parent) / f"{path.name}.new"
+        private_file(written).write_bytes(content)
         written.replace(path)
     except OSError as error:
         raise CacheError(f"{path} cannot be written: {error}; free space, or choose another folder") from error

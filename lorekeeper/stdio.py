@@ -1,0 +1,93 @@
+"""MCP over stdin and stdout: every message of the client is answered, also one that cannot be read."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import AsyncIterator
+from typing import Any, BinaryIO
+
+import anyio.to_thread
+import mcp_types as types
+import pydantic_core
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+
+MESSAGE_BYTES = 4 * 2**20
+"""How long one message may be; the same as over HTTP."""
+
+_PART_BYTES = 1 << 16
+
+_ID_FIRST = re.compile(
+    rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(?:(\d{1,15})|"([ !#-\[\]-~]{1,200})")\s*[,}]'
+)
+"""The id of a message that begins with it, however broken the rest."""
+
+
+async def serve(server: Server[Any]) -> None:
+    """Serve one client on stdin and stdout until its end of input."""
+    lines = _Lines(sys.stdin.buffer)
+    stdin: Any = lines
+    async with stdio_server(stdin=stdin) as (reader, writer):
+        lines.writer = writer
+        await server.run(reader, writer, server.create_initialization_options())
+
+
+def refusal(line: bytes) -> types.JSONRPCError | None:
+    """What is answered to a line that is no message of JSON-RPC; None for one that is."""
+    if len(line) > MESSAGE_BYTES:
+        return _error(_id(line), types.INVALID_REQUEST, f"a message may have at most {MESSAGE_BYTES:,} bytes")
+    try:
+        content = pydantic_core.from_json(line)
+    except ValueError as error:
+        return _error(_id(line), types.PARSE_ERROR, f"the message is not valid JSON in UTF-8: {str(error)[:200]}")
+    try:
+        message = types.jsonrpc_message_adapter.validate_python(content, by_name=False)
+    except ValueError:
+        return _error(_id(line), types.INVALID_REQUEST, "the message is not a request of JSON-RPC 2.0")
+    if isinstance(message, types.JSONRPCNotification) and "id" in content:
+        return _error(None, types.INVALID_REQUEST, "the id of a request must be a string or an integer")
+    return None
+
+
+def _error(number: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
+    return types.JSONRPCError(jsonrpc="2.0", id=number, error=types.ErrorData(code=code, message=message))
+
+
+def _id(line: bytes) -> types.RequestId | None:
+    """The id of a message that cannot be read as a whole, where it can be known."""
+    try:
+        content = json.loads(line.decode("utf-8", "replace"))  # takes more than JSON allows, such as half a pair
+        number = content.get("id") if isinstance(content, dict) else None
+        known = isinstance(number, (int, str)) and not isinstance(number, bool) and "\\ud" not in json.dumps(number)
+        return number if known else None
+    except (ValueError, RecursionError):
+        found = _ID_FIRST.match(line)
+        return None if found is None else int(found[1]) if found[1] else found[2].decode()
+
+
+class _Lines:
+    """The lines of a stream that are messages; the others are answered here, so that none goes unanswered."""
+
+    writer: Any = None
+    """Where answers go."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while line := await anyio.to_thread.run_sync(self._read):
+            refused = refusal(line) if line.strip() else None
+            if refused is not None:
+                await self.writer.send(SessionMessage(refused))
+            elif line.strip():
+                yield line.decode()
+
+    def _read(self) -> bytes:
+        """The next line, b"" at the end; of one that is too long only the beginning is kept."""
+        line = part = self._stream.readline(MESSAGE_BYTES + 1)
+        while len(line) > MESSAGE_BYTES and part and not part.endswith(b"\n"):
+            part = self._stream.readline(_PART_BYTES)
+        return line

@@ -1,0 +1,206 @@
+"""Streamable HTTP, kept usable for some whatever others do: limits on connections, time, sessions and the log."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from operator import attrgetter
+from typing import Any
+
+import h11
+import uvicorn
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from lorekeeper.system import descriptor_share
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+
+MAX_CONNECTIONS = 256
+"""How many connections there are at most; fewer where the process may have few descriptors."""
+
+ACCEPTED_AT_ONCE = 16
+"""How many connections are accepted before any is listened to: few, so that none is cut before it could say anything."""
+
+QUEUE = 4096
+"""How many may wait for that: what does not fit in the queue is tried again by the client's system, a second later."""
+
+REQUEST_SECONDS = 10.0
+"""How long a client may take from its connection, or from the last answer, to the end of its request."""
+
+IDLE_SECONDS = 5
+"""How long a connection is kept after an answer when nothing comes."""
+
+UNREAD_SECONDS = 60.0
+"""How long a client may leave an answer unread."""
+
+CLOSING_SECONDS = 5
+"""How long requests may go on when the server is to end."""
+
+HEADER_BYTES = 16 * 2**10
+"""How long the head of a request may be."""
+
+MAX_SESSIONS = 100
+"""How many sessions there are at most: about 55 kB each."""
+
+MESSAGES, MESSAGE_CHARS, MINUTE = 10, 500, 60.0
+"""How many messages a minute each place in the code may log, and how long each may be."""
+
+
+async def serve(server: Server[Any], host: str, port: int, token: str | None) -> None:
+    """Serve clients at ``http://host:port/mcp`` until the process is told to end.
+
+    Args:
+        server: answers the messages.
+        host: address to listen on. Host and Origin headers are checked unless it stands for all addresses.
+        port: of that address.
+        token: what clients must send as ``Authorization: Bearer``; None lets all in.
+    """
+    wildcard = host in ("0.0.0.0", "::")  # noqa: S104  # any name of this machine may be asked for; the token is the guard
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=not wildcard,
+        allowed_hosts=[f"{name}:*" for name in (host, *LOOPBACK)],
+        allowed_origins=[f"http://{name}:*" for name in (host, *LOOPBACK)],
+    )
+    sessions = _Sessions(server, security_settings=security, max_sessions=MAX_SESSIONS)
+    routes = [Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions))]
+    app: Any = Starlette(routes=routes, lifespan=lambda _: sessions.run())
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(Brake())
+    config = uvicorn.Config(
+        _with_token(app, token) if token else app,
+        host=host,
+        port=port,
+        http=_Connection,
+        ws="none",
+        log_config=None,
+        log_level="warning",
+        backlog=ACCEPTED_AT_ONCE,
+        limit_concurrency=2 * MAX_CONNECTIONS,  # connections are fewer: of requests whose clients have hung up
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=CLOSING_SECONDS,
+        h11_max_incomplete_event_size=HEADER_BYTES,
+    )
+    await _Uvicorn(config).serve()
+
+
+class _Uvicorn(uvicorn.Server):  # type: ignore[misc]  # the library has no types
+    """Uvicorn takes one number for what waits and for what is accepted at once; these are two."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in (found for server in self.servers for found in server.sockets):
+            with listening.dup() as same:
+                same.listen(QUEUE)
+
+
+class _Connection(H11Protocol):  # type: ignore[misc]
+    """One connection. It is cut when its request or the reading of its answer takes too long, or to make room."""
+
+    transport: asyncio.Transport
+    order: tuple[bool, float]
+    """Whether a request is being answered, and since when it is or is not: the least one is cut to make room."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self._deadline: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
+        self._watch()
+        others = [c for c in self.connections if not c.transport.is_closing()]
+        if len(others) > descriptor_share(MAX_CONNECTIONS):
+            min(others, key=attrgetter("order")).transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop(self._unread)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop(self._deadline)
+        self._stop(self._unread)
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        """Let the time for a request run from when one is waited for until it is complete."""
+        waiting = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+        if waiting == (self._deadline is not None):
+            return
+        self.order = (not waiting, self.loop.time())
+        if waiting:
+            self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
+        else:
+            self._stop(self._deadline)
+            self._deadline = None
+
+    def _stop(self, timer: asyncio.TimerHandle | None) -> None:
+        if timer is not None:
+            timer.cancel()
+
+
+class _Sessions(StreamableHTTPSessionManager):  # type: ignore[misc]
+    """Sessions of which the longest idle one ends where there are too many; its client begins another one."""
+
+    def _admit_session(self, requestor: Any) -> Any:
+        if len(self._server_instances) >= MAX_SESSIONS:
+            scopes = {key: t.idle_scope for key, t in self._server_instances.items() if t.idle_scope is not None}
+            oldest = min(scopes, key=lambda key: scopes[key].deadline, default="")  # no deadline while it is in use
+            if oldest and scopes[oldest].deadline < float("inf"):
+                del self._server_instances[oldest]
+                scopes[oldest].cancel()
+        return super()._admit_session(requestor)
+
+
+class Brake(logging.Filter):
+    """Lets only so many messages a minute pass from each place in the code, and of each only the beginning."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._passed: dict[tuple[str, int], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a message passes; the last one says that others do not."""
+        place, now = (record.pathname, record.lineno), time.monotonic()
+        since, passed = self._passed.get(place, (now, 0))
+        if now - since > MINUTE:
+            since, passed = now, 0
+        self._passed[place] = since, passed + 1
+        text = record.getMessage()
+        if len(text) > MESSAGE_CHARS:
+            record.msg, record.args = f"{text[:MESSAGE_CHARS]} ...", None
+        if passed == MESSAGES - 1:
+            record.msg, record.args = f"{record.getMessage()} (more of these are not logged for a minute)", None
+        return passed < MESSAGES
+
+
+def _with_token(app: Any, token: str) -> Callable[..., Awaitable[None]]:
+    """An ASGI app that wants a bearer token, compared in constant time."""
+    expected = f"Bearer {token}".encode()
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        given = dict(scope.get("headers") or []).get(b"authorization", b"")
+        if scope["type"] == "http" and not hmac.compare_digest(given, expected):
+            await send({"type": "http.response.start", "status": 401, "headers": [(b"www-authenticate", b"Bearer")]})
+            await send({"type": "http.response.body", "body": b"a bearer token is needed"})
+            return
+        await app(scope, receive, send)
+
+    return guarded

@@ -1,0 +1,148 @@
+"""Whom the files and folders of a library belong to, and how many descriptors a listener takes."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lorekeeper import cli, server
+from lorekeeper.cache.store import WriteLock
+from lorekeeper.cache.vectors import VectorCache
+from lorekeeper.library import Library
+from lorekeeper.settings import Settings
+from lorekeeper.sources.sync_state import SyncState, encode, save
+from lorekeeper.sync import one_at_a_time
+from lorekeeper.system import collector_paused, descriptor_share
+from tests.conftest import Shelf, make, settings
+from tests.shelf import environment, write_lines
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+
+
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    """As in a process whose files are open to all unless it says otherwise."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def open_to_others(folder: Path) -> list[str]:
+    """What others could read, write or enter below a folder, but for what the engine makes in a folder of its own."""
+    paths = [path for path in sorted(folder.rglob("*")) if "milvus.db" not in path.relative_to(folder).parts[:-1]]
+    modes = {path: path.stat().st_mode for path in paths}
+    return [f"{path.relative_to(folder)} {stat.filemode(mode)}" for path, mode in modes.items() if mode & 0o077]
+
+
+def library(folder: Path, backend: str) -> Settings:
+    if backend == "sqlite":
+        return settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db")
+    return settings(milvus_db_path=folder / "milvus.db")
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "milvus"])
+async def test_b20_a_library_is_private_whatever_the_umask(tmp_path, backend, open_umask):
+    folder = tmp_path / "new" / "shelf"
+    shelf = Shelf(library(folder, backend))
+    cache = shelf.open()
+    await cache.store_entities([make("lamp", "It glows.")], "spells")
+    while_open = open_to_others(tmp_path)
+    await shelf.close()
+    assert while_open == open_to_others(tmp_path) == []
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_b20_vectors_locks_and_sync_state_are_private_whatever_the_umask(tmp_path, open_umask):
+    folder = tmp_path / "new"
+    known = VectorCache(folder / "vectors.db")
+    known.put("model", ["text"], np.ones((1, 4), dtype=np.float32))
+    save(folder / "library.sync", encode(SyncState("https://api.example")))
+    with WriteLock(folder / "write.lock", "the library").hold(), one_at_a_time(folder / "library.sync"):
+        names = {path.name for path in folder.iterdir()}
+        assert open_to_others(tmp_path) == []
+    known.close()
+    assert {"vectors.db", "vectors.db-wal", "library.sync", "write.lock", "library.sync.lock"} <= names
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "milvus"])
+async def test_b20_a_library_that_was_open_to_others_is_closed_when_it_is_opened(tmp_path, backend):
+    for opening in range(2):
+        shelf = Shelf(library(tmp_path, backend))
+        cache = shelf.open()
+        await cache.store_entities([make(f"lamp-{opening}", "It glows.")], "spells")
+        if opening:
+            assert open_to_others(tmp_path) == []
+        await shelf.close()
+        for path in [] if opening else tmp_path.rglob("*"):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+    assert open_to_others(tmp_path) == []
+
+
+def test_b20_the_command_line_makes_nothing_that_others_can_read(tmp_path):
+    def run(*arguments: str) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "lorekeeper", *arguments],
+            env=environment(tmp_path / "data", CACHE_BACKEND="sqlite"),
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda: os.umask(0),
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+    tmp_path.joinpath("data").mkdir(mode=0o755)
+    before = set(tmp_path.rglob("*")) | {write_lines(tmp_path / "shelf.jsonl")}
+    run("import", str(tmp_path / "shelf.jsonl"))
+    run("backup", str(tmp_path / "data" / "shelf.zip"))
+    made = {path.name for path in set(tmp_path.rglob("*")) - before}
+    assert {"cache.db", "vectors.db", "shelf.zip"} <= made
+    assert open_to_others(tmp_path / "data") == []
+
+
+def test_a_listener_takes_an_eighth_of_the_descriptors_at_most():
+    resource = pytest.importorskip("resource")
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert descriptor_share(16) == 16
+    assert descriptor_share(10**9) == (10**9 if allowed == resource.RLIM_INFINITY else allowed // 8)
+
+
+@pytest.fixture
+def collecting() -> Iterator[None]:
+    gc.enable()
+    yield
+    gc.enable()
+
+
+async def test_b15_the_collector_runs_while_a_server_waits_for_its_first_request(tmp_path, monkeypatch, collecting):
+    seen = []
+
+    async def serve(_library: Library) -> None:
+        seen.append(gc.isenabled())
+        raise OSError("the first request is refused")
+
+    monkeypatch.setattr(server, "serve_stdio", serve)
+    with pytest.raises(OSError, match="refused"):
+        await cli._serve(argparse.Namespace(transport="stdio"), library(tmp_path, "sqlite"), {})
+    assert seen == [True]
+    assert gc.isenabled()
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_b15_the_collector_is_as_it_was_after_a_failure(running, collecting):
+    if not running:
+        gc.disable()
+    pause = collector_paused()
+    pause.__enter__()
+    assert not gc.isenabled()
+    assert not pause.__exit__(MemoryError, MemoryError(), None)
+    assert gc.isenabled() == running

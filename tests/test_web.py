@@ -1,0 +1,264 @@
+"""What a crowd of idle, slow and abandoned HTTP clients does to the others: nothing that they notice."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import logging
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import httpx
+import pytest
+import stamina
+
+from lorekeeper import web
+from tests.shelf import SHELF, environment, run_lorekeeper, write_lines
+
+resource = pytest.importorskip("resource")
+
+SECONDS = 60
+"""How long to wait for what does not happen."""
+
+DESCRIPTORS, IDLE, HALF = 1024, 2000, 50
+
+HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+INITIALIZE: dict[str, Any] = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "tests", "version": "1"},
+}
+
+
+class HttpServer:
+    """A server process that may have few files open, and its log; with other limits where a test cannot wait for ours."""
+
+    def __init__(self, folder: Path, limits: str = "pass") -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+        self.log = folder / f"{self.port}.log"
+        program = f"from lorekeeper import cli, web; {limits}; raise SystemExit(cli.main())"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", program, "serve", "--transport", "http", "--port", str(self.port)],
+                env=environment(folder),
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS)),
+            )
+        for attempt in stamina.retry_context(on=OSError, attempts=None, timeout=SECONDS, wait_max=0.2):
+            with attempt:
+                self.connect().close()
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS)
+
+    def end(self) -> None:
+        self.process.terminate()
+        self.process.wait(timeout=SECONDS)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("web")
+    done = run_lorekeeper(folder, "import", str(write_lines(folder / "shelf.jsonl")), "--json")
+    assert json.loads(done.stdout)["stored"] == len(SHELF), done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(library: Path) -> Iterator[HttpServer]:
+    running = HttpServer(library)
+    yield running
+    running.end()
+
+
+def post(url: str, method: str, number: int = 1, session: str | None = None, **params: Any) -> httpx.Response:
+    body = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    headers = HEADERS | ({"mcp-session-id": session} if session else {})
+    return httpx.post(url, json=body, headers=headers, timeout=SECONDS)
+
+
+def begin(url: str) -> str:
+    """The id of a new session."""
+    return post(url, "initialize", **INITIALIZE).headers["mcp-session-id"]
+
+
+def ask(url: str, session: str) -> httpx.Response:
+    return post(url, "tools/call", 2, session, name="lookup_spell", arguments={"name": "tide lance"})
+
+
+ATTACK = """
+import resource, selectors, socket, sys, time
+port, idle, half = map(int, sys.argv[1:])
+allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, allowed))
+begun = b"POST /mcp HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nX-Slow: "
+ready, cut, opened = selectors.DefaultSelector(), [b""] * idle + [begun] * half, 0
+while True:
+    for said in cut:
+        attacker = socket.create_connection(("127.0.0.1", port))
+        attacker.setblocking(False)
+        attacker.send(said) if said else None
+        ready.register(attacker, selectors.EVENT_READ, said)
+        opened += 1
+    cut.clear()
+    print(opened, flush=True)
+    time.sleep(0.5)
+    for key, _ in ready.select(0):
+        ready.unregister(key.fileobj)
+        key.fileobj.close()
+        cut.append(key.data)
+    for key in ready.get_map().values():
+        try:
+            key.fileobj.send(b"x") if key.data else None
+        except OSError:
+            pass
+"""
+"""Keeps idle connections and half requests open, and opens again what was cut; says how many it has opened."""
+
+
+@contextlib.contextmanager
+def attack(server: HttpServer) -> Iterator[IO[str]]:
+    """The attack, from when all its connections have been opened once; what it says."""
+    command = [sys.executable, "-c", ATTACK, *map(str, (server.port, IDLE, HALF))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout
+        finally:
+            process.kill()
+
+
+@pytest.mark.timeout(120)
+def test_b4_a_crowd_that_says_nothing_keeps_nobody_waiting(server: HttpServer, library: Path) -> None:
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard != resource.RLIM_INFINITY and hard < IDLE + HALF + 100:
+        pytest.skip(f"the attack needs {IDLE + HALF + 100} descriptors, and may have {hard}")
+    session, waited = begin(server.url), list[float]()
+    assert "Tide Lance" in ask(server.url, session).text
+    with attack(server) as said:
+        rounds = iter(said.readline, "")
+        sharing = threading.Thread(target=lambda: meanwhile.append(run_lorekeeper(library, "stats", "--json")))
+        meanwhile: list[subprocess.CompletedProcess[str]] = []
+        sharing.start()
+        while sharing.is_alive() or len(waited) < 20:
+            began = time.monotonic()
+            assert "Tide Lance" in ask(server.url, session).text
+            waited.append(time.monotonic() - began)
+        opened = int(next(rounds))
+    afterwards = run_lorekeeper(library, "stats", "--json")
+    size = server.log.stat().st_size
+    print(f"{opened} connections, {len(waited)} answers, the slowest after {max(waited):.2f} s, {size} bytes of log")
+    assert opened >= IDLE + HALF
+    assert statistics.median(waited) < 1
+    assert max(waited) < 10, "the slowest is below 1 s where the machine has nothing else to do"
+    assert [(done.returncode, done.stderr) for done in (*meanwhile, afterwards)] == [(0, "")] * 2
+    assert "Tide Lance" in ask(server.url, session).text
+    assert size < 2**20
+
+
+def cut_after(connection: socket.socket, drip: bytes = b"") -> float:
+    """Seconds until the server hangs up on a connection over which a byte comes now and then."""
+    began = time.monotonic()
+    connection.settimeout(0.05)
+    while time.monotonic() - began < SECONDS:
+        try:
+            if not connection.recv(1000):
+                break
+        except TimeoutError:
+            with contextlib.suppress(OSError):
+                connection.send(drip)
+        except OSError:
+            break
+    return time.monotonic() - began
+
+
+@pytest.fixture(scope="module")
+def hasty(library: Path) -> Iterator[HttpServer]:
+    """A server that waits for a request for half a second, and has ten connections and five sessions."""
+    limits = "web.REQUEST_SECONDS = 0.5; web.MAX_CONNECTIONS = 10; web.MAX_SESSIONS = 5"
+    running = HttpServer(library, limits)
+    yield running
+    running.end()
+
+
+HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:1\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    ("begun", "drip"),
+    [(b"", b""), (HEAD, b"x"), (HEAD + b"Content-Length: 100000\r\n\r\n", b"x"), (b"GET /mcp HTTP/1.1\r\nX: ", b"x")],
+    ids=["nothing", "head", "body", "header"],
+)
+def test_b4_a_request_that_does_not_end_is_cut(hasty: HttpServer, begun: bytes, drip: bytes) -> None:
+    with hasty.connect() as slow:
+        slow.sendall(begun)
+        assert cut_after(slow, drip) < SECONDS / 2
+
+
+def test_b4_a_head_without_end_is_refused(hasty: HttpServer) -> None:
+    with hasty.connect() as endless:
+        sent = 0
+        with contextlib.suppress(OSError):
+            while sent < 2**24:
+                sent += endless.send(b"X-Long: " + b"x" * 10_000 + b"\r\n" if sent else HEAD)
+    assert sent < 2**22
+
+
+def test_b4_a_stream_outlives_those_who_only_wait(hasty: HttpServer) -> None:
+    session = begin(hasty.url)
+    headers = HEADERS | {"mcp-session-id": session}
+    with httpx.stream("GET", hasty.url, headers=headers, timeout=SECONDS) as stream:
+        assert stream.status_code == 200
+        crowd = [hasty.connect() for _ in range(40)]
+        assert max(cut_after(idle) for idle in crowd) < SECONDS / 2
+        assert httpx.get(hasty.url, headers=headers, timeout=SECONDS).status_code == 409, "the stream is gone"
+        assert "Tide Lance" in ask(hasty.url, session).text
+
+
+def test_b14_too_many_sessions_end_the_one_that_was_idle_for_longest(hasty: HttpServer) -> None:
+    first, second = begin(hasty.url), begin(hasty.url)
+    assert ask(hasty.url, first).status_code == 200
+    later = [begin(hasty.url) for _ in range(4)]
+    assert [ask(hasty.url, session).status_code for session in (first, second, *later)] == [200, 404, *[200] * 4]
+
+
+def test_b14_refused_requests_end_no_session_but_one(hasty: HttpServer) -> None:
+    sessions = [begin(hasty.url) for _ in range(5)]
+    for _ in range(20):
+        assert post(hasty.url, "tools/list").status_code == 400
+    assert [ask(hasty.url, session).status_code for session in sessions] == [404, *[200] * 4]
+
+
+def test_b4_the_log_of_a_failure_that_repeats_is_short() -> None:
+    brake, text = web.Brake(), io.StringIO()
+    log = logging.getLogger("lorekeeper.tests.web")
+    handler = logging.StreamHandler(text)
+    handler.addFilter(brake)
+    log.addHandler(handler)
+    log.propagate = False
+    for number in range(10_000):
+        log.warning("failed: %s", f"{number} " + "x" * 100_000)
+    log.warning("another place")
+    lines = text.getvalue().splitlines()
+    assert len(lines) == web.MESSAGES + 1
+    assert "are not logged" in lines[-2]
+    assert lines[-1] == "another place"
+    assert len(text.getvalue()) < 10_000
+
+
+def test_b20_a_server_without_a_token_says_who_can_ask_it(hasty: HttpServer) -> None:
+    assert "every user of this machine" in hasty.log.read_text()
