@@ -30,6 +30,14 @@ MAX_TEXT_LENGTH = 500
 
 MAX_URI_LENGTH = 50 + 2 * MAX_KEY_LENGTH * 12
 """Longest ``lore://`` URI: a character of a key has at most four bytes, each written as in ``%C3``."""
+MAX_RECORD_BYTES = 1 << 20
+"""Largest entry, in bytes: all that is kept of it (`Entity.as_record`) as canonical JSON in UTF-8."""
+
+CONTROLS = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
+"""Control characters, line separators and bidirectional overrides, as a range of a regular expression's set.
+
+No name, title, kind or key of an entry has any: they could forge a line, or the end of one, wherever it is shown.
+"""
 
 
 _DOCUMENT_PREFIX = re.compile(r"(?:srd|(?=[a-z]*+[0-9-])[a-z0-9-]++)_(.*[^\W_].*)", re.DOTALL)
@@ -254,6 +262,18 @@ def canonical_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text; raises ValueError also on NaN, on infinities, and where it is nested too deeply to be read."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON number")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
 RECORD_KEYS = ("slug", "name", "kind", "document", "source_api", "document_name", "data", "fields")
 
 
@@ -312,7 +332,11 @@ class Entity:
 
     @classmethod
     def from_record(cls, entity_type: str, record: Mapping[str, Any]) -> Entity:
-        """The entity of `as_record`, also when it has been JSON in between; KeyError or TypeError where it is none."""
+        """The entity of `as_record`, also when it has been JSON in between; KeyError or TypeError where it is none.
+
+        For what this library has written itself. A record that may be from elsewhere goes through
+        `lorekeeper.normalize.build.checked`.
+        """
         known = COLLECTIONS[entity_type].filters
         fields = {k: tuple(v) if known[k].type is FieldType.TEXTS else v for k, v in record["fields"].items()}
         return cls(entity_type, **{name: record[name] for name in RECORD_KEYS} | {"fields": fields})

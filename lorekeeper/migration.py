@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cache.protocol import Progress
-from lorekeeper.entities import Entity
-from lorekeeper.errors import ImportFileError
+from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_json
+from lorekeeper.errors import FilterError, ImportFileError, brief
 from lorekeeper.library import Library, store_in_batches, vector_cache
 from lorekeeper.normalize import UnknownShapeError, legacy
+from lorekeeper.normalize.build import checked
 from lorekeeper.settings import Settings
 
 if TYPE_CHECKING:
@@ -121,16 +122,13 @@ async def migrate(
     _refuse_itself(source, settings)
     report = MigrationReport(str(source))
     entries = await asyncio.to_thread(_read, source, report)
-    if not dry_run:
-        known = vector_cache(settings)
-        await asyncio.to_thread(take_vectors, source, known)
-        known.close()
     async with Library.from_settings(settings) as library:
         before = library.embedding.computed
         fresh = await _fresh(library, entries, report)
         if start:
             start(sum(map(len, fresh.values())))
-        if not dry_run:
+        if fresh and not dry_run:
+            await _take_own_vectors(settings, library, source, fresh)
             await store_in_batches(library.cache, fresh, progress)
         report.embedded = library.embedding.computed - before
     report.seconds = time.monotonic() - began
@@ -184,8 +182,8 @@ def _entries(opened: SqliteSource, table: str, said: TableReport, known: legacy.
             if row.problem:
                 raise UnknownShapeError(row.problem)
             found = (
-                [row.content]
-                if isinstance(row.content, Entity)
+                [checked(table, parse_json(row.content or ""))]
+                if opened.ours
                 else legacy.entities(
                     table,
                     row.content or "",
@@ -195,8 +193,8 @@ def _entries(opened: SqliteSource, table: str, said: TableReport, known: legacy.
                     source_api=row.source_api,
                 )
             )
-        except UnknownShapeError as error:
-            said.failed.append(Failure(row.slug, str(error)))
+        except (FilterError, ValueError) as error:
+            said.failed.append(Failure(row.slug and row.slug[:MAX_KEY_LENGTH], brief(error)))
             continue
         if found:
             yield _Entry(table, [legacy.corrected(e, known) or e for e in found], row.updated)
@@ -204,13 +202,36 @@ def _entries(opened: SqliteSource, table: str, said: TableReport, known: legacy.
             said.skipped += 1
 
 
-def take_vectors(source: Path, known: VectorCache) -> None:
-    """Hand a SQLite library's vectors to a cache of known ones, so that none is computed again. Blocking."""
+def take_vectors(
+    source: Path, known: VectorCache, keys: Collection[bytes] | None = None, dimension: int | None = None
+) -> None:
+    """Hand a SQLite library's vectors to a cache of known ones, so that none is computed again. Blocking.
+
+    Args:
+        source: the file.
+        known: the cache.
+        keys: `vector_key` of the only texts whose vectors are taken: those of the entries that come with them. None for all,
+            of the user's own library.
+        dimension: of the vectors that are taken; None for any.
+    """
     from lorekeeper.cache.sqlite_source import SqliteSource
 
     with SqliteSource(source) as opened:
         for rows in opened.vectors():
-            known.add(rows)
+            known.add([row for row in rows if keys is None or row[0] in keys], dimension)
+
+
+async def _take_own_vectors(
+    settings: Settings, library: Library, source: Path, fresh: Mapping[str, Sequence[Entity]]
+) -> None:
+    """Take over those vectors of a source that are of the texts of its own entries, and of the current model."""
+    from lorekeeper.cache.vectors import passage_keys
+
+    provider, known = await library.embedding.provider(), vector_cache(settings)
+    entities = [entity for found in fresh.values() for entity in found]
+    keys = await asyncio.to_thread(lambda: set(passage_keys(provider.fingerprint, entities)))
+    await asyncio.to_thread(take_vectors, source, known, keys, provider.dimension)
+    known.close()
 
 
 async def _fresh(library: Library, entries: list[_Entry], report: MigrationReport) -> dict[str, list[Entity]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ from lorekeeper.cache.protocol import Progress
 from lorekeeper.cache.repair import Workshop, damaged_suffix, examine
 from lorekeeper.cache.threaded import ThreadedCache
 from lorekeeper.embedding import EmbeddingService
+from lorekeeper.errors import EmbeddingError
 from lorekeeper.identities import correct_identities
 from lorekeeper.library import embedding_service, open_store, store_in_batches, vector_cache
 from lorekeeper.settings import Settings
@@ -25,6 +27,7 @@ class RepairReport:
         kept: entries of the library as it is now, by type.
         embedded: texts whose vectors had to be computed again.
         corrected: entries of an earlier migration that were given their true identity.
+        dropped: vectors removed from the cache of known ones, since none could be searched.
         aside: where the damaged library is now; None where nothing had to be done.
         seconds: how long it took.
     """
@@ -33,23 +36,24 @@ class RepairReport:
     kept: dict[str, int] = field(default_factory=dict)
     embedded: int = 0
     corrected: int = 0
+    dropped: int = 0
     aside: str | None = None
     seconds: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """``{"problems", "kept", "embedded", "corrected", "aside", "seconds"}``."""
+        """``{"problems", "kept", "embedded", "corrected", "dropped", "aside", "seconds"}``."""
         return asdict(self)
 
 
 def open_workshop(settings: Settings) -> Workshop:
-    """What can be done about damage to the library of the settings."""
+    """What can be done about damage to the library of the settings; it knows the dimension of a model that is loaded."""
     store = open_store(settings)
     if settings.cache_backend == "sqlite":
         from lorekeeper.cache.sqlite_repair import SqliteWorkshop
         from lorekeeper.cache.sqlite_store import SqliteStore
 
         assert isinstance(store, SqliteStore)
-        return SqliteWorkshop(store, vector_cache(settings))
+        return SqliteWorkshop(store, vector_cache(settings), embedding_service(settings).dimension_of)
     from lorekeeper.cache.milvus_repair import MilvusWorkshop
     from lorekeeper.cache.milvus_store import MilvusStore
 
@@ -73,11 +77,16 @@ async def repair(settings: Settings, start: Progress | None = None, progress: Pr
     """
     began, report = time.monotonic(), RepairReport()
     workshop, embedding = open_workshop(settings), embedding_service(settings)
+    known = vector_cache(settings)
+    with contextlib.suppress(EmbeddingError):  # without the model, vectors are compared with each other only
+        await embedding.provider()
     try:
+        report.dropped = await asyncio.to_thread(known.drop_damaged)
         await _examine_and_rebuild(workshop, embedding, report, start, progress)
         async with ThreadedCache(open_store(settings), embedding) as cache:
             report.corrected = await correct_identities(cache)
     finally:
+        known.close()
         embedding.close()
     report.seconds = round(time.monotonic() - began, 2)
     return report

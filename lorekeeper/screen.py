@@ -197,8 +197,11 @@ def print_repair(report: RepairReport) -> None:
         console.print(
             f"{report.corrected:,} entries of an earlier migration have their document's key and their own now."
         )
+    if report.dropped:
+        console.print(f"{report.dropped:,} unusable vectors were removed from the embedding cache.")
     if report.aside is None:
-        console.print("The library is sound." if report.corrected else "The library is sound; nothing was changed.")
+        changed = report.corrected or report.dropped
+        console.print("The library is sound." if changed else "The library is sound; nothing was changed.")
         return
     kept = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.kept.items() if number)
     console.print(f"Kept: {kept}; {report.embedded:,} texts embedded anew, in {report.seconds:.1f} s")

@@ -8,9 +8,10 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from lorekeeper.entities import Entity, Value, fold
+from lorekeeper.entities import MAX_TEXT_LENGTH, Entity, Value, fold
 
 logger = logging.getLogger(__name__)
 
@@ -309,7 +310,7 @@ def _sections_of(value: Any, heading: str) -> Iterator[Section]:
         inner: Mapping[str, Any] = nested if isinstance(nested, Mapping) else value
         title = inner.get("name") if isinstance(inner.get("name"), str) else None
         for key in ("desc", "description", "properties"):
-            yield from _sections_of(inner.get(key), clean(title) if title else heading)
+            yield from _sections_of(inner.get(key), clean(title[:MAX_TEXT_LENGTH]) if title else heading)
 
 
 def _pack(found: Iterable[Section], budget: int) -> Iterator[tuple[str, list[str]]]:
@@ -363,6 +364,7 @@ def _short_words(sentence: str, budget: int) -> Iterator[str]:
             yield word[start : start + budget]
 
 
+@lru_cache(maxsize=256)
 def _capped(text: str, tokens: int) -> str:
     """A name or heading cut to a number of tokens: those of real entries are far shorter."""
     while estimate_tokens(text) > tokens:

@@ -61,7 +61,7 @@ MAY_KNOW = {
     "web": BASE,
     "server": BASE | {"library", "tools", "stdio", "web"},
     "migration": BASE | {"settings", "normalize", "cache", "library"},
-    "backup": BASE | {"settings", "cache", "library", "migration"},
+    "backup": BASE | {"settings", "normalize", "cache", "library", "migration"},
     "screen": BASE | {"cache", "report", "search", "library", "migration", "repair", "backup", "doctor"},
     "upkeep": BASE | {"settings", "library", "migration", "repair", "backup", "screen"},
     "demo": BASE | {"settings", "library", "screen"},

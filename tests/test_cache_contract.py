@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity, canonical_json
-from lorekeeper.errors import EmbeddingError, FilterError
+from lorekeeper.errors import EmbeddingError, FilterError, LoreKeeperError
 from tests.conftest import Shelf, everything, make
 
 IN_ONE_STORE = settings(
@@ -578,6 +578,23 @@ async def test_another_model_is_an_error_until_everything_is_embedded_again(shel
     assert "hashing-256" in ((await new.statistics()).embedding or "")
     assert await new.store_entities([WARD], "spells") == 1
     assert slugs([h.entity for h in await new.keyword_search("spells", "hail")]) == ["ice-storm"]
+
+
+async def test_b2_vectors_of_another_dimension_are_refused_and_harm_nothing(shelf: Shelf) -> None:
+    """As a server gives them that has another model now, under the same name."""
+    old = shelf.open(HashingProvider(512))
+    await old.store_entities(SPELLS, "spells")
+    await old.close()
+    other = HashingProvider(256)
+    other.fingerprint = "hashing-512"
+    new = shelf.open(other)
+    with pytest.raises(EmbeddingError, match="512 numbers, but the current model makes 256"):
+        await new.store_entities([make("wolf", "A wolf."), FIRE], "spells")
+    with pytest.raises(LoreKeeperError):
+        await new.semantic_search("spells", "bright light")
+    await new.close()
+    again = shelf.open(HashingProvider(512))
+    assert len(await again.semantic_search("spells", "bright light")) == len(await everything(again)) == len(SPELLS)
 
 
 async def test_embedding_again_with_the_same_model_changes_nothing(cache: CacheProtocol) -> None:

@@ -157,6 +157,18 @@ async def test_vectors_with_nan_are_an_error() -> None:
         await EmbeddingService(BrokenProvider).embed(["a", "b"])
 
 
+@pytest.mark.parametrize(
+    "change", [lambda v: v[:, 1:], lambda v: v[1:], lambda v: v * 2, lambda v: v * 0, lambda v: v[0]]
+)
+async def test_b2_vectors_of_another_shape_or_length_are_an_error(change: Callable[[Vectors], Vectors]) -> None:
+    class WrongProvider(HashingProvider):
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            return change(super().embed(texts))
+
+    with pytest.raises(EmbeddingError, match="of length 1"):
+        await EmbeddingService(WrongProvider).embed(["a", "b"])
+
+
 # --- every provider ------------------------------------------------------------------------------------------------
 
 

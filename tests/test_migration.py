@@ -155,14 +155,17 @@ async def test_what_cannot_be_read_is_named_and_all_else_is_stored(target: Setti
             ("  ", "{}"),
         ]:  # fmt: skip
             c.execute("INSERT INTO spells (slug, name, data) VALUES (?, 'X', CAST(? AS TEXT))", (slug, data))
-        big = {**SPELLS[0], "slug": "big", "name": "Big", "blob": "no words " * 580_000}
+        big = {**SPELLS[0], "slug": "big", "name": "Big", "blob": "no words " * 100_000}
         add(c, "spells", big)
+        add(c, "spells", {**big, "slug": "larger", "blob": "no words " * 200_000})
+        add(c, "spells", {**big, "slug": "huge", "blob": "no words " * 580_000})
     report = await migrate(target, cache)
     failed = {f.slug: f.reason for f in report.tables["spells"].failed}
     assert report.tables["spells"].stored == 4
-    assert failed.keys() == {"broken", "a-list", "nan", None, "raw", "huge-number", "  "}
+    assert failed.keys() == {"broken", "a-list", "nan", None, "raw", "huge-number", "  ", "larger", "huge"}
     for slug, reason in {
-        "broken": "JSON", "a-list": "object", "nan": "NaN", None: "slug", "raw": "UTF-8", "huge-number": "64 bits", "  ": "slug"
+        "broken": "JSON", "a-list": "object", "nan": "NaN", None: "slug", "raw": "UTF-8", "huge-number": "64 bits", "  ": "slug",
+        "larger": "1,048,576", "huge": "1,048,576",
     }.items():  # fmt: skip
         assert reason in failed[slug]
     assert (await held(target))["lore://spells/wotc-srd/big"].data == big

@@ -15,10 +15,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lorekeeper.entities import COLLECTIONS, MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Entity, canonical_json, fold_key
+from lorekeeper.entities import (
+    COLLECTIONS,
+    MAX_KEY_LENGTH,
+    MAX_RECORD_BYTES,
+    MAX_TEXT_LENGTH,
+    Entity,
+    canonical_json,
+    fold_key,
+)
+from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
+from lorekeeper.hints import STARTER
 from lorekeeper.normalize import UnknownShapeError, normalize
-from lorekeeper.normalize.build import feet, gold, number, slugify
+from lorekeeper.normalize.build import checked, feet, gold, has_controls, number, slugify
 from lorekeeper.normalize.open5e import ENDPOINTS
 from lorekeeper.report import ImportReport
 from lorekeeper.sources.files import read_path
@@ -886,3 +896,104 @@ async def test_the_corpus_holds_the_figures_of_its_best_known_entries(corpus):
     assert found["lore://spells/srd-2014/fireball"].fields["level"] == 3
     assert found["lore://spells/srd-2024/fireball"].fields["school"] == "evocation"
     assert found["lore://creatures/srd-2014/aboleth"].fields["challenge_rating"] == 10.0
+
+
+# --- records from elsewhere ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("Wish\r\n2. Forged", "Wish 2. Forged"),
+        ("  Two  words\t", "Two  words"),
+        ("Fire\x1b[2Jball", "Fire[2Jball"),
+        ("Fire\x9bball\u202e", "Fireball"),
+        ("a\u2028b\u2029\u2066c", "a b c"),
+        ("Évil 風 😀 \u200f", "Évil 風 😀 \u200f"),
+    ],
+    ids=ascii,
+)
+def test_b11_names_and_titles_of_real_sources_are_one_line_without_control_characters(name, kept):
+    title = f"Book {name}"
+    obj = spell("now") | {"name": name, "document": {"key": "tide-atlas", "name": title}}
+    entity = one(obj)
+    assert entity.name == kept
+    assert entity.document_name is not None
+    assert not has_controls(entity.document_name)
+    assert entity.data == obj, "what its source wrote is kept"
+
+
+RECORD = one({"collection": "spells", "name": "Frost Step", "level": 2, "classes": ["Wizard"]}).as_record()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"name": 5}, "no name"),
+        ({"name": "x" * 501}, "name"),
+        ({"name": "\x1b"}, "name"),
+        ({"slug": None}, "slug"),
+        ({"slug": ""}, "slug"),
+        ({"slug": ["a"]}, "slug"),
+        ({"slug": "a\x1bb"}, "slug"),
+        ({"slug": "a\u202eb"}, "slug"),
+        ({"slug": "s" * 1_000_000}, "slug"),
+        ({"document": None}, "document"),
+        ({"kind": None}, "kind"),
+        ({"source_api": 3}, "source_api"),
+        ({"document_name": ["x"]}, "document_name"),
+        ({"data": [1]}, "JSON object"),
+        ({"data": {"a": float("nan")}}, "JSON"),
+        ({"data": {"a": "\ud800"}}, "surrogate"),
+        ({"name": "a\udfff"}, "surrogate"),
+        ({"data": {"a": 2**70}}, "64 bits"),
+        ({"data": {"a": "x" * MAX_RECORD_BYTES}}, "bytes as JSON"),
+        ({"fields": [1]}, "fields"),
+        ({"fields": {"name": "x"}}, "fields"),
+        ({"fields": {"level": "many"}}, "level must be a number"),
+        ({"fields": {"classes": [["a"]]}}, "classes"),
+        ({"fields": {"school": "\x1b]"}}, "school"),
+    ],
+    ids=lambda value: ascii(value)[:40],
+)
+def test_b9_a_record_from_elsewhere_is_checked_as_an_import_is(change, reason):
+    with pytest.raises(FilterError, match=reason):
+        checked("spells", RECORD | change)
+
+
+@pytest.mark.parametrize("record", [None, 3, [], "text", {}, {"slug": "a"}, {**RECORD, "data": None}], ids=str)
+def test_b9_what_is_no_record_is_refused(record):
+    with pytest.raises(FilterError):
+        checked("spells", record)
+
+
+def test_b9_deep_nesting_in_a_record_is_refused():
+    deep: Any = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+    with pytest.raises(FilterError, match="deep"):
+        checked("spells", RECORD | {"data": deep})
+
+
+def test_b9_a_checked_record_of_a_good_entry_is_that_entry():
+    """Its content hash is the same, so that a restore of what is there changes nothing."""
+    for file in sorted(STARTER.glob("*.jsonl")):
+        for line in file.read_text("utf-8").splitlines():
+            for entity in normalize(json.loads(line)):
+                again = checked(entity.type, json.loads(json.dumps(entity.as_record())))
+                assert again == entity
+                assert again.content_hash == entity.content_hash
+
+
+@pytest.mark.corpus
+def test_b9_a_checked_record_of_an_entry_of_the_corpus_is_that_entry(corpus):
+    number = 0
+    for file in sorted((corpus / "entities").glob("[a-z]*.jsonl*")):
+        packed = file.read_bytes()
+        text = gzip.decompress(packed) if file.suffix == ".gz" else packed
+        for line in text.splitlines():
+            for entity in normalize(json.loads(line), hint=file.name):
+                again = checked(entity.type, json.loads(json.dumps(entity.as_record())))
+                assert (again, again.content_hash) == (entity, entity.content_hash)
+                number += 1
+    assert number > 9000

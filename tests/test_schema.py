@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.entities import COLLECTIONS, FieldType
+from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, FieldType
 from lorekeeper.hints import STARTER
 from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.own import schema
@@ -20,11 +20,17 @@ from tests.shelf import SHELF, run_lorekeeper
 VALIDATORS = {name: jsonschema.Draft202012Validator(schema(c)) for name, c in COLLECTIONS.items()}
 
 VALUES: dict[FieldType, tuple[list[Any], list[Any]]] = {
-    FieldType.TEXT: (["wind", "Half-Elf", None], [3, True, [], {}, "", " ", "a\0b", "x" * 501, ["wind"]]),
+    FieldType.TEXT: (
+        ["wind", "Half-Elf", "風", "😀", None],
+        [3, True, [], {}, "", " ", "a\0b", "a\n", "\x1b]", "a\u202e", "x" * 501, ["wind"]],
+    ),
     FieldType.INTEGER: ([0, 3, -1, 2.0, None], ["many", 1.5, True, [], {}, 2**70]),
     FieldType.DECIMAL: ([0, 0.125, 12, "1/4", "2.5", None], ["many", True, [], {}, "1/0", "", 1e300, "1e3"]),
     FieldType.FLAG: ([True, False, None], ["maybe", 0, 1, [], {}]),
-    FieldType.TEXTS: ([[], ["wizard", "half elf"], None], [[3], [""], [["a"]], {}, 3, True, ["a"] * 257]),
+    FieldType.TEXTS: (
+        [[], ["wizard", "half elf"], None],
+        [[3], [""], [["a"]], ["a", "b\tc"], {}, 3, True, ["a"] * 257],
+    ),
 }
 """Values of each type of field that are allowed, and that are not."""
 
@@ -71,6 +77,26 @@ def test_schema_and_importer_agree_on_every_field(name):
 def test_schema_and_importer_refuse_the_same_base_values(values):
     obj = entry("spells", **values)
     assert (valid(obj), importable(obj)) == (False, False)
+
+
+@pytest.mark.parametrize(
+    "control", ["\0", "\t", "\n", "\x1b", "\x7f", "\x9b", "\u2028", "\u2029", "\u202e", "\u2066"], ids=ascii
+)
+@pytest.mark.parametrize("place", ["{}Wish", "Wi{}sh", "Wish{}"])
+@pytest.mark.parametrize("key", ["name", "kind", "slug", "document", "document_name"])
+def test_b11_schema_and_importer_refuse_control_characters_in_names_and_keys(key, place, control):
+    obj = entry("rules", **{key: place.format(control)})
+    assert (valid(obj), importable(obj)) == (False, False)
+    obj = entry("rules", **{key: place.format("\u200f ")})
+    assert (valid(obj), importable(obj)) == (True, True)
+
+
+def test_b24_an_entry_has_a_largest_size_and_the_schema_states_it():
+    for collection in COLLECTIONS.values():
+        assert f"{MAX_RECORD_BYTES:,} bytes" in schema(collection)["description"]
+    assert importable(entry("spells", description="x" * 300_000))
+    with pytest.raises(UnknownShapeError, match=r"1,\d{3},\d{3} bytes as JSON, and an entry may have 1,048,576"):
+        normalize(entry("spells", description="é" * (MAX_RECORD_BYTES // 2)))
 
 
 @given(st.text(max_size=12), st.text(max_size=12), st.lists(st.text(max_size=6), max_size=3))

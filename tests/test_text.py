@@ -33,6 +33,7 @@ from lorekeeper.text import (
     sentences,
     snippet,
 )
+from tests.conftest import make
 
 ANY_TEXT = st.text(st.characters(codec="utf-8"), max_size=300)
 WORDS = "The drake breathes fire for 2d6 damage. Then it sleeps! A (very) long word: half-elf 50 feet дракон 火球 * |"
@@ -386,3 +387,12 @@ def test_no_sentence_of_the_corpus_is_lost_to_search(cut_corpus):
 
 def test_the_budget_of_a_passage_leaves_room_for_a_wrong_estimate():
     assert PASSAGE_TOKENS * 2 <= MAX_TOKENS
+
+
+@pytest.mark.timeout(30)
+def test_b24_a_long_title_over_many_paragraphs_takes_neither_time_nor_memory():
+    """It stands before every one of them: 300 kB times 20,000 would be 6 GB."""
+    parts = [{"desc": "aa bb"} for _ in range(20_000)]
+    entity = make("long", data={"features": [{"name": "word. " * 50_000, "properties": parts}]})
+    assert len(passages(entity)) < 20_000
+    assert len(full_text(entity)) < 20_000 * (MAX_TEXT_LENGTH + 10)

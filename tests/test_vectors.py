@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lorekeeper.cache.vectors import VectorCache, load_vectors, save_vectors
+from lorekeeper.cache.vectors import VectorCache, load_vectors, pack_vector, save_vectors, vector_key
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.library import Library, open_cache
 from tests.conftest import make, settings
@@ -54,6 +54,59 @@ def test_a_damaged_file_is_replaced(cache, content):
     assert cache.get(MODEL, TEXTS) == {}
     cache.put(MODEL, TEXTS, VECTORS)
     assert len(cache.get(MODEL, TEXTS)) == len(TEXTS)
+
+
+@pytest.mark.parametrize(
+    "row", [(None, None), (b"x" * 16, None), (None, b"x"), ("text", "text"), (b"short", b"x"), (b"x" * 16, b"")]
+)
+def test_b10_rows_that_are_no_vectors_are_passed_over_and_delete_nothing(cache, row):
+    cache.put(MODEL, TEXTS, VECTORS)
+    cache.add([row])
+    assert len(cache.get(MODEL, TEXTS)) == len(TEXTS)
+    with sqlite3.connect(cache.path) as c:
+        assert c.execute("SELECT count(*) FROM vectors").fetchone() == (len(TEXTS),)
+
+
+def test_b10_an_error_that_is_no_damage_deletes_nothing(cache, caplog):
+    cache.put(MODEL, TEXTS, VECTORS)
+    with sqlite3.connect(cache.path) as c:
+        c.execute("CREATE TRIGGER t BEFORE INSERT ON vectors BEGIN SELECT RAISE(ABORT, 'no'); END")
+    cache.put(MODEL, ["another"], VECTORS[:1])
+    assert len(cache.get(MODEL, TEXTS)) == len(TEXTS)
+    assert "cannot be used" in caplog.text
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0, 1.0, 3e38], ids=str)
+def test_b2_vectors_that_cannot_be_searched_are_neither_taken_nor_given_and_are_dropped(cache, value):
+    bad = np.full((1, VECTORS.shape[1]), value, dtype=np.float32)
+    cache.put(MODEL, TEXTS[:2], VECTORS[:2])
+    cache.put(MODEL, TEXTS[2:3], bad)
+    key = vector_key(MODEL, TEXTS[3])
+    cache.add([(key, pack_vector(key, bad[0]))])
+    assert cache.get(MODEL, TEXTS[:4]).keys() == set(TEXTS[:2])
+    assert (cache.drop_damaged(), cache.drop_damaged()) == (1, 0)
+
+
+def test_b2_vectors_of_another_dimension_are_neither_taken_nor_given(cache):
+    dimension = VECTORS.shape[1]
+    key = vector_key(MODEL, TEXTS[0])
+    cache.add([(key, pack_vector(key, VECTORS[0]))], dimension + 1)
+    assert cache.get(MODEL, TEXTS[:1]) == {}
+    cache.add([(key, pack_vector(key, VECTORS[0]))], dimension)
+    assert cache.get(MODEL, TEXTS[:1], dimension + 1) == {}
+    assert len(cache.get(MODEL, TEXTS[:1], dimension)) == 1
+
+
+def test_b2_what_is_known_is_not_replaced_from_elsewhere_and_what_ships_comes_first(tmp_path, cache):
+    key = vector_key(MODEL, TEXTS[0])
+    cache.put(MODEL, TEXTS[:1], VECTORS[:1])
+    cache.add([(key, pack_vector(key, VECTORS[1]))])
+    assert np.array_equal(cache.get(MODEL, TEXTS[:1])[TEXTS[0]], VECTORS[0])
+    save_vectors(tmp_path / "some.npz", MODEL, TEXTS[1:2], VECTORS[1:2])
+    both = VectorCache(cache.path, tmp_path / "some.npz")
+    key = vector_key(MODEL, TEXTS[1])
+    both.add([(key, pack_vector(key, VECTORS[0]))])
+    assert float(both.get(MODEL, TEXTS[1:2])[TEXTS[1]] @ VECTORS[1]) > 0.999
 
 
 def test_a_file_with_flipped_bits_gives_right_vectors_or_none(cache):

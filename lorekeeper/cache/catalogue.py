@@ -5,7 +5,6 @@ The functions write within a transaction of the caller's; `Catalogue` reads.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -15,7 +14,7 @@ from typing import Any, TypeVar
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.sql import column_definitions, column_value, fts_query, where
 from lorekeeper.cache.sqlite_file import DamagedFileError, SqliteFile
-from lorekeeper.entities import COLLECTIONS, Entity, canonical_json, fold
+from lorekeeper.entities import COLLECTIONS, Entity, canonical_json, fold, parse_json
 from lorekeeper.filters import Selection
 from lorekeeper.hints import Hint, hint_of
 from lorekeeper.names import name_key, similar_names
@@ -35,6 +34,9 @@ MAX_NAME_QUERY = 80
 
 KEYS = 400
 """Identities a query."""
+
+MAX_UNPACKED_BYTES = 256 << 20
+"""Largest entry that is read from a library of ours: earlier versions stored larger ones than `MAX_RECORD_BYTES`."""
 
 _BASE = ("document", "slug", "name_folded", "name_key", "kind", "kind_name", "source_api", "hash", "record")
 
@@ -132,9 +134,25 @@ def pack(entity: Entity) -> bytes:
 def unpack(entity_type: str, record: bytes) -> Entity:
     """The entity of `pack`; DamagedFileError where the bytes are not what was packed."""
     try:
-        return Entity.from_record(entity_type, json.loads(zlib.decompress(record)))
-    except (zlib.error, ValueError, KeyError, TypeError) as error:
+        return Entity.from_record(entity_type, parse_json(unpacked(record)))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedFileError(f"an entry of {entity_type} is damaged ({error})") from error
+
+
+def unpacked(record: object, limit: int = MAX_UNPACKED_BYTES) -> bytes:
+    """The JSON that `pack` has compressed; ValueError where it is none, or has more than ``limit`` bytes."""
+    if not isinstance(record, bytes):
+        raise ValueError("it holds no compressed JSON")
+    stream = zlib.decompressobj()
+    try:
+        content = stream.decompress(record, limit + 1)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    if len(content) > limit:
+        raise ValueError(f"it has more than {limit:,} bytes")
+    if not stream.eof:
+        raise ValueError("it is cut off")
+    return content
 
 
 class Catalogue:

@@ -7,11 +7,14 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from lorekeeper.cache.milvus_connection import MilvusConnection
 from lorekeeper.cache.milvus_store import MilvusStore
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.repair import REPAIRED, Salvage, differences, merged
 from lorekeeper.cache.sqlite_repair import readable, sound_entities
+from lorekeeper.embedding.provider import is_unit
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, MilvusConnectionError
 from lorekeeper.filters import Selection
@@ -31,7 +34,10 @@ class MilvusWorkshop:
         self._store, self._path = store, store.connection.path
 
     def problems(self, entity_type: str) -> list[str]:
-        """What is wrong with a type: it cannot be read, or store and companion differ."""
+        """What is wrong with a type: it cannot be read, store and companion differ, or its vectors cannot be searched.
+
+        Vectors are looked at where this process has the store open itself: there are too many of them to send them around.
+        """
         try:
             if self._store.embedding_of(entity_type) is None:
                 return []
@@ -40,6 +46,8 @@ class MilvusWorkshop:
             if self._path is not None and not found:
                 self._store.count(Selection(entity_type))  # brings the companion in step
                 found = [f"the keyword index: {text}" for text in differences(noted, self._copied(entity_type))]
+            if self._path is not None and not found and self._store.connection.role != "guest":
+                found = self._damaged_vectors(entity_type)
             return found
         except CacheError as error:
             return [str(error)]
@@ -124,6 +132,15 @@ class MilvusWorkshop:
         finally:
             self._store.collections.examine = checked
         return hashes, entities
+
+    def _damaged_vectors(self, entity_type: str) -> list[str]:
+        """One sentence where vectors of a type are not of length 1."""
+        keys = [row["pk"] for row in self._store.collections.scan(entity_type, "part >= 0", ["pk"])]
+        damaged = 0
+        for start in range(0, len(keys), KEYS):
+            rows = self._store.connection.call("get", entity_type, keys[start : start + KEYS], ["vector"])
+            damaged += sum(not is_unit(np.asarray(row["vector"], dtype=np.float32)) for row in rows)
+        return [f"{damaged:,} vectors are damaged"] if damaged else []
 
     def _heads(self, entity_type: str, identities: list[Identity]) -> list[Entity]:
         try:

@@ -18,7 +18,7 @@ from lorekeeper.cache.milvus_recovery import REBUILT
 from lorekeeper.cache.milvus_schema import Row
 from lorekeeper.cache.milvus_sharing import read_owner
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
-from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Cut, WriteLock, require_model
+from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Cut, WriteLock, require_dimension, require_model
 from lorekeeper.embedding.provider import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError
@@ -82,9 +82,11 @@ class MilvusStore:
         """Store entities with the vectors of all their passages, in order."""
         with self.write_lock():
             self.connection.require_space()
-            if self.collections.info(entity_type) is None:
+            info = self.collections.info(entity_type)
+            if info is None:
                 self._create(entity_type, embedding, vectors.shape[1])
             require_model(self.embedding_of(entity_type), embedding)
+            require_dimension(info.dimension if info else None, vectors)
             self.collections.require_words(entity_type)
             self._keep_keywords(entity_type)
             self.keywords.begin(entity_type, [entity.identity for entity, _ in cut])

@@ -20,6 +20,9 @@ R = TypeVar("R")
 
 BUSY_SECONDS = 10.0
 
+SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What reading a damaged file raises: Python cannot decode an error of SQLite that quotes bytes which are no UTF-8."""
+
 _PASSING = {
     sqlite3.SQLITE_BUSY: "another program has it locked; close that program",
     sqlite3.SQLITE_LOCKED: "another program has it locked; close that program",
@@ -158,7 +161,7 @@ class SqliteFile:
     def _guarded(self, function: Callable[[], R]) -> R:
         try:
             return function()
-        except (sqlite3.Error, OSError, OverflowError) as error:
+        except (*SQLITE_ERRORS, OSError, OverflowError) as error:
             raise self._translated(error) from error
 
     def _translated(self, error: Exception) -> CacheError:

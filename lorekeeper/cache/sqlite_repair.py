@@ -12,13 +12,14 @@ from pathlib import Path
 
 from lorekeeper.cache import catalogue
 from lorekeeper.cache.repair import REPAIRED, Salvage, merged
-from lorekeeper.cache.sqlite_file import SqliteFile
+from lorekeeper.cache.sqlite_file import SQLITE_ERRORS, SqliteFile
 from lorekeeper.cache.sqlite_store import SqliteStore
 from lorekeeper.cache.vectors import VectorCache, unpack_vector
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
 from lorekeeper.system import private_file
+from lorekeeper.text import CHUNKER
 
 MAX_REFUSALS = 1024
 """Unreadable stretches of a table after which the rest of it is given up."""
@@ -35,10 +36,12 @@ class SqliteWorkshop:
     Args:
         store: the library.
         known: where its vectors go, so that none is computed again.
+        dimension_of: gives the dimension of a model's vectors by its fingerprint, None where it is not known.
     """
 
-    def __init__(self, store: SqliteStore, known: VectorCache) -> None:
+    def __init__(self, store: SqliteStore, known: VectorCache, dimension_of: Callable[[str], int | None]) -> None:
         self._store, self._known, self._path = store, known, store.path
+        self._dimension_of = dimension_of
 
     def problems(self, entity_type: str) -> list[str]:
         """What is wrong with a type; [] where there is no file."""
@@ -47,9 +50,14 @@ class SqliteWorkshop:
         try:
             self._store.count(Selection(entity_type))
             with closing(_reader(self._path)) as c:
-                return list(dict.fromkeys(_faults(c, entity_type)))
-        except (CacheError, sqlite3.Error) as error:
+                return list(dict.fromkeys(_faults(c, entity_type, self._dimension(entity_type))))
+        except (CacheError, *SQLITE_ERRORS) as error:
             return [str(error)]
+
+    def _dimension(self, entity_type: str) -> int | None:
+        """What the vectors of a type should have; None where that cannot be known."""
+        made_with = self._store.embedding_of(entity_type)
+        return None if made_with is None else self._dimension_of(made_with.removesuffix(f" {CHUNKER}"))
 
     def held(self) -> AbstractContextManager[None]:
         """Keep all other writers out."""
@@ -62,7 +70,7 @@ class SqliteWorkshop:
             for entity_type in COLLECTIONS:
                 found[entity_type] = merged(entity_type, sound_entities(c, entity_type))
                 vectors = _rows(c, f"{entity_type}_passages", "rowid", "key, vector")
-                self._known.add([(k, v) for k, v in vectors if unpack_vector(k, v) is not None])
+                self._known.add(vectors)
         if not any(found.values()):
             raise CacheError(
                 f"nothing in {self._path} can be read any more; it was left alone. Move it away and run 'lorekeeper restore' "
@@ -100,7 +108,7 @@ def _reader(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
 
 
-def _faults(c: sqlite3.Connection, entity_type: str) -> Iterator[str]:
+def _faults(c: sqlite3.Connection, entity_type: str, dimension: int | None) -> Iterator[str]:
     """All that is wrong with a type's tables."""
     for table in (entity_type, f"{entity_type}_passages"):
         yield from (f"{table}: {said}" for (said,) in c.execute(f"PRAGMA integrity_check({table})") if said != "ok")
@@ -109,8 +117,10 @@ def _faults(c: sqlite3.Connection, entity_type: str) -> Iterator[str]:
     except sqlite3.DatabaseError as error:
         yield f"its keywords do not match its texts ({error})"
     yield from _odd_entries(c, entity_type)
-    vectors = c.execute(f"SELECT key, vector FROM {entity_type}_passages")
-    if any(unpack_vector(key, vector) is None for key, vector in vectors):
+    rows = c.execute(f"SELECT key, vector FROM {entity_type}_passages")
+    vectors = (unpack_vector(key, vector, dimension) for key, vector in rows)
+    dimensions = {None if vector is None else len(vector) for vector in vectors}
+    if None in dimensions or len(dimensions) > 1:
         yield "vectors are damaged"
     for table, key, what in (("passages WHERE part = 0", "entity", "vectors"), ("fts", "rowid", "keywords")):
         ids, others = f"SELECT id FROM {entity_type}", f"SELECT {key} FROM {entity_type}_{table}"
@@ -189,7 +199,7 @@ def _opens(path: Path) -> bool:
     try:
         with closing(_reader(path)) as c:
             return bool(c.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
-    except sqlite3.Error:
+    except SQLITE_ERRORS:
         return False
 
 
@@ -203,7 +213,7 @@ def _rows(c: sqlite3.Connection, table: str, key: str, columns: str) -> list[tup
             return []
         try:
             return c.execute(f"SELECT {columns} FROM {table} WHERE {key} BETWEEN ? AND ?", (low, high)).fetchall()
-        except sqlite3.Error:
+        except SQLITE_ERRORS:
             refusals += 1
         if low == high:
             return []
@@ -216,5 +226,5 @@ def _rows(c: sqlite3.Connection, table: str, key: str, columns: str) -> list[tup
 def _attempt(function: Callable[[], int], otherwise: int) -> int:
     try:
         return function()
-    except sqlite3.Error:
+    except SQLITE_ERRORS:
         return otherwise

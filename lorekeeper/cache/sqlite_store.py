@@ -20,8 +20,8 @@ from lorekeeper.cache.catalogue import Catalogue
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.cache.sql import where
 from lorekeeper.cache.sqlite_file import DamagedFileError, SqliteFile
-from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Cut, WriteLock, require_model
-from lorekeeper.cache.vectors import pack_vector, unpack_vector, vector_key
+from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Cut, WriteLock, require_dimension, require_model
+from lorekeeper.cache.vectors import CHECK_BYTES, pack_vector, unpack_vector, vector_key
 from lorekeeper.embedding.provider import Vectors
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
@@ -137,6 +137,7 @@ class SqliteStore(Catalogue):
             made_with = _embedding(c, entity_type)
             for other in COLLECTIONS if made_with is None else [entity_type]:
                 require_model(_embedding(c, other), embedding)
+            require_dimension(_dimension(c, entity_type), vectors)
             c.execute("INSERT OR IGNORE INTO models VALUES (?, ?, NULL)", (entity_type, embedding))
             _remove(c, entity_type, [entity.identity for entity, _ in cut])
             ids = catalogue.insert(c, entity_type, [entity for entity, _ in cut])
@@ -209,6 +210,8 @@ class SqliteStore(Catalogue):
             matrix = self._matrix(c, entity_type)
             if matrix is None or limit < 1:
                 return []
+            if matrix.vectors.shape[1] != len(vector):
+                raise DamagedFileError(f"vectors of {entity_type} in the library {self.path} are not the model's")
             best, part = matrix.best(matrix.vectors @ vector)
             chosen = np.arange(len(best))
             if not selection.everything:
@@ -278,6 +281,11 @@ def _named_repair() -> Iterator[None]:
 def _embedding(c: sqlite3.Connection, entity_type: str) -> str | None:
     row = c.execute("SELECT embedding FROM models WHERE type = ?", (entity_type,)).fetchone()
     return row[0] if row else None
+
+
+def _dimension(c: sqlite3.Connection, entity_type: str) -> int | None:
+    row = c.execute(f"SELECT length(vector) FROM {entity_type}_passages LIMIT 1").fetchone()
+    return (row[0] - CHECK_BYTES) // 4 if row else None
 
 
 def _remove(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> int:

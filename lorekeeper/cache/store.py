@@ -166,3 +166,12 @@ def require_model(made_with: str | None, embedding: str) -> None:
             f"this library's vectors were made with {made_with}, but the model in force is {embedding}. "
             "Run 'lorekeeper reindex' to embed everything again, or set LOREKEEPER_EMBEDDING_MODEL back"
         )
+
+
+def require_dimension(held: int | None, vectors: Vectors) -> None:
+    """EmbeddingError where vectors have another dimension than those that a library holds: none could be compared."""
+    if held not in (None, vectors.shape[1]):
+        raise EmbeddingError(
+            f"this library's vectors have {held} numbers, but the current model makes {vectors.shape[1]}. "
+            "Run 'lorekeeper reindex' to embed everything again, or set LOREKEEPER_EMBEDDING_MODEL back"
+        )

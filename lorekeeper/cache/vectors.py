@@ -1,6 +1,9 @@
 """Vectors that were computed before, by model and text, so that no text is embedded twice.
 
-A cache and nothing more: a file that cannot be used costs time, never an answer, and may be deleted at any time.
+A cache and nothing more: a file that cannot be used costs time, never an answer, and may be deleted at any time. Vectors may
+have come from elsewhere (an archive, another library): only those that can be searched, of length 1 and of the model's
+dimension, are taken and given. Whether one is the right one for its text cannot be seen, so a vector from elsewhere is taken for
+the texts that came with it alone, and never in place of one that is known.
 """
 
 from __future__ import annotations
@@ -11,15 +14,20 @@ import logging
 import sqlite3
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 
-from lorekeeper.embedding.provider import Vectors
+from lorekeeper.cache.sqlite_file import SQLITE_ERRORS
+from lorekeeper.embedding.provider import Vectors, is_unit
+from lorekeeper.entities import Entity
+from lorekeeper.hints import hint_text
 from lorekeeper.system import keep_private, private_file, private_folder
+from lorekeeper.text import passages
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +43,18 @@ BUSY_SECONDS = 10.0
 
 CHECK_BYTES = 4
 """Every vector is followed by a checksum of key and vector: a damaged one, or another text's, is computed anew."""
+
+KEY_BYTES = 16
+
+_HEAD_BYTES = 64
+_MAX_VECTOR_BYTES = 1 << 16
+_BATCH_BYTES = 1 << 20
+
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+class _FormatError(sqlite3.DatabaseError):
+    """The file is another version's."""
 
 
 class VectorCache:
@@ -53,37 +73,56 @@ class VectorCache:
         self._connection: sqlite3.Connection | None = None
         self._usable = True
 
-    def get(self, model: str, texts: Sequence[str]) -> dict[str, Vectors]:
-        """The known vectors, float32, by text.
+    def get(self, model: str, texts: Sequence[str], dimension: int | None = None) -> dict[str, Vectors]:
+        """The known vectors, float32, of length 1, by text; those that ship with the package before all others.
 
         Args:
             model: fingerprint of the vector space.
             texts: what was embedded.
+            dimension: of its vectors; others are passed over. None where it is not known.
         """
         keys = {vector_key(model, text): text for text in texts}
-        found = self._guarded(lambda c: dict(_select(c, list(keys)))) or {}
-        packed = self._packed_vectors()
-        found |= {key: packed[key] for key in keys.keys() & packed.keys() - found.keys()}
+        shipped = self._packed_vectors()
+        found = {key: shipped[key] for key in keys.keys() & shipped.keys()}
+        missing = list(keys.keys() - found.keys())
+        found |= self._guarded(lambda c: dict(_select(c, missing, dimension))) or {}
         return {keys[key]: vector for key, vector in found.items()}
 
     def put(self, model: str, texts: Sequence[str], vectors: Vectors) -> None:
-        """Remember vectors, shape (len(texts), dimension) float32."""
+        """Remember vectors that were computed here, shape (len(texts), dimension) float32, whatever was known before."""
         keys = [vector_key(model, text) for text in texts]
-        self.add([(key, pack_vector(key, vector)) for key, vector in zip(keys, vectors, strict=True)])
+        self._write("REPLACE", [(key, pack_vector(key, vector)) for key, vector in zip(keys, vectors, strict=True)])
 
-    def add(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
-        """Take over vectors as `pack_vector` makes them, by `vector_key`."""
+    def add(self, rows: Iterable[Sequence[Any]], dimension: int | None = None) -> None:
+        """Take over vectors from elsewhere, by `vector_key`: those of `pack_vector` that `unpack_vector` accepts.
 
-        def write(c: sqlite3.Connection) -> None:
+        What is known already stays as it is.
+        """
+        self._write("IGNORE", [(key, blob) for key, blob in rows if unpack_vector(key, blob, dimension) is not None])
+
+    def drop_damaged(self) -> int:
+        """Remove what `get` would pass over whatever the model; returns how many vectors that were."""
+
+        def drop(c: sqlite3.Connection) -> int:
             with c:
-                c.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+                rows = c.execute("SELECT rowid, key, vector FROM vectors")
+                damaged = [(row,) for row, key, blob in rows if unpack_vector(key, blob) is None]
+                c.executemany("DELETE FROM vectors WHERE rowid = ?", damaged)
+            return len(damaged)
 
-        self._guarded(write)
+        return (self._guarded(drop) or 0) if self.path.exists() else 0
 
     def packed(self, model: str, texts: Sequence[str]) -> dict[bytes, bytes]:
         """The known vectors of texts as `pack_vector` makes them, by `vector_key`."""
         known = {vector_key(model, text): vector for text, vector in self.get(model, texts).items()}
         return {key: pack_vector(key, vector) for key, vector in known.items()}
+
+    def _write(self, conflict: str, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        def write(c: sqlite3.Connection) -> None:
+            with c:
+                c.executemany(f"INSERT OR {conflict} INTO vectors VALUES (?, ?)", rows)
+
+        self._guarded(write)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -103,14 +142,15 @@ class VectorCache:
             for _ in range(2):
                 try:
                     return function(self._open())
-                except (sqlite3.OperationalError, OSError) as error:
+                except (*SQLITE_ERRORS, OSError) as error:
+                    if _is_damage(error):
+                        logger.warning("the vector cache %s is damaged (%s): beginning a new one", self.path, error)
+                        self._discard()
+                        continue
                     level = logging.WARNING if self._usable else logging.DEBUG
                     logger.log(level, "the vector cache %s cannot be used: %s", self.path, error)
                     self._usable = False
                     return None
-                except sqlite3.DatabaseError as error:
-                    logger.warning("the vector cache %s is damaged (%s): beginning a new one", self.path, error)
-                    self._discard()
             return None
 
     def _open(self) -> sqlite3.Connection:
@@ -122,7 +162,7 @@ class VectorCache:
             try:
                 version = connection.execute("PRAGMA user_version").fetchone()[0]
                 if version not in (0, FORMAT):
-                    raise sqlite3.DatabaseError(f"format {version}, not {FORMAT}")
+                    raise _FormatError(f"format {version}, not {FORMAT}")
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")
                 connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
@@ -143,7 +183,7 @@ class VectorCache:
 
 def vector_key(model: str, text: str) -> bytes:
     """16 bytes that stand for a text in a vector space."""
-    return hashlib.blake2b(f"{model}\0{text}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return hashlib.blake2b(f"{model}\0{text}".encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
 
 
 def save_vectors(path: Path, model: str, texts: Sequence[str], vectors: Vectors) -> None:
@@ -168,28 +208,51 @@ def load_vectors(path: Path) -> dict[bytes, Vectors]:
     return {key.tobytes(): vector for key, vector in zip(keys, vectors, strict=True)}
 
 
+def passage_keys(model: str, entities: Iterable[Entity]) -> Iterator[bytes]:
+    """`vector_key` of everything that is embedded of entities."""
+    return (vector_key(model, p.embedded) for entity in entities for p in passages(entity, hint=hint_text(entity)))
+
+
+def of_one_size(packed: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+    """Those vectors of `pack_vector` that have the dimension which most of them have."""
+    sizes = Counter(map(len, packed.values())).most_common(1)
+    return {key: blob for key, blob in packed.items() if len(blob) == sizes[0][0]}
+
+
 def write_packed(packed: Mapping[bytes, bytes]) -> bytes:
-    """Vectors of `pack_vector` and their keys as one portable block: both lengths, then key and vector one by one."""
+    """Vectors of `pack_vector`, all of one size, and their keys as one portable block.
+
+    It begins with a line that has both lengths; then come key and vector one by one.
+    """
     rows = sorted(packed.items())
     sizes = [len(part) for part in rows[0]] if rows else [0, 0]
     return json.dumps(sizes).encode() + b"\n" + b"".join(key + vector for key, vector in rows)
 
 
-def read_packed(block: bytes) -> dict[bytes, bytes]:
-    """The vectors of `write_packed`; ValueError where it is none."""
-    head, _, rows = block.partition(b"\n")
-    key, size = json.loads(head)
-    starts = range(0, len(rows), key + size) if rows else range(0)
-    return {rows[i : i + key]: rows[i + key : i + key + size] for i in starts}
+def read_packed(block: IO[bytes]) -> Iterator[list[tuple[bytes, bytes]]]:
+    """The vectors of `write_packed` in batches of about a megabyte; ValueError where it is none, or cut off."""
+    head = block.readline(_HEAD_BYTES)
+    sizes = json.loads(head)
+    if sizes == [0, 0] and not block.read(1):
+        return
+    if not (isinstance(sizes, list) and len(sizes) == 2 and sizes[0] == KEY_BYTES and isinstance(sizes[1], int)):
+        raise ValueError("it holds no vectors")
+    if not 0 < sizes[1] <= _MAX_VECTOR_BYTES:
+        raise ValueError(f"it holds vectors of {sizes[1]} bytes")
+    size = KEY_BYTES + sizes[1]
+    while rows := block.read(size * max(1, _BATCH_BYTES // size)):
+        if len(rows) % size:
+            raise ValueError("its vectors are cut off")
+        yield [(rows[i : i + KEY_BYTES], rows[i + KEY_BYTES : i + size]) for i in range(0, len(rows), size)]
 
 
-def _select(c: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Vectors]]:
+def _select(c: sqlite3.Connection, keys: Sequence[bytes], dimension: int | None) -> Iterator[tuple[bytes, Vectors]]:
     for start in range(0, len(keys), KEYS):
         part = keys[start : start + KEYS]
         sql = f"SELECT key, vector FROM vectors WHERE key IN ({', '.join('?' * len(part))})"
         with closing(c.execute(sql, part)) as rows:
             for key, blob in rows:
-                vector = unpack_vector(key, blob)
+                vector = unpack_vector(key, blob, dimension)
                 if vector is not None:
                     yield key, vector
 
@@ -200,11 +263,25 @@ def pack_vector(key: bytes, vector: Vectors) -> bytes:
     return data + _checksum(key, data)
 
 
-def unpack_vector(key: bytes, blob: bytes) -> Vectors | None:
-    """The vector of `pack_vector`, shape (dimension,) float32; None where key or bytes are not what was packed."""
+def unpack_vector(key: object, blob: object, dimension: int | None = None) -> Vectors | None:
+    """The vector of `pack_vector`, shape (dimension,) float32; None where it is not one that can be searched.
+
+    That is: key or bytes are not what was packed, or it is not of length 1, or of another dimension than the one given.
+    """
+    if not isinstance(key, bytes) or len(key) != KEY_BYTES or not isinstance(blob, bytes):
+        return None
     data = blob[:-CHECK_BYTES]
-    return np.frombuffer(data, dtype="<f4") if _checksum(key, data) == blob[-CHECK_BYTES:] else None
+    if not data or len(data) % 4 or _checksum(key, data) != blob[-CHECK_BYTES:]:
+        return None
+    vector: Vectors = np.frombuffer(data, dtype="<f4")
+    return vector if dimension in (None, len(vector)) and is_unit(vector) else None
 
 
 def _checksum(key: bytes, data: bytes) -> bytes:
     return zlib.crc32(data, zlib.crc32(key)).to_bytes(CHECK_BYTES, "big")
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether an error says that the file is no sound one of ours; others are of the disk, of a lock, or of a row."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return isinstance(error, (_FormatError, UnicodeDecodeError)) or (code is not None and code & 0xFF in _DAMAGE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -73,6 +74,16 @@ def normalized(vectors: Vectors) -> Vectors:
         norms[empty] = 1.0
     result: Vectors = (vectors / norms).astype(np.float32)
     return result
+
+
+LENGTH_TOLERANCE = 1e-3
+"""How far the length of a vector may be from 1; half-precision numbers are within a tenth of it."""
+
+
+def is_unit(vector: Vectors) -> bool:
+    """Whether a vector, shape (dimension,), is of length 1; one with NaN or an infinity is not."""
+    with np.errstate(all="ignore"):
+        return abs(math.sqrt(np.dot(vector, vector)) - 1) <= LENGTH_TOLERANCE
 
 
 def check_finite(vectors: Vectors) -> bool:

@@ -14,7 +14,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
-from lorekeeper.embedding.provider import EmbeddingProvider, Vectors, check_finite
+from lorekeeper.embedding.provider import EmbeddingProvider, Vectors, check_finite, is_unit
 from lorekeeper.errors import EmbeddingError
 
 P = ParamSpec("P")
@@ -31,8 +31,8 @@ QUERIES_KEPT = 512
 class KnownVectors(Protocol):
     """A memory of vectors by model and text. Blocking; never raises: what it does not have is computed."""
 
-    def get(self, model: str, texts: Sequence[str]) -> dict[str, Vectors]:
-        """The vectors it has, shape (dimension,) float32, by text; ``model`` is a fingerprint."""
+    def get(self, model: str, texts: Sequence[str], dimension: int) -> dict[str, Vectors]:
+        """The vectors it has, shape (dimension,) float32, of length 1, by text; ``model`` is a fingerprint."""
         ...
 
     def put(self, model: str, texts: Sequence[str], vectors: Vectors) -> None:
@@ -76,6 +76,10 @@ class EmbeddingService:
         """Whether the model is in memory."""
         return self._provider is not None
 
+    def dimension_of(self, fingerprint: str) -> int | None:
+        """Dimension of the vectors of a model, None unless it is the one that is loaded."""
+        return self._provider.dimension if self._provider and self._provider.fingerprint == fingerprint else None
+
     @property
     def fingerprint(self) -> str | None:
         """Fingerprint of the loaded model, None before it is."""
@@ -95,7 +99,9 @@ class EmbeddingService:
             EmbeddingError: the model cannot be loaded or asked.
         """
         provider = await self.provider()
-        vectors = await self._run(self._known.get, provider.fingerprint, list(set(texts))) if self._known else {}
+        vectors: dict[str, Vectors] = {}
+        if self._known:
+            vectors = await self._run(self._known.get, provider.fingerprint, list(set(texts)), provider.dimension)
         if vectors and progress:
             progress(len(vectors))
         missing = sorted(set(texts) - vectors.keys(), key=len)
@@ -156,4 +162,9 @@ class EmbeddingService:
         self.computed += len(texts)
         if not check_finite(vectors):
             raise EmbeddingError(f"the model {provider.fingerprint} gave vectors with NaN; its files may be damaged")
+        if vectors.shape != (len(texts), provider.dimension) or not all(map(is_unit, vectors)):
+            raise EmbeddingError(
+                f"the model {provider.fingerprint} gave vectors of shape {vectors.shape} for {len(texts)} texts, and not "
+                f"{provider.dimension} numbers of length 1 for each; its files may be damaged"
+            )
         return vectors

@@ -7,12 +7,25 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from lorekeeper.entities import MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Entity, canonical_json, fold
+from lorekeeper.entities import (
+    CONTROLS,
+    MAX_KEY_LENGTH,
+    MAX_RECORD_BYTES,
+    MAX_TEXT_LENGTH,
+    RECORD_KEYS,
+    Entity,
+    Value,
+    canonical_json,
+    fold,
+)
 from lorekeeper.errors import FilterError
-from lorekeeper.filters import clean_fields
+from lorekeeper.filters import clean_fields, collection_of
 
 MAX_DEPTH = 100
 """Levels of lists and objects in one entry."""
+
+_CONTROL = re.compile(f"[{CONTROLS}]")
+_BREAK = re.compile(r"\s*[\t-\r\x1c-\x1f\x85\u2028\u2029]\s*")
 
 _COINS = {"cp": 0.01, "sp": 0.1, "ep": 0.5, "gp": 1, "pp": 10}
 _MILE = 5280
@@ -44,32 +57,61 @@ def build(
     document_name: str | None = None,
     **fields: Any,
 ) -> Entity:
-    """One entity with folded, checked fields; raises FilterError with the reason where it cannot be one."""
+    """One entity with folded, checked fields: whatever comes into a library comes through here.
+
+    Names, titles and kinds of real sources hold line breaks and tabs now and then: these become spaces, and other control
+    characters and bidirectional overrides are removed. Keys with any of them are refused, since they are identities; our
+    own JSON shape is refused with them anywhere, as its schema says.
+
+    Raises:
+        FilterError: it cannot be an entry of a library; the message says why.
+    """
     if not isinstance(name, str) or not name.strip():
         raise FilterError("it has no name")
-    for what, text in (
-        ("name", name),
-        ("kind", kind),
-        ("document_name", "none" if document_name is None else document_name),
-    ):
-        if not isinstance(text, str) or not text.strip() or max(len(text), len(fold(text))) > MAX_TEXT_LENGTH:
-            raise FilterError(f"its {what} must be a text, not empty and not longer than {MAX_TEXT_LENGTH} characters")
+    if not isinstance(data, Mapping):
+        raise FilterError(f"its data must be a JSON object, not {type(data).__name__}")
     try:
-        canonical_json(data).encode("utf-8")
         _check_values(data)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise FilterError(f"it cannot be kept as JSON: {error}") from error
-    return Entity(
+    entity = Entity(
         type=entity_type,
+        name=_text("name", name).strip(),
+        kind=_text("kind", kind),
         slug=_key("slug", slug or slugify(name)),
-        name=name.strip(),
-        kind=kind,
         document=_key("document", document),
-        source_api=source_api,
+        source_api=_text("source_api", source_api),
         data=data,
-        fields=clean_fields(entity_type, fields),
-        document_name=document_name,
+        fields={key: _checked_field(key, value) for key, value in clean_fields(entity_type, fields).items()},
+        document_name=None if document_name is None else _text("document_name", document_name),
     )
+    _check_size(entity)
+    return entity
+
+
+def checked(entity_type: str, record: object) -> Entity:
+    """The entity of a record (see `Entity.as_record`) that may be from elsewhere, checked like all that is imported.
+
+    A record of an entity of `build` gives an entity that equals it.
+
+    Raises:
+        FilterError: it is no record, or not one that an import would have taken; the message says why.
+    """
+    if not isinstance(record, Mapping):
+        raise FilterError(f"a JSON object is needed, not {type(record).__name__}")
+    if missing := [key for key in RECORD_KEYS if key not in record]:
+        raise FilterError(f"it lacks {', '.join(missing)}")
+    values = {key: record[key] for key in RECORD_KEYS} | {"slug": _key("slug", record["slug"])}
+    data, fields = values.pop("data"), values.pop("fields")
+    known = {f.name for f in collection_of(entity_type).fields}
+    if not isinstance(fields, Mapping) or not fields.keys() <= known:
+        raise FilterError(f"its fields must be an object with none but {', '.join(sorted(known))}")
+    return build(entity_type, data, **values, **fields)
+
+
+def has_controls(text: str) -> bool:
+    """Whether a text has control characters, line breaks included, or bidirectional overrides."""
+    return _CONTROL.search(text) is not None
 
 
 def slugify(name: str) -> str:
@@ -90,10 +132,42 @@ def _check_values(value: object, depth: int = 0) -> None:
             _check_values(item, depth + 1)
 
 
+def _check_size(entity: Entity) -> None:
+    try:
+        size = len(canonical_json(entity.as_record()).encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise FilterError(
+            "it cannot be kept as JSON: it holds a lone surrogate, which is half of a character"
+        ) from error
+    except (ValueError, TypeError) as error:
+        raise FilterError(f"it cannot be kept as JSON: {error}") from error
+    if size > MAX_RECORD_BYTES:
+        raise FilterError(
+            f"it has {size:,} bytes as JSON, and an entry may have {MAX_RECORD_BYTES:,}; split it into several entries"
+        )
+
+
+def _text(what: str, value: object) -> str:
+    """A text for people to read, in one line."""
+    if isinstance(value, str) and value.strip() and len(value) <= MAX_TEXT_LENGTH:
+        text = _CONTROL.sub("", _BREAK.sub(" ", value)) if has_controls(value) else value
+        if text.strip() and len(fold(text)) <= MAX_TEXT_LENGTH:
+            return text
+    raise FilterError(f"its {what} must be a text, not empty and not longer than {MAX_TEXT_LENGTH} characters")
+
+
+def _checked_field(name: str, value: Value) -> Value:
+    """A folded value, which has control characters only where it has no letters and no digits."""
+    for text in value if isinstance(value, tuple) else (value,):
+        if isinstance(text, str) and has_controls(text):
+            raise FilterError(f"{name} must have no control characters")
+    return value
+
+
 def _key(what: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise FilterError(f"its {what} must be a text that is not empty")
-    if len(value) > MAX_KEY_LENGTH or any(unicodedata.category(c) == "Cc" for c in value):
+    if len(value) > MAX_KEY_LENGTH or has_controls(value):
         raise FilterError(f"its {what} has control characters or more than {MAX_KEY_LENGTH} characters")
     return value.strip()
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from lorekeeper.entities import COLLECTIONS, Entity, fold
+from lorekeeper.entities import COLLECTIONS, Entity, fold, parse_json
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import UnknownShapeError, normalize
@@ -62,7 +61,7 @@ Titles = Mapping[str, frozenset[str]]
 
 
 def entities(
-    table: str, data: str, *, slug: str, name: str | None, document: str | None, source_api: str | None
+    table: str, data: str | bytes, *, slug: str, name: str | None, document: str | None, source_api: str | None
 ) -> list[Entity]:
     """The entities of one row; an empty list for bookkeeping objects that hold no lore.
 
@@ -213,14 +212,11 @@ def _place(table: str) -> tuple[str, str, Callable[[Mapping[str, Any]], dict[str
     return entity_type, kind if known else table.replace("_", "-").removesuffix("s"), lambda _: {}
 
 
-def _parsed(data: str) -> Mapping[str, Any]:
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON number")
-
+def _parsed(data: str | bytes) -> Mapping[str, Any]:
     try:
-        obj = json.loads(data, parse_constant=refuse)
-    except (ValueError, RecursionError) as error:
-        raise UnknownShapeError(f"its data is no valid JSON: {error or 'nested too deeply'}") from error
+        obj = parse_json(data)
+    except ValueError as error:
+        raise UnknownShapeError(f"its data is no valid JSON: {error}") from error
     if not isinstance(obj, dict):
         raise UnknownShapeError(f"its data must be a JSON object, not {type(obj).__name__}")
     return obj

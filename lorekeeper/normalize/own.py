@@ -4,7 +4,7 @@
      "description": "...", "asked_as": ["get away over ice"]}
 
 ``collection`` and ``name`` are required; ``slug``, ``kind``, ``document`` and the filter fields of the collection are
-optional, and every other key is kept.
+optional, and every other key is kept. `schema` says the same as a JSON Schema, limits included.
 """
 
 from __future__ import annotations
@@ -12,10 +12,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lorekeeper.entities import COLLECTIONS, MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Collection, Entity, FieldType
+from lorekeeper.entities import (
+    COLLECTIONS,
+    CONTROLS,
+    MAX_KEY_LENGTH,
+    MAX_RECORD_BYTES,
+    MAX_TEXT_LENGTH,
+    Collection,
+    Entity,
+    FieldType,
+)
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import MAX_MANY, stored, unknown_name
-from lorekeeper.normalize.build import build
+from lorekeeper.normalize.build import MAX_DEPTH, build, has_controls
 from lorekeeper.printable import shown
 
 DEFAULT_DOCUMENT = "homebrew"
@@ -53,21 +62,16 @@ def entity(obj: Mapping[str, Any], document: str | None) -> Entity:
 
 def schema(collection: Collection) -> dict[str, Any]:
     """JSON Schema (2020-12) of our own shape for the entries of a collection, from its declaration."""
-    kinds: dict[str, Any] = {"type": "string", "examples": list(collection.kinds)}
-    if not collection.open_kinds:
-        kinds = {"enum": list(collection.kinds)}
-    key = {
-        "type": "string",
-        "maxLength": MAX_KEY_LENGTH,
-        "pattern": _PLAIN,
-    }
+    plain = {"type": "string", "maxLength": MAX_TEXT_LENGTH, "pattern": _PLAIN}
+    key = plain | {"maxLength": MAX_KEY_LENGTH}
+    kinds = plain | {"examples": list(collection.kinds)} if collection.open_kinds else {"enum": list(collection.kinds)}
     properties: dict[str, Any] = {
         "collection": {"const": collection.name},
-        "name": {"type": "string", "maxLength": MAX_TEXT_LENGTH, "pattern": _PLAIN},
+        "name": plain,
         "kind": kinds | {"description": f"what kind of {collection.label} it is"},
         "slug": key | {"description": "its key within the document; made from the name where it is not given"},
         "document": key | {"description": "key of the book it is from", "default": DEFAULT_DOCUMENT},
-        "document_name": {"type": "string", "maxLength": MAX_TEXT_LENGTH, "description": "title of that book"},
+        "document_name": plain | {"description": "title of that book"},
         "description": {"type": "string", "description": "its text, plain or Markdown"},
         "asked_as": {
             "type": "array",
@@ -80,17 +84,18 @@ def schema(collection: Collection) -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"LoreKeeper {collection.label}",
-        "description": "One entry. A file holds one, a list of them, or one a line. Keys beyond these are kept.",
+        "description": "One entry. A file holds one, a list of them, or one a line. Keys beyond these are kept. An entry has at "
+        f"most {MAX_RECORD_BYTES:,} bytes as JSON in UTF-8, {MAX_DEPTH} levels of lists and objects, and no lone surrogates.",
         "type": "object",
         "required": ["collection", "name", *(["kind"] if len(collection.kinds) > 1 else [])],
         "properties": properties,
     }
 
 
-_PLAIN = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+_PLAIN = rf"^(?![\s\S]*[{CONTROLS}])[\s\S]*\S"
 """A text that is not empty and has no control characters."""
 
-_TEXT = {"type": ["string", "null"], "maxLength": MAX_TEXT_LENGTH, "pattern": r"^[^\x00]*[^\x00\s][^\x00]*$"}
+_TEXT = {"type": ["string", "null"], "maxLength": MAX_TEXT_LENGTH, "pattern": _PLAIN}
 
 _JSON_TYPES: dict[FieldType, dict[str, Any]] = {
     FieldType.TEXT: _TEXT,
@@ -108,9 +113,13 @@ _JSON_TYPES: dict[FieldType, dict[str, Any]] = {
 
 def _wrong_texts(obj: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with the texts that every entry has."""
-    for name in ("name", "slug", "document", "document_name"):
+    for name in ("name", "slug", "kind", "document", "document_name"):
         value = obj.get(name)
-        if (value is not None or name == "name") and (not isinstance(value, str) or not value.strip()):
+        if isinstance(value, str) and has_controls(value):
+            yield f"{name} must have no control characters, as line breaks and tabs (it is {shown(value)})"
+        elif name == "kind" or (value is None and name != "name"):
+            continue
+        elif not isinstance(value, str) or not value.strip():
             lacking = "it has no name: " if name == "name" else ""
             yield f"{lacking}{name} must be a text that is not empty, not {shown(value)}"
 
@@ -125,3 +134,7 @@ def _wrong_fields(collection: Collection, obj: Mapping[str, Any]) -> Iterator[st
             except FilterError as error:
                 reason = str(error)
                 yield reason if shown(value) in reason else f"{reason} (it is {shown(value)})"
+            else:
+                texts = value if isinstance(value, list) else [value]
+                if declared.type in (FieldType.TEXT, FieldType.TEXTS) and any(map(has_controls, texts)):
+                    yield f"{declared.name} must have no control characters (it is {shown(value)})"
