@@ -26,8 +26,41 @@ from lorekeeper.settings import Settings, load_settings
 CORPUS = "LOREKEEPER_CORPUS"
 SERVER_SECONDS = 60
 
+SEED = 13
+"""Of the random tests, where no other is given."""
+
 
 # --- the session ---------------------------------------------------------------------------------------------------
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("lorekeeper", "how much the random tests do")
+    group.addoption("--seed", type=int, default=SEED, help=f"seed of the fuzz and hostile tests (default: {SEED})")
+    group.addoption("--fuzz-calls", type=int, default=300, help="tool calls for each backend (default: 300)")
+    group.addoption("--hostile", type=int, default=40, help="hostile inputs (default: 40)")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    options = "seed", "fuzz-calls", "hostile"
+    return "random tests: " + " ".join(f"--{name}={config.getoption(name.replace('-', '_'))}" for name in options)
+
+
+@pytest.fixture(scope="session")
+def seed(request: pytest.FixtureRequest) -> int:
+    """Seed of the fuzz and hostile tests."""
+    return int(request.config.getoption("seed"))
+
+
+@pytest.fixture(scope="session")
+def fuzz_calls(request: pytest.FixtureRequest) -> int:
+    """Tool calls for each backend."""
+    return int(request.config.getoption("fuzz_calls"))
+
+
+@pytest.fixture(scope="session")
+def hostile(request: pytest.FixtureRequest) -> int:
+    """Number of hostile inputs."""
+    return int(request.config.getoption("hostile"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
