@@ -34,7 +34,7 @@ from tests.library_process import Program
 from tests.raw_client import RawServer, answer_of, make_lines, read_line
 from tests.shelf import environment, place, write_lines
 
-RECORDS = 500
+RECORDS = 400
 ANSWER_SECONDS = 60.0
 """How long one call may take before it counts as unanswered."""
 
@@ -242,21 +242,20 @@ def _case_matters(rule: Rule, wanted: Any, record: fuzzing.Record) -> bool:
     return exact and fuzzing.holds(rule, wanted, record)
 
 
-@pytest.mark.parametrize("wrong", [_absent_is_zero, _bounds_exclude, _case_matters])
-async def test_the_oracle_would_notice(wrong, tmp_path, chance):
-    """Held against an oracle that is wrong in one thing, right answers fail; against the right one they do not."""
+async def test_the_oracle_would_notice(tmp_path, chance):
+    """Right answers fail against an oracle that is wrong in one thing, and only against that."""
     records = make_records(chance, RECORDS)
-    one, other = Judge(Oracle(records)), Judge(Oracle(records, wrong))
+    right = Judge(Oracle(records))
+    wrong = [Judge(Oracle(records, rule)) for rule in (_absent_is_zero, _bounds_exclude, _case_matters)]
     async with connected(BACKENDS["sqlite"](tmp_path, None)) as (library, client):  # type: ignore[arg-type]
         await fill(library, tmp_path, records)
-        caller = Caller(chance, records)
-        for call in itertools.islice((c for c in caller if c.tool in fuzzing.LOOKUPS), 300):
-            if one.oracle.verdict(call.tool, call.arguments).clear:
-                answer = await ask(client, call, one)
-                one.judge(call, answer)
-                other.judge(call, answer)
-    assert one.wrong == []
-    assert other.wrong
+        for call in itertools.islice(Caller(chance, records), 250):
+            if call.tool in fuzzing.LOOKUPS and right.oracle.verdict(call.tool, call.arguments).clear:
+                answer = await ask(client, call, right)
+                for judge in (right, *wrong):
+                    judge.judge(call, answer)
+    assert right.wrong == []
+    assert all(judge.wrong for judge in wrong)
 
 
 @pytest.mark.parametrize(
