@@ -6,11 +6,12 @@ READY := $(VENV)/.ready
 OPENSPEC := OPENSPEC_TELEMETRY=0 npx -y @fission-ai/openspec@1.13.2
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint spec corpus bench bench-results bench-stall clean
+.PHONY: help venv demo test fuzz lint spec corpus bench bench-results bench-stall clean
 
 help:
 	@echo "make demo    load the starter compendium and ask it some questions"
 	@echo "make test    run the tests (ARGS='-k search' for some of them)"
+	@echo "make fuzz    the random tests in their long form: 20,000 tool calls, hostile inputs of every kind; some minutes"
 	@echo "make lint    ruff and mypy"
 	@echo "make spec    validate openspec/ (needs npx)"
 	@echo "make corpus  run the tests on a corpus of Open5e files, at LOREKEEPER_CORPUS"
@@ -36,6 +37,11 @@ demo: $(READY)
 
 test: $(READY)
 	@$(BIN)/python -m pytest $(ARGS)
+
+# Another seed each time, which pytest prints; ARGS='--seed N' runs one again.
+fuzz: $(READY)
+	@$(BIN)/python -m pytest tests/test_fuzz_tools.py tests/test_hostile_inputs.py \
+	  --fuzz-calls 4400 --hostile 440 --seed "$$(date +%s)" $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -89,7 +89,8 @@ class CommandProcess:
         self._process.stdin.write(json.dumps(job) + "\n")
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())
-        return Done(**answer, **{n: p.read_text(encoding="utf-8", errors="replace") for n, p in said.items()})
+        texts = {name: path.read_text(encoding="utf-8", errors="replace") for name, path in said.items()}
+        return Done(**answer | texts)
 
     def __enter__(self) -> CommandProcess:
         return self

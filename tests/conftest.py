@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("lorekeeper", "how much the random tests do")
     group.addoption("--seed", type=int, default=SEED, help=f"seed of the fuzz and hostile tests (default: {SEED})")
     group.addoption("--fuzz-calls", type=int, default=200, help="tool calls for each backend (default: 200)")
-    group.addoption("--hostile", type=int, default=40, help="hostile inputs (default: 40)")
+    group.addoption("--hostile", type=int, default=30, help="hostile inputs (default: 30)")
 
 
 def pytest_report_header(config: pytest.Config) -> str:

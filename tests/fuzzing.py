@@ -92,12 +92,18 @@ _SLUGS = ("{}", "n-{}", "Ä {}", "a/{}", "{}?x=1#y", "100%{}", "{}.")
 def make_records(chance: random.Random, number: int) -> list[Record]:
     """Entries of every type in LoreKeeper's own JSON: ties, absent values, lists, names of many scripts."""
     records: list[Record] = [
-        {"collection": "documents", "document": key, "slug": key, "name": f"Book {n} of {key}", "description": "A book."}
+        {
+            "collection": "documents",
+            "document": key,
+            "slug": key,
+            "name": f"Book {n} of {key}",
+            "description": "A book.",
+        }
         for n, key in enumerate(DOCUMENTS[:3])
     ]
     for n in range(number - len(records)):
         collection = chance.choice(list(_FIELDS))
-        record = {
+        record: Record = {
             "collection": collection,
             "document": chance.choice(DOCUMENTS),
             "slug": chance.choice(_SLUGS).format(n),
@@ -144,7 +150,7 @@ def plain_key(text: str) -> str:
 
 
 def plain_time(text: str) -> str:
-    """"1 action" and "action" are the same time, and so are "10minutes" and "10 minutes"."""
+    """ "1 action" and "action" are the same time, and so are "10minutes" and "10 minutes"."""
     words = re.sub(r"(\d)([^\W\d_])", r"\1 \2", plain(text)).split(" ")
     while len(words) > 1 and words[0] == "1" and re.match(r"(re)?action|bonus|turn|round", words[1]):
         if words[1] == "bonus" and (len(words) < 3 or not words[2].startswith("action")):
@@ -486,7 +492,7 @@ class Caller:
         if rule.kind in ("decimal", "integer", "flag"):
             return self._rewritten_number(rule.kind, value)
         if isinstance(value, str) and "_" not in value:
-            value = self._chance.choice([str, str.upper, str.lower, str.title])(value)
+            value = self._chance.choice([value, value.upper(), value.lower(), value.title()])
             value = self._chance.choice([value, value.replace("-", " "), value.replace(" ", "-"), f" {value}"])
         return value
 
@@ -500,7 +506,11 @@ class Caller:
         return self._chance.choice([float(exact), written if exact < 10**6 else float(exact), str(float(exact))])
 
     def _question(self) -> str:
-        asked = [*_QUESTIONS, self._chance.choice(self._records)["name"], " ".join(self._chance.choices(_WORDS, k=4))]
+        asked: list[str] = [
+            *_QUESTIONS,
+            self._chance.choice(self._records)["name"],
+            " ".join(self._chance.choices(_WORDS, k=4)),
+        ]
         return self._chance.choice(asked)
 
     def _paging(self) -> dict[str, Any]:

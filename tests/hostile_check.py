@@ -15,7 +15,7 @@ from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.library import open_cache
 from lorekeeper.settings import load_settings
 from tests.conftest import everything
-from tests.hostile import DIMENSION, MODEL, VICTIM, embedded
+from tests.hostile.vectors import DIMENSION, MODEL, VICTIM, embedded
 
 SURE = 0.99
 """Cosine similarity of a text and itself, at least."""

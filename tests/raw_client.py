@@ -116,7 +116,7 @@ def read_line(content: bytes) -> Line:
     own = own if isinstance(own, (str, int)) and not isinstance(own, bool) else None
     notification = "id" not in value and isinstance(value.get("method"), str)
     response = "result" in value or "error" in value
-    params = value.get("params")
+    params: Any = value.get("params")
     call = None
     if own is not None and value.get("method") == "tools/call" and value.get("jsonrpc") == "2.0" and _is_call(params):
         call = Call(params["name"], params["arguments"])
@@ -156,7 +156,9 @@ def _mutated(chance: random.Random, content: bytes) -> bytes:
             case 1:
                 del changed[place]
             case 2:
-                changed[place:place] = chance.choice([b'"', b"{", b"]", b"\\", b"\\ud800", b"\0", b"\xed\xa0\x80", b"1e"])
+                changed[place:place] = chance.choice(
+                    [b'"', b"{", b"]", b"\\", b"\\ud800", b"\0", b"\xed\xa0\x80", b"1e"]
+                )
             case 3:
                 del changed[place:]
         if not changed:
@@ -212,7 +214,7 @@ class RawServer:
         """
         due = Counter(line.id for line in lines if line.needs_answer and line.id is not None)
         nameless = sum(line.needs_answer and line.id is None for line in lines)
-        writer = threading.Thread(target=lambda: [self._write(line.content) for line in lines], daemon=True)
+        writer = threading.Thread(target=self._write_all, args=(lines,), daemon=True)
         writer.start()
         answers: dict[str | int, dict[str, Any]] = {}
         missing, extra = sum(due.values()) + nameless, 0
@@ -221,7 +223,7 @@ class RawServer:
                 message = self._answers.get(timeout=QUIET_SECONDS)
             except queue.Empty:
                 break
-            own = message.get("id")
+            own: Any = message.get("id")
             if own is None and "error" in message:
                 extra += 1
             elif due[own] > 0:
@@ -230,6 +232,10 @@ class RawServer:
                 answers[own] = message
         writer.join(timeout=QUIET_SECONDS)
         return answers, max(missing - extra, 0)
+
+    def _write_all(self, lines: list[Line]) -> None:
+        for line in lines:
+            self._write(line.content)
 
     def _write(self, content: bytes) -> None:
         assert self.process.stdin is not None
@@ -267,5 +273,3 @@ def answer_of(message: Mapping[str, Any]) -> Answer:
     result = message["result"]
     text = "".join(block.get("text", "") for block in result["content"])
     return Answer(text, result.get("structuredContent"), bool(result.get("isError")))
-
-

@@ -12,24 +12,25 @@ import random
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests import hostile_server
 from tests.command_process import CommandProcess, Done
 from tests.embedding_server import EmbeddingServer
 from tests.hostile import Good, Input, inputs
+from tests.hostile.server import serving
 from tests.shelf import SHELF, environment, write_lines
-from tests.test_orcbrew import SPARK, pack
 
 SECONDS = 10.0
 """Longest time for one input, after Python has started."""
 
 MEGABYTES = 300
 """Largest resident size of the process that reads one input."""
+
+CHECK_SECONDS = 30.0
 
 MAX_LINE = 2_000
 """Longest line of a message, in characters."""
@@ -76,7 +77,7 @@ class Farm:
         return environment(folder, **own, **settings)
 
     def check(self, folder: Path, name: str, base: list[str]) -> dict[str, Any]:
-        done = self.process.check({"base": base}, self.environ(folder, name), folder, 60)
+        done = self.process.check({"base": base}, self.environ(folder, name), folder, CHECK_SECONDS)
         assert done.status == 0, f"the library cannot be read any more: {done.stderr[-2_000:]}"
         state: dict[str, Any] = json.loads(done.stdout)
         return state
@@ -92,7 +93,7 @@ def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
         for n in range(6)
     ]  # fmt: skip
     with server.running(), CommandProcess(environment(root)) as process:
-        farm = Farm(process, server.url, folders, {}, Good(b"", root, "", []))
+        farm = Farm(process, server.url, folders, {}, Good(b"", root, []))
         for name, folder in folders.items():
             folder.mkdir()
             objects = [*SHELF, *more] if name == "source" else SHELF
@@ -106,10 +107,7 @@ def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
         for name in ("sqlite", "milvus"):
             texts = farm.check(folders[name], name, [])["texts"]
             farm.states[name] = farm.check(folders[name], name, texts)
-        more_packs = "".join(pack(SPARK.replace("Salt", word)) for word in ("Tide", "Ash"))
-        farm.good = Good(
-            (root / "good.zip").read_bytes(), folders["source"] / "cache.db", pack() + more_packs, [dict(o) for o in more]
-        )
+        farm.good = Good((root / "good.zip").read_bytes(), folders["source"] / "cache.db", more)
         yield farm
 
 
@@ -130,11 +128,13 @@ def attempt(one: Input, name: str, farm: Farm, folder: Path, chance: random.Rand
     library = folder / "library"
     shutil.copytree(farm.folders[name], library)
     arguments = one.build(farm.good, library, chance)
-    served = hostile_server.serving(one.attack, chance) if one.attack else contextlib.nullcontext("http://127.0.0.1:1")
+    served = serving(one.attack, chance) if one.attack else contextlib.nullcontext("http://127.0.0.1:1")
     with served as address:
         environ = farm.environ(library, name, OPEN5E_BASE_URL=address, OFFLINE=str(int(one.attack is None)))
         done = farm.process.run(arguments, environ, library, SECONDS)
-    print(f"{one.name}: {done.status}, {done.seconds:.2f} s, {done.peak_mb:.0f} MB\n{done.stderr[:500]}\n{done.stdout[:500]}")
+    print(
+        f"{one.name}: {done.status}, {done.seconds:.2f} s, {done.peak_mb:.0f} MB\n{done.stderr[:500]}\n{done.stdout[:500]}"
+    )
     before = farm.states[name]
     after = farm.check(library, name, before["texts"])
     return [*ended_badly(done), *differences(arguments[0], done, before, after), *spoilt(one, done)]
@@ -197,7 +197,7 @@ def spoilt(one: Input, done: Done) -> Iterator[str]:
 
 
 def _done(**values: Any) -> Done:
-    return Done(**{"status": 0, "seconds": 1.0, "peak_mb": 100.0, "timed_out": False, "stdout": "{}", "stderr": ""} | values)
+    return replace(Done(0, seconds=1.0, peak_mb=100.0, timed_out=False, stdout="{}"), **values)
 
 
 @pytest.mark.parametrize(
@@ -230,6 +230,11 @@ def test_a_bad_end_is_noticed(done, said):
     ],
 )
 def test_a_library_that_is_not_as_it_was_is_noticed(change, command, said):
-    before = {"hashes": {"a": "1", "b": "2"}, "sources": {"a": "lorekeeper", "b": "open5e-v2"}, "known": 2, "problems": []}
+    before = {
+        "hashes": {"a": "1", "b": "2"},
+        "sources": {"a": "lorekeeper", "b": "open5e-v2"},
+        "known": 2,
+        "problems": [],
+    }
     assert list(differences("import", _done(), before, before)) == []
     assert said in "".join(differences(command, _done(), before, before | change))
