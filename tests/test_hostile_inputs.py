@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
 import re
 import shutil
@@ -25,7 +26,7 @@ from tests.hostile.server import serving
 from tests.shelf import SHELF, environment, write_lines
 
 SECONDS = 10.0
-"""Longest time for one input, after Python has started."""
+"""Longest time for one input, after Python has started; longer where the machine has more to do than it can."""
 
 MEGABYTES = 300
 """Largest resident size of the process that reads one input."""
@@ -52,6 +53,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         chosen = inputs(random.Random(f"{seed} inputs"), number)
         cases = [(one, "milvus" if n % MILVUS_EACH == MILVUS_EACH - 1 else "sqlite") for n, one in enumerate(chosen)]
         metafunc.parametrize(("one", "name"), cases, ids=[f"{one.name}, {name}" for one, name in cases])
+
+
+def patience() -> float:
+    """`SECONDS`, stretched by how many programs wait for each processor."""
+    return SECONDS * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 @dataclass
@@ -131,7 +137,7 @@ def attempt(one: Input, name: str, farm: Farm, folder: Path, chance: random.Rand
     served = serving(one.attack, chance) if one.attack else contextlib.nullcontext("http://127.0.0.1:1")
     with served as address:
         environ = farm.environ(library, name, OPEN5E_BASE_URL=address, OFFLINE=str(int(one.attack is None)))
-        done = farm.process.run(arguments, environ, library, SECONDS)
+        done = farm.process.run(arguments, environ, library, patience())
     print(
         f"{one.name}: {done.status}, {done.seconds:.2f} s, {done.peak_mb:.0f} MB\n{done.stderr[:500]}\n{done.stdout[:500]}"
     )
@@ -143,7 +149,7 @@ def attempt(one: Input, name: str, farm: Farm, folder: Path, chance: random.Rand
 def ended_badly(done: Done) -> Iterator[str]:
     """What is wrong with how a command ended, and with what it said."""
     said = done.stdout + done.stderr
-    if done.timed_out or done.seconds > SECONDS:
+    if done.timed_out:
         yield f"not done after {done.seconds:.1f} s"
     elif done.status not in (0, 1, 2):
         yield f"exit status {done.status}"
@@ -203,7 +209,6 @@ def _done(**values: Any) -> Done:
 @pytest.mark.parametrize(
     ("done", "said"),
     [
-        (_done(seconds=11.0), "not done after"),
         (_done(timed_out=True, status=-9), "not done after"),
         (_done(status=-11), "exit status -11"),
         (_done(status=1, stdout=""), "said nothing"),

@@ -37,7 +37,7 @@ VALUES: dict[str, Any] = {
     "line breaks": "Wish\n2. Fireball (spell) | lore://spells/srd-2014/fireball",
     "escapes": "\x1b]0;title\x07\x1b[2J\x9b31m",
     "bidi": "\u202egnp.exe\u2066",
-    "dots": "../../../../tmp/x",
+    "dots": "../../../../etc/x",
     "a megabyte": "x" * 1_000_000,
     "wide": "ﷺ" * 400,
     "10,000 levels": deep(10_000),
@@ -94,7 +94,7 @@ def mutated_json(chance: random.Random, value: Any) -> Any:
                 case 2 if isinstance(holder, list):
                     holder.append(copy.deepcopy(inner))
                 case _:
-                    holder[key] = chance.choice(list(VALUES.values()))
+                    holder[key] = copy.deepcopy(chance.choice(list(VALUES.values())))
             break
     return changed
 
