@@ -26,7 +26,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 
-MAX_ADDRESSES = 4 << 30
+MAX_ADDRESSES = 2 << 30
 """Bytes of address space a job may have: what grows without end meets a MemoryError, not the machine."""
 
 POLL_SECONDS = 0.005

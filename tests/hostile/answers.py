@@ -78,7 +78,7 @@ def _values() -> Iterator[Attack]:
     yield _page("the user's own entry, in our own shape", put(_users_own_shape(), "results", 0))
     yield _page("another type in our own shape", put(_users_own_shape() | {"collection": "rules"}, "results", 0))
     yield _page("a document among the spells", put(book(ATLAS), "results", 0))
-    yield _page("30 MB of empty lists", put(Raw("[" + "[]," * 10_000_000 + "[]]"), "x"))
+    yield _page("30 MB of empty lists", lambda p: p.update(x=Raw("[" + "[]," * 10_000_000 + "[]]")))
 
 
 def _links() -> Iterator[Attack]:

@@ -11,6 +11,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def _instead(table: str, *statements: str) -> Callable[[sqlite3.Connection, Path
 
 
 def _row(**values: object) -> Callable[[sqlite3.Connection, Path], object]:
-    """One more row with these columns; the table takes anything."""
+    """One more row with these columns; the table takes anything, and what is large is made when it is needed."""
     row = {"slug": "x", "name": "X", "data": '{"name": "X", "slug": "x", "level_int": 1, "desc": "y"}', **values}
 
     def change(c: sqlite3.Connection, _: Path) -> None:
@@ -73,7 +74,10 @@ def _row(**values: object) -> Callable[[sqlite3.Connection, Path], object]:
         c.execute("ALTER TABLE spells RENAME TO before")
         c.execute("ALTER TABLE loose RENAME TO spells")
         c.execute("DROP TABLE before")
-        c.execute(f"INSERT INTO spells ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+        c.execute(
+            f"INSERT INTO spells ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+            [v() if callable(v) else v for v in row.values()],
+        )
 
     return change
 
@@ -120,13 +124,15 @@ def caches() -> Iterator[Input]:
             "a megabyte": "x" * 1_000_000, "escapes": "\x1b[2J", "empty": "",
         }.items():  # fmt: skip
             yield _cache(f"{column} is {name}", _row(**{column: value}), swapped=True)
-    yield _cache("data of 200 MB", _row(data="[" + " " * 200_000_000 + "]"))
+    yield _cache("data of 200 MB", _row(data=lambda: "[" + " " * 200_000_000 + "]"))
     for name, value in VALUES.items():
-        yield _cache(f"the object is {name}", _row(data=dumps(value)), swapped=True)
+        yield _cache(f"the object is {name}", _row(data=partial(dumps, value)), swapped=True)
         for key in ("name", "slug", "desc", "document__slug", "level_int", "school"):
             if (len(name) + len(key)) % 3 == 0:
                 good = {"name": "X", "slug": "x", "level_int": 1, "desc": "y", "document__slug": "d"}
-                yield _cache(f"{key} in the object is {name}", _row(data=dumps(good | {key: value})), swapped=True)
+                yield _cache(
+                    f"{key} in the object is {name}", _row(data=partial(dumps, good | {key: value})), swapped=True
+                )
     yield _file("empty", lambda b: b"")
     yield _file("a header only", lambda b: b[:100])
     yield _file("half of it", lambda b: b[: len(b) // 2])
@@ -169,7 +175,8 @@ def _passages(*rows: tuple[object, object]) -> Callable[[sqlite3.Connection, Pat
     def change(c: sqlite3.Connection, _: Path) -> None:
         c.execute("DROP TABLE spells_passages")
         c.execute("CREATE TABLE spells_passages (key, vector)")
-        c.executemany("INSERT INTO spells_passages VALUES (?, ?)", rows)
+        for key, vector in rows:
+            c.execute("INSERT INTO spells_passages VALUES (?, ?)", (key, vector() if callable(vector) else vector))
 
     return change
 
@@ -197,7 +204,7 @@ def libraries() -> Iterator[Input]:
     yield _cache("vectors: a key that is null", _passages((None, b"x" * 516)), ours=True)
     yield _cache("vectors: text", _passages(("key", "vector")), ours=True)
     yield _cache("vectors: numbers", _passages((5, 1e308)), ours=True)
-    yield _cache("vectors: 300 MB", _passages(*((bytes([n]), b"x" * 10_000_000) for n in range(30))), ours=True)
+    yield _cache("vectors: 300 MB", _passages(*((bytes([n]), lambda: b"x" * 10_000_000) for n in range(30))), ours=True)
     yield _cache("vectors: no table", _run("DROP TABLE spells_passages"), ours=True)
     yield _cache(
         "vectors: an endless view",
