@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lorekeeper.cache.vectors import read_packed, write_packed
 from lorekeeper.entities import Entity
 from tests.hostile.input import Good, Input
 from tests.hostile.values import GIGABYTE, VALUES, deep, deflated_zeros, dumps, mutated_bytes, mutated_json, put
@@ -213,9 +212,10 @@ def _with_vector(vector: Vector, number: int = 1, *, own: bool = False) -> Calla
     def change(contents: Contents) -> None:
         text = embedded(Entity.from_record("spells", contents.spells()[-1])) if own else embedded(VICTIM)
         rows = dict(packed(t, vector) for t in [text, *(f"text {n}" for n in range(number - 1))])
-        size = len(next(iter(rows.values())))
-        held = read_packed(contents.vectors) | rows
-        contents.vectors = write_packed({k: v for k, v in held.items() if len(v) == size})
+        sizes = [len(part) for part in next(iter(rows.items()))]
+        header, _, held = contents.vectors.partition(b"\n")
+        kept = held if json.loads(header) == sizes else b""  # all rows of a block have the same size
+        contents.vectors = json.dumps(sizes).encode() + b"\n" + kept + b"".join(k + v for k, v in rows.items())
 
     return change
 
