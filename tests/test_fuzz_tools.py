@@ -227,8 +227,8 @@ def _converse(env: dict[str, str], log: Path, lines: list[Any], judge: Judge) ->
 
 
 def _absent_is_zero(rule: Rule, wanted: Any, record: fuzzing.Record) -> bool:
-    filled = record if record.get(rule.key) is not None else record | {rule.key: 0 if rule.kind == "integer" else ""}
-    return fuzzing.holds(rule, wanted, filled)
+    empty = {"integer": 0, "decimal": 0, "flag": False}.get(rule.kind, "")
+    return fuzzing.holds(rule, wanted, {**record, rule.key: record.get(rule.key) or empty})
 
 
 def _bounds_exclude(rule: Rule, wanted: Any, record: fuzzing.Record) -> bool:
