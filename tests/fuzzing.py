@@ -577,7 +577,7 @@ class Judge:
             self._entity(call, answer)
         elif not answer.is_error:
             self._documents(call, answer)
-        else:
+        elif call.tool == "list_documents":
             known = call.arguments.get("type") in (None, *_FIELDS, "documents") and set(call.arguments) <= {"type"}
             self._expect(not known, call, f"refused: {answer.text[:300]}")
         return None

@@ -118,7 +118,9 @@ def read_line(content: bytes) -> Line:
     response = "result" in value or "error" in value
     params: Any = value.get("params")
     call = None
-    if own is not None and value.get("method") == "tools/call" and value.get("jsonrpc") == "2.0" and _is_call(params):
+    whole = content.decode("utf-8", "replace").encode() == content
+    asked = value.get("method") == "tools/call" and value.get("jsonrpc") == "2.0"
+    if own is not None and whole and asked and _is_call(params):
         call = Call(params["name"], params["arguments"])
     return Line(content, own, call, needs_answer=not notification and not response)
 
@@ -224,12 +226,12 @@ class RawServer:
             except queue.Empty:
                 break
             own: Any = message.get("id")
-            if own is None and "error" in message:
-                extra += 1
-            elif due[own] > 0:
+            if own is not None and due[own] > 0:
                 due[own] -= 1
                 missing -= 1
                 answers[own] = message
+            elif "error" in message:  # to a line that cannot be read, with its id where that can be known
+                extra += 1
         writer.join(timeout=QUIET_SECONDS)
         return answers, max(missing - extra, 0)
 
