@@ -25,7 +25,7 @@ from lorekeeper.hints import STARTER
 from lorekeeper.library import Library
 from lorekeeper.report import ImportReport
 from lorekeeper.settings import PREFIX, Settings, load_settings
-from lorekeeper.sources.files import read_path
+from lorekeeper.sources.files import Reader
 
 FOLDER = Path(".bench")
 """Where libraries are kept from one run to the next."""
@@ -133,7 +133,7 @@ def source_entities(number: int | None = None) -> list[Entity]:
     """The corpus at LOREKEEPER_CORPUS, or the starter compendium, varied until there are enough."""
     corpus = os.environ.get(CORPUS)
     paths = [Path(corpus) / "entities"] if corpus else [STARTER]
-    entities = list({(*e.identity, e.type): e for e in asyncio.run(read_path(paths, None, ImportReport()))}.values())
+    entities = list({(*e.identity, e.type): e for e, _ in Reader(paths, None, ImportReport()).read()}.values())
     wanted = number or (len(entities) if corpus else ENTITIES)
     return entities[:wanted] + [
         varied(entities[i % len(entities)], i // len(entities)) for i in range(len(entities), wanted)

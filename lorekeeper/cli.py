@@ -124,7 +124,7 @@ async def _import(arguments: argparse.Namespace, settings: Settings, _: dict[str
     from lorekeeper.screen import Bar, print_problems, print_report
 
     async with Library.from_settings(settings) as library:
-        with Bar("Importing") as bar:
+        with Bar("Importing", sizes=True) as bar:
             report = await library.import_paths(
                 [Path(p) for p in arguments.paths],
                 document=arguments.document,

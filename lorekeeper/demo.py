@@ -89,7 +89,7 @@ async def run_demo(settings: Settings) -> None:
         LoreKeeperError: the library or the model cannot be had.
     """
     async with Library.from_settings(settings) as library:
-        with Bar("Loading the starter compendium") as bar:
+        with Bar("Loading the starter compendium", sizes=True) as bar:
             report = await library.load_starter(start=bar.start, progress=bar.advance)
         location = (await library.statistics()).location
     console.print(

@@ -7,7 +7,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,15 +15,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from lorekeeper.addresses import is_local, shown_address
-from lorekeeper.cache.protocol import CacheProtocol, Progress, Statistics
+from lorekeeper.cache.protocol import CacheProtocol, Identity, Progress, Statistics
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
 from lorekeeper.entities import COLLECTIONS, Entity
-from lorekeeper.errors import ConfigError, EmbeddingError, UnknownDocumentError
+from lorekeeper.errors import ConfigError, EmbeddingError, ImportFileError, UnknownDocumentError
 from lorekeeper.hints import SHIPPED_VECTORS, STARTER
 from lorekeeper.report import ImportReport
 from lorekeeper.search import Page, Query, Searcher
 from lorekeeper.settings import PREFIX, Settings
-from lorekeeper.sources.files import read_path
+from lorekeeper.sources.files import Batch, Reader
 from lorekeeper.sources.sync_state import Source
 
 if TYPE_CHECKING:
@@ -44,8 +44,14 @@ STARTED = (
     "more books."
 )
 
+SHOWN_CHARS = 200
+"""Of what comes from a file, in a message."""
+
 IMPORT_BATCH = 512
 """Entities of one type stored in one go; when it is done they are safe."""
+
+IMPORT_CHARS = 8 << 20
+"""Text of the entities, of all types, that an import holds before it stores them."""
 
 
 @lru_cache(maxsize=1)
@@ -129,6 +135,61 @@ async def store_in_batches(
     return stored
 
 
+class Intake:
+    """What an import has come to so far, against what the cache held before it.
+
+    Entities wait until there are `IMPORT_BATCH` of their type, or until they have `IMPORT_CHARS` of text together.
+
+    Args:
+        cache: what is imported into.
+        report: its ``stored`` and ``unchanged`` are kept up, and its ``oddities`` name entries that another one replaced.
+    """
+
+    def __init__(self, cache: CacheProtocol, report: ImportReport) -> None:
+        self._cache, self._report = cache, report
+        self._held: dict[str, dict[Identity, str]] = {}
+        self._seen: dict[tuple[str, Identity], tuple[str, str]] = {}
+        """Content hash and place of the last entry of each type and identity."""
+        self._waiting: dict[str, dict[Identity, Entity]] = {}
+        self._chars = 0
+
+    async def add(self, batch: Batch) -> None:
+        """Compare entities with what is there before them: with the cache and with earlier ones of the import."""
+        for entity, where in batch.found:
+            if entity.type not in self._held:
+                self._held[entity.type] = await self._cache.content_hashes(entity.type)
+            held = self._held[entity.type].get(entity.identity)
+            key = entity.type, entity.identity
+            last, place = self._seen.get(key, (None, ""))
+            if last is not None:
+                self._count(last == held, -1)
+                if last != entity.content_hash:
+                    clash = (
+                        f"{entity.uri[:SHOWN_CHARS]} is in {place} too, with other content; this one, the last, is kept"
+                    )
+                    self._report.oddities.append(ImportFileError(where, clash))
+            self._count(entity.content_hash == held, 1)
+            self._seen[key] = entity.content_hash, where
+            if entity.content_hash != (held if last is None else last):
+                self._waiting.setdefault(entity.type, {})[entity.identity] = entity
+        self._chars += batch.chars
+
+    def due(self, *, all: bool = False) -> dict[str, list[Entity]]:  # noqa: A002
+        """The changed entities that need not wait any longer, by type; they are given once."""
+        if all or self._chars > IMPORT_CHARS:
+            taken, self._waiting, self._chars = self._waiting, {}, 0
+        else:
+            full = [entity_type for entity_type, found in self._waiting.items() if len(found) >= IMPORT_BATCH]
+            taken = {entity_type: self._waiting.pop(entity_type) for entity_type in full}
+        return {entity_type: list(found.values()) for entity_type, found in taken.items()}
+
+    def _count(self, unchanged: bool, number: int) -> None:
+        if unchanged:
+            self._report.unchanged += number
+        else:
+            self._report.stored += number
+
+
 def open5e_of(settings: Settings) -> Source:
     """The Open5e server that the settings name, and where it is noted what the library has from it."""
     return Source(settings.open5e_base_url, _beside(settings, ".sync"), settings.cache_ttl_days)
@@ -185,39 +246,32 @@ class Library:
             paths: files or folders of Open5e JSON, JSON lines (also .gz), or our own JSON.
             document: key of the document to file everything under; each entry's own by default.
             dry_run: read and count only.
-            start: told the number of entities to store.
-            progress: told of each batch that was stored.
+            start: told the bytes of the files to read; pipes count as none.
+            progress: told, of each further batch, the bytes of the files that it was read from.
 
         Raises:
             ImportFileError: a path does not exist.
         """
         began, before = time.monotonic(), self.embedding.computed
         report = ImportReport()
-        entities = await read_path(list(paths), document, report)
-        fresh = await self._changed(entities, report)
+        reader = await asyncio.to_thread(Reader, list(paths), document, report)
         if start:
-            start(sum(map(len, fresh.values())))
-        if dry_run:
-            report.stored = sum(map(len, fresh.values()))
-        else:
-            report.stored = await store_in_batches(self.cache, fresh, progress)
+            start(reader.size)
+        taken = Intake(self.cache, report)
+        async with aclosing(reader.batches()) as batches:
+            async for batch in batches:
+                await taken.add(batch)
+                due = taken.due()
+                if not dry_run:
+                    await store_in_batches(self.cache, due)
+                if progress:
+                    progress(batch.size)
+        if not dry_run:
+            await store_in_batches(self.cache, taken.due(all=True))
         self.searcher.shelf.forget()
         report.embedded = self.embedding.computed - before
         report.seconds = time.monotonic() - began
         return report
-
-    async def _changed(self, entities: Iterable[Entity], report: ImportReport) -> dict[str, list[Entity]]:
-        """The entities that the cache does not hold as they are, by type; the last of each identity."""
-        by_type: dict[str, dict[tuple[str, str], Entity]] = {name: {} for name in COLLECTIONS}
-        for entity in entities:
-            by_type[entity.type][entity.identity] = entity
-        fresh: dict[str, list[Entity]] = {}
-        for entity_type, found in by_type.items():
-            if found:
-                known = await self.cache.content_hashes(entity_type)
-                fresh[entity_type] = [e for i, e in found.items() if known.get(i) != e.content_hash]
-                report.unchanged += len(found) - len(fresh[entity_type])
-        return fresh
 
     async def search(self, query: Query) -> Page:
         """`Searcher.search`; what is missing is fetched from the source where there is one (see `Misses`).

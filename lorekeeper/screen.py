@@ -10,16 +10,22 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeRemainingColumn,
+    TransferSpeedColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 from lorekeeper.printable import one_line, shown
+from lorekeeper.report import by_suffix, grouped, summary
 from lorekeeper.search import Page, Result
 
 if TYPE_CHECKING:
@@ -41,16 +47,27 @@ def plain(text: str) -> str:
     return escape(one_line(text))
 
 
-class Bars:
-    """Progress bars with a rate and the time left, one a label, on stderr, and only on a terminal."""
+class _RateColumn(ProgressColumn):
+    """How many are done in a second."""
 
-    def __init__(self) -> None:
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:,.0f}/s" if task.speed else "")
+
+
+class Bars:
+    """Progress bars with a rate and the time left, one a label, on stderr, and only on a terminal.
+
+    Args:
+        sizes: what they count is bytes.
+    """
+
+    def __init__(self, *, sizes: bool = False) -> None:
+        counts = (DownloadColumn(), TransferSpeedColumn()) if sizes else (MofNCompleteColumn(), _RateColumn())
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
+            *counts,
             TimeRemainingColumn(),
             console=errors,
             transient=True,
@@ -61,11 +78,9 @@ class Bars:
     def step(self, label: str, more: int, done: int) -> None:
         """Say how much more there is to do, and how much more is done."""
         if label not in self._tasks:
-            self._tasks[label] = self._progress.add_task(label, total=None, rate="")
+            self._tasks[label] = self._progress.add_task(label, total=None)
         task = self._progress.tasks[self._tasks[label]]
         self._progress.update(task.id, advance=done, total=(task.total or 0) + more if more else task.total)
-        if task.speed:
-            self._progress.update(task.id, rate=f"{task.speed:,.0f}/s")
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -80,8 +95,8 @@ class Bars:
 class Bar(Bars):
     """One progress bar."""
 
-    def __init__(self, label: str) -> None:
-        super().__init__()
+    def __init__(self, label: str, *, sizes: bool = False) -> None:
+        super().__init__(sizes=sizes)
         self._label = label
         self.step(label, 0, 0)
 
@@ -145,11 +160,14 @@ def print_problems(report: ImportReport, *, lost: bool = True) -> None:
     """What was passed over, put right or (unless that is told elsewhere) lost, on stderr."""
     for name, number in sorted(report.skipped.items()):
         errors.print(f"[dim]{plain(name)}: {number:,} without lore, passed over[/]", soft_wrap=True)
-    for label, found in (("[yellow]odd[/]   ", report.oddities), ("[red]failed[/]", report.failed if lost else [])):
-        for one in found[:SHOWN_FAILURES]:
-            errors.print(f"{label} {plain(str(one))}", soft_wrap=True)
-        if len(found) > SHOWN_FAILURES:
-            errors.print(f"... and {len(found) - SHOWN_FAILURES} more")
+    if report.passed_over:
+        errors.print(f"[dim]passed over in folders: {plain(by_suffix(report.passed_over))}[/]", soft_wrap=True)
+    for label, found in (("[yellow]warning[/]", report.oddities), ("[red]failed[/] ", report.failed if lost else [])):
+        groups = grouped(found)
+        for group in groups[:SHOWN_FAILURES]:
+            errors.print(f"{label} {plain(str(summary(group)))}", soft_wrap=True)
+        if hidden := sum(map(len, groups[SHOWN_FAILURES:])):
+            errors.print(f"... and {hidden:,} more{'; --json lists them' if found is report.failed else ''}")
 
 
 def print_migration(report: MigrationReport, *, dry_run: bool) -> None:

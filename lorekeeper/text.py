@@ -62,14 +62,17 @@ _MARKUP = (
     ("\u00ad", re.compile(r"\u00ad"), ""),
     ("<", re.compile(r"</?[A-Za-z][^<>]{0,200}>"), " "),
     ("[", re.compile(r"!?\[([^\]\[]*)\]\([^()]*\)"), r"\1"),
-    ("|", re.compile(r"^[\s|:-]*\|[\s|:-]*$", re.MULTILINE), ""),
-    ("|", re.compile(r"(?:[^\S\n]*\|[^\S\n]*)+"), "; "),
+    ("|", re.compile(r"^(?:[^\S\n]|[:-])*+\|(?:[^\S\n]|[|:-])*+$", re.MULTILINE), ""),
+    ("|", re.compile(r"(?<![^\S\n])[^\S\n]*+\|(?:[^\S\n]|\|)*+"), "; "),
     ("*_`#>", re.compile(r"[*_`#>]+"), " "),
 )
-"""Signs of which a text has to have one, what to look for then, and what to put in its place."""
+"""Characters of which a text has to have one, what to look for then, and what to put in its place.
+
+No pattern looks at a run of characters again from each place in it: the time is linear in the length of any text.
+"""
 
 _SPACE = re.compile(r"[^\S\n]+")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]?\s+(?=[\"'“(]?[A-Z0-9])|(?<!\s)\s*\n\s*")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]?\s+(?=[\"'“(]?[A-Z0-9])|(?<!\s)[^\S\n]*+\n\s*")
 _PIECE = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 
 

@@ -15,19 +15,19 @@ from lorekeeper.hints import SHIPPED_VECTORS, STARTER, hint_text
 from lorekeeper.library import load_provider
 from lorekeeper.report import ImportReport
 from lorekeeper.settings import load_settings
-from lorekeeper.sources.files import read_path
+from lorekeeper.sources.files import Reader
 from lorekeeper.text import passages
 
 
-async def starter_texts() -> list[str]:
+def starter_texts() -> list[str]:
     """Every text that loading the starter compendium embeds, each once."""
-    entities = await read_path([STARTER], None, ImportReport())
-    return sorted({p.embedded for entity in entities for p in passages(entity, hint=hint_text(entity))})
+    found = Reader([STARTER], None, ImportReport()).read()
+    return sorted({p.embedded for entity, _ in found for p in passages(entity, hint=hint_text(entity))})
 
 
 async def main() -> None:
     """Write the file, and say how big it is."""
-    texts = await starter_texts()
+    texts = starter_texts()
     embedding = EmbeddingService(lambda: load_provider(load_settings()[0]))
     provider = await embedding.provider()
     save_vectors(SHIPPED_VECTORS, provider.fingerprint, texts, await embedding.embed(texts))

@@ -183,7 +183,8 @@ def test_progress_is_shown_on_a_terminal_and_results_stay_on_stdout(embeddings, 
         out, _ = process.communicate(timeout=SECONDS)
     assert report(out)["stored"] == len(SHELF)
     assert b"Importing" in shown
-    assert f"{len(SHELF)}/{len(SHELF)}".encode() in shown
+    size = f"{(tmp_path / 'shelf.jsonl').stat().st_size / 1000:.1f}"
+    assert f"{size}/{size} kB".encode() in shown
 
 
 def test_ctrl_c_during_an_import_leaves_a_usable_library(tmp_path):
@@ -212,6 +213,56 @@ def test_ctrl_c_during_an_import_leaves_a_usable_library(tmp_path):
         assert 512 <= kept < total
         again = report(run_lorekeeper(tmp_path, "import", "many.jsonl", "--json", env=env).stdout)
         assert (again["unchanged"], again["stored"], again["failed"]) == (kept, total - kept, [])
+
+
+def test_d9_a_folder_of_notes_only_is_a_failure_that_says_what_is_there(inside, tmp_path):
+    for number in range(3):
+        (tmp_path / "vault").mkdir(exist_ok=True)
+        (tmp_path / "vault" / f"{number}.md").write_text("# A note")
+    status, out, err = inside(tmp_path, "import", "vault")
+    assert status == 1
+    assert "3 .md" in err
+    assert "Markdown notes are not read yet" in " ".join(err.split())
+    status, out, _ = inside(tmp_path, "import", "vault", "--json")
+    assert (status, report(out)["stored"], len(report(out)["failed"])) == (1, 0, 1)
+
+
+def test_d5_one_reason_in_one_file_is_told_once_with_its_number(inside, tmp_path):
+    write_lines(tmp_path / "foreign.jsonl", [{"index": n} for n in range(50)])
+    write_lines(tmp_path / "shelf.jsonl", [*SHELF[:1], {"index": 1}])
+    status, _, err = inside(tmp_path, "import", "foreign.jsonl", "shelf.jsonl")
+    told = [line for line in err.splitlines() if "failed" in line]
+    assert status == 1
+    assert len(told) == 2
+    assert "foreign.jsonl:1: " in told[0]
+    assert "(50 times)" in told[0]
+    assert "shelf.jsonl:2: " in told[1]
+    failed = report(inside(tmp_path, "import", "foreign.jsonl", "shelf.jsonl", "--json")[1])["failed"]
+    assert [f["where"] for f in failed] == ["foreign.jsonl:1", "shelf.jsonl:2"]
+    assert failed[0]["why"].endswith("(50 times)")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs process substitution")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "{python} -m lorekeeper import <(cat shelf.jsonl) --json --dry-run",
+        "cat shelf.jsonl | {python} -m lorekeeper import /dev/stdin --json --dry-run",
+    ],
+)
+def test_b23_what_another_program_writes_is_read(embeddings, tmp_path, command):
+    write_lines(tmp_path / "shelf.jsonl")
+    done = subprocess.run(
+        ["bash", "-c", command.format(python=sys.executable)],
+        cwd=tmp_path,
+        env=with_embeddings(tmp_path, embeddings),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert (done.returncode, report(done.stdout)["stored"]) == (0, len(SHELF)), done.stderr
 
 
 # --- search ----------------------------------------------------------------------------------------------------------

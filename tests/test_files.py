@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import io
 import json
+import os
+import socket
+import sys
+import threading
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +22,9 @@ from lorekeeper.entities import MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.hints import STARTER
 from lorekeeper.normalize import normalize
-from lorekeeper.report import ImportReport
-from lorekeeper.sources.files import read_path
+from lorekeeper.report import SAME_LISTED, ImportReport
+from lorekeeper.sources import files, json_stream, streams
+from lorekeeper.sources.files import Reader
 from lorekeeper.text import full_text
 from tests.shelf import open_library
 
@@ -44,7 +52,8 @@ class Reading:
 
 async def read(*paths: Path, document: str | None = None) -> Reading:
     report = ImportReport()
-    return Reading(await read_path(paths, document, report), report.failed, report.skipped)
+    found = [entity for entity, _ in Reader(paths, document, report).read()]
+    return Reading(found, report.failed, report.skipped)
 
 
 @pytest.fixture
@@ -221,11 +230,11 @@ BROKEN = {
     "empty": (b"", "empty"),
     "blank": (b" \n\t\r\n ", "empty"),
     "only a byte order mark": (b"\xef\xbb\xbf", "empty"),
-    "invalid UTF-8": (b'{"collection": "spells", "name": "\xff"}', "utf-8"),
-    "UTF-16": (json.dumps(A).encode("utf-16"), "utf-8"),
-    "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "utf-8"),
-    "plain text": (b"Once upon a time\nthere was a drake.\n", "no valid JSON"),
-    "a page of a web server": (b"<!doctype html><html><body>502</body></html>", "no valid JSON"),
+    "invalid UTF-8": (b'{"collection": "spells", "name": "\xff"}', "not UTF-8"),
+    "UTF-16": (json.dumps(A).encode("utf-16"), "not UTF-8"),
+    "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not UTF-8"),
+    "plain text": (b"Once upon a time\nthere was a drake.\n", "no format that can be imported"),
+    "a page of a web server": (b"<!doctype html><html><body>502</body></html>", "no format that can be imported"),
     "a cut object": (json.dumps(A, indent=2).encode()[:-9], "no valid JSON"),
     "a number": (b"42", "a JSON object is needed, not int"),
     "null": (b"null", "a JSON object is needed"),
@@ -288,6 +297,236 @@ async def test_no_bytes_at_all_stop_an_import(tmp_path_factory, content):
     assert found.failed or not found.entities
 
 
+# --- streams -------------------------------------------------------------------------------------------------------
+
+FOREIGN = {"index": "acid-arrow", "url": "/api/spells/acid-arrow"}
+"""An object of a shape that is not known."""
+
+
+@pytest.fixture
+def small_window(monkeypatch):
+    """Makes what is held of a text small, so that small files are as large ones."""
+
+    def shrink(chunk: int, entry: int = json_stream.MAX_ENTRY_CHARS) -> None:
+        monkeypatch.setattr(json_stream, "CHUNK_CHARS", chunk)
+        monkeypatch.setattr(json_stream, "MAX_ENTRY_CHARS", entry)
+
+    return shrink
+
+
+ANY_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.lists(ANY_JSON, max_size=5), st.integers(1, 9), st.sampled_from([None, 1]), st.booleans(), st.booleans())
+@settings(deadline=None, max_examples=60)
+def test_b24_a_document_is_read_the_same_whatever_part_of_it_is_held(values, chunk, indent, page, ascii_only):
+    whole = {"count": len(values), "results": values, "next": None} if page else values
+    text = json.dumps(whole, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "replace").decode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_stream, "CHUNK_CHARS", chunk)
+        read = [value for _, value in json_stream.entries("x", json_stream.Window(io.StringIO(text, newline="\n")))]
+    parsed = json.loads(text)
+    wanted = parsed["results"] if page else parsed
+    assert repr(read) == repr(wanted)
+
+
+@given(st.lists(st.dictionaries(st.text(), ANY_JSON, max_size=3), min_size=2, max_size=5), st.integers(1, 9))
+@settings(deadline=None, max_examples=40)
+def test_b24_lines_are_read_the_same_whatever_part_of_them_is_held(values, chunk):
+    text = "\n\n".join(json.dumps(value) for value in values)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_stream, "CHUNK_CHARS", chunk)
+        read = list(json_stream.entries("x", json_stream.Window(io.StringIO(text, newline="\n"))))
+    assert repr(read) == repr([(f"x:{2 * n + 1}", value) for n, value in enumerate(values)])
+
+
+@pytest.mark.parametrize(
+    "document", [json.dumps([A, B, C] * 100), json.dumps({"results": [A, B, C] * 100}), lines(A, B, C) * 100]
+)
+async def test_b24_entries_are_given_while_the_rest_is_not_read(file, small_window, document):
+    small_window(100, 2000)
+
+    class Watched(io.StringIO):
+        given = 0
+
+        def read(self, size: int | None = -1) -> str:
+            part = super().read(size)
+            Watched.given += len(part)
+            return part
+
+    entries = json_stream.entries("x", json_stream.Window(Watched(document, newline="\n")))
+    assert next(entries)[1] == A
+    assert Watched.given < len(document) / 2
+
+
+async def test_b24_a_line_that_is_too_long_costs_only_itself(file, small_window):
+    small_window(50, 300)
+    for place in range(3):
+        objects = [A, B]
+        objects.insert(place, spell("x", note="y" * 1000))
+        found = await read(file(lines(*objects), "lore.jsonl"))
+        assert (found.names, found.where) == (["Ash Storm", "Brine Lance"], [f"lore.jsonl:{place + 1}"])
+        assert "longer than" in found.why
+
+
+@pytest.mark.parametrize("shape", ["[{}]", '{{"results": [{}]}}', "{}"])
+async def test_b24_an_entry_that_is_too_long_is_refused(file, small_window, shape):
+    small_window(50, 300)
+    found = await read(file(shape.format(json.dumps(spell("x", note="y" * 1000), indent=1))))
+    assert (found.names, len(found.failed)) == ([], 1)
+    assert "longer than" in found.why
+
+
+BOMBS = {
+    "zeros": b"\0",
+    "line feeds": b"\n",
+    "a text without end": b"a",
+    "objects": b"{}\n",
+    "lists": b"[",
+    "numbers": b"[1,1],",
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("bomb", BOMBS)
+async def test_b24_a_gzip_bomb_is_refused_without_being_held(file, bomb, monkeypatch):
+    monkeypatch.setattr(json_stream, "MAX_CHARS", 16 << 20)
+    content = gzip.compress(b'{"a": ' + BOMBS[bomb] * ((20 << 20) // len(BOMBS[bomb])), 1)
+    path = file(content, "bomb.json.gz")
+    del content
+    tracemalloc.start()
+    found = await read(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.names == []
+    assert found.failed
+    assert peak < 40 << 20
+
+
+async def test_b24_a_file_of_failures_only_is_given_up(file, monkeypatch):
+    monkeypatch.setattr(files, "MAX_FAILURES", 10)
+    found = await read(file(lines(*[FOREIGN] * 12, A), "lore.jsonl"))
+    assert (found.names, len(found.failed)) == ([], 11)
+    assert "the rest of it was not tried" in found.why
+
+
+async def test_what_comes_before_the_broken_end_of_a_list_is_read(file):
+    found = await read(file(json.dumps([A, B])[:-1] + ", {broken"))
+    assert (found.names, found.where) == (["Ash Storm", "Brine Lance"], ["lore.json"])
+    assert "the 2 entries before are read" in found.why
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
+@pytest.mark.parametrize(
+    "content", [lines(A, B).encode(), json.dumps([A, B]).encode(), gzip.compress(lines(A, B).encode())]
+)
+async def test_b23_a_pipe_that_is_named_is_read_once(tmp_path, content):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(content,))
+    writer.start()
+    found = await asyncio.to_thread(lambda: asyncio.run(read(tmp_path / "pipe")))
+    writer.join()
+    assert (found.names, found.failed) == (["Ash Storm", "Brine Lance"], [])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
+@pytest.mark.timeout(30)
+async def test_b23_a_pipe_without_a_writer_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(streams, "WRITER_SECONDS", 0.05)
+    os.mkfifo(tmp_path / "pipe")
+    found = await read(tmp_path / "pipe")
+    assert "no program has begun to write" in found.why
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
+@pytest.mark.timeout(30)
+async def test_b23_waiting_for_a_pipe_can_be_interrupted(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    held = os.open(tmp_path / "pipe", os.O_RDWR)
+    try:
+        async with open_library(tmp_path) as library:
+            task = asyncio.create_task(library.import_paths([tmp_path / "pipe"]))
+            await asyncio.sleep(0.05)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        await asyncio.get_running_loop().shutdown_default_executor()
+    finally:
+        os.close(held)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there are no devices")
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+async def test_b23_a_device_is_refused(device):
+    found = await read(Path(device))
+    assert found.where == [Path(device).name]
+    assert "device" in found.why
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
+@pytest.mark.timeout(30)
+async def test_b23_in_a_folder_only_regular_files_are_read(file, tmp_path):
+    file(json.dumps(A), "a.json")
+    os.mkfifo(tmp_path / "b.json")
+    (tmp_path / "c.json").symlink_to("/dev/zero")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.path.relpath(tmp_path / "d.json"))
+        report = ImportReport()
+        found = [entity.name for entity, _ in Reader([tmp_path], None, report).read()]
+    assert (found, report.failed) == (["Ash Storm"], [])
+    told = {Path(o.where).name: o.reason for o in report.oddities}
+    assert {name: reason.split(",")[0] for name, reason in told.items()} == {
+        "b.json": "passed over: it is a pipe",
+        "c.json": "passed over: it is a device",
+        "d.json": "passed over: it is a socket",
+    }
+
+
+async def test_d9_a_folder_without_a_file_that_is_read_says_what_it_has(file, tmp_path):
+    for name in ("a.md", "b.MD", "deep/c.md", "map.png", "README", ".hidden.txt"):
+        file("x", name)
+    found = await read(tmp_path)
+    assert found.where == [tmp_path.name]
+    assert "3 .md, 1 without a suffix, 1 .png" in found.why
+    assert "Markdown notes are not read yet" in found.why
+    (tmp_path / "empty").mkdir()
+    assert "no files" in (await read(tmp_path / "empty")).why
+
+
+@pytest.mark.parametrize(
+    "content", ["# A note\n\nSome text.", "[link](x)", "---\ntags: [a]\n---\n", "1. First\n2. Then"]
+)
+@pytest.mark.parametrize("name", ["note.md", "note.txt"])
+async def test_d10_a_text_that_is_no_json_is_told_which_formats_are_read(file, content, name):
+    found = await read(file(content, name))
+    assert len(found.failed) == 1
+    if name == "note.md":
+        assert "Markdown notes are not read yet" in found.why
+    if name == "note.md" or not content.startswith("["):
+        assert "JSON, JSON lines and OrcBrew" in found.why
+        assert "Expecting value" not in found.why
+
+
+def test_d5_failures_are_listed_singly_until_they_are_many():
+    report = ImportReport()
+    report.failed = [ImportFileError(f"a.json[{n}]", "wrong") for n in range(SAME_LISTED)]
+    report.failed += [ImportFileError(f"b.jsonl:{n}", "wrong") for n in range(1, SAME_LISTED + 2)]
+    report.failed += [ImportFileError("c.orcbrew:1:2", "other"), ImportFileError("c.orcbrew:3:4", "other")]
+    failed = report.as_dict()["failed"]
+    assert [f["where"] for f in failed[:SAME_LISTED]] == [f"a.json[{n}]" for n in range(SAME_LISTED)]
+    assert failed[SAME_LISTED] == {"where": "b.jsonl:1", "why": f"wrong ({SAME_LISTED + 1} times)"}
+    assert [f["where"] for f in failed[SAME_LISTED + 1 :]] == ["c.orcbrew:1:2", "c.orcbrew:3:4"]
+
+
 # --- through the library -------------------------------------------------------------------------------------------
 
 
@@ -319,6 +558,43 @@ async def test_the_last_of_two_entries_with_one_identity_wins(file, tmp_path):
         await library.import_paths([source])
         stored = await library.cache.get_entities("spells")
     assert {e.document: e.fields["level"] for e in stored} == {"homebrew": 2, "other": 3}
+
+
+@pytest.mark.parametrize("batch", [1, 1000])
+async def test_d4_entries_of_one_identity_are_told_and_the_last_is_kept(file, tmp_path, monkeypatch, batch):
+    monkeypatch.setattr("lorekeeper.library.IMPORT_BATCH", batch)
+    monkeypatch.setattr(files, "BATCH_ENTITIES", batch)
+    first = file(lines(spell("Ash Storm", level=1), B, B), "in/a.jsonl")
+    last = file(json.dumps([C, spell("Ash Storm", level=2)]), "in/b.json")
+    async with open_library(tmp_path) as library:
+        for stored, unchanged, dry_run in ((3, 0, True), (3, 0, False), (0, 3, False), (0, 3, True)):
+            report = await library.import_paths([tmp_path / "in"], dry_run=dry_run)
+            assert (report.stored, report.unchanged, report.failed) == (stored, unchanged, [])
+            (told,) = report.oddities
+            assert told.where == f"{last}[1]"
+            assert f"lore://spells/homebrew/ash-storm is in {first}:1 too" in told.reason
+        levels = {e.name: e.fields.get("level") for e in await library.cache.get_entities("spells")}
+    assert levels == {"Ash Storm": 2, "Brine Lance": None, "Cinder Veil": None}
+
+
+async def test_b24_the_first_batch_is_stored_before_the_last_is_read(file, tmp_path, monkeypatch):
+    monkeypatch.setattr("lorekeeper.library.IMPORT_BATCH", 10)
+    monkeypatch.setattr(files, "BATCH_ENTITIES", 10)
+    source = file(lines(*(spell(f"Spell {n}") for n in range(100))), "lore.jsonl")
+    held: list[int] = []
+    size: list[int] = []
+    async with open_library(tmp_path) as library:
+        whole = library.cache.store_entities
+
+        async def watched(entities, *arguments):
+            held.append(len(entities))
+            assert len(size) == len(held)
+            return await whole(entities, *arguments)
+
+        monkeypatch.setattr(library.cache, "store_entities", watched)
+        report = await library.import_paths([source], start=size.append, progress=size.append)
+    assert (report.stored, held) == (100, [10] * 10)
+    assert size[0] == sum(size[1:]) == source.stat().st_size
 
 
 async def test_a_missing_path_stores_nothing(file, tmp_path):

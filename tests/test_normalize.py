@@ -31,7 +31,7 @@ from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.build import checked, feet, gold, has_controls, number, slugify
 from lorekeeper.normalize.open5e import ENDPOINTS
 from lorekeeper.report import ImportReport
-from lorekeeper.sources.files import read_path
+from lorekeeper.sources.files import Reader
 from lorekeeper.text import facts, full_text, passages, sentences
 
 
@@ -815,7 +815,7 @@ def test_normalising_does_not_change_its_input(obj):
 
 async def read_without_failure(*paths: Path) -> list[Entity]:
     report = ImportReport()
-    entities = await read_path(paths, None, report)
+    entities = [entity for entity, _ in Reader(paths, None, report).read()]
     assert [str(f) for f in report.failed] == []
     return entities
 

@@ -15,7 +15,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.normalize.edn import MAX_DEPTH, MAX_PROBLEMS, read
 from lorekeeper.normalize.orcbrew import Imported, looks_like_orcbrew, packs
 from lorekeeper.report import ImportReport
-from lorekeeper.sources.files import read_path
+from lorekeeper.sources.files import Reader
 from tests.shelf import open_library, run_lorekeeper
 
 SPARK = (
@@ -446,7 +446,7 @@ KEPT = {
 
 async def imported(path: Path) -> tuple[list[Entity], ImportReport]:
     report = ImportReport()
-    return await read_path([path], None, report), report
+    return [entity for entity, _ in Reader([path], None, report).read()], report
 
 
 @pytest.mark.corpus

@@ -197,7 +197,7 @@ async def test_the_vectors_that_ship_are_those_of_the_starter_and_of_nothing_els
     """Run scripts/build_starter_vectors.py where this fails."""
     provider = load_provider(settings())
     packed = load_vectors(SHIPPED_VECTORS)
-    texts = await starter_texts()
+    texts = starter_texts()
     assert packed.keys() == {vector_key(provider.fingerprint, text) for text in texts}
     for text in texts[:: len(texts) // 20]:
         (computed,) = provider.embed([text])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -17,7 +16,7 @@ from lorekeeper.embedding.model import MAX_TOKENS, find_model
 from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Entity
 from lorekeeper.filters import clean_fields
 from lorekeeper.report import ImportReport
-from lorekeeper.sources.files import read_path
+from lorekeeper.sources.files import Reader
 from lorekeeper.text import (
     PASSAGE_TOKENS,
     SNIPPET_CHARS,
@@ -356,17 +355,53 @@ def word_pieces(found: list[Passage]) -> Iterator[int]:
 async def test_every_passage_of_the_starter_is_read_whole_by_the_model(name):
     report = ImportReport()
     starter = Path(__file__).parent.parent / "lorekeeper" / "data" / "starter" / f"{name}.jsonl"
-    found = [p for e in await read_path([starter], None, report) for p in passages(e)]
+    found = [p for e, _ in Reader([starter], None, report).read() for p in passages(e)]
     assert found
     assert report.failed == []
     assert max(word_pieces(found)) <= MAX_TOKENS
 
 
+RUNS = {
+    "bars": "|",
+    "bars and spaces": "| ",
+    "blank lines": "\n",
+    "spaces": " ",
+    "dashes": "-",
+    "brackets": "[",
+    "links": "[a](",
+    "tags": "<a",
+    "stars": "*",
+    "sentence ends": '." ',
+    "table rows": "| :-",
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("run", RUNS)
+def test_b24_a_long_run_of_any_sign_is_cut_in_linear_time(run):
+    """Where the time is not linear it is minutes."""
+    text = f"| x{RUNS[run] * (100_000 // len(RUNS[run]))}y"
+    assert passages(entity({"desc": text}), hint=text[:50_000])
+
+
+@pytest.mark.timeout(60)
+def test_b24_an_entry_of_very_many_sections_is_packed_into_few_passages():
+    found = passages(
+        entity({"traits": [{"name": f"Trait {n}", "desc": f"It burns {n} times."} for n in range(15_000)]})
+    )
+    assert len(found) < 15_000 / 5
+    assert all(f"It burns {n} times." in "".join(p.text for p in found) for n in (0, 7_500, 14_999))
+
+
+def test_a_rule_row_of_a_table_is_dropped_with_its_bars_only():
+    assert clean("| a | b |\n| :-- | --: |\n| c | d |\n\n|--|\n- e") == "a; b\nc; d\n- e"
+
+
 @pytest.fixture(scope="module")
 def cut_corpus(corpus: Path) -> list[tuple[Entity, list[Passage]]]:
     """Every entity of the corpus with its passages."""
-    found = asyncio.run(read_path([corpus / "entities"], None, ImportReport()))
-    return [(told, passages(told)) for told in found]
+    found = Reader([corpus / "entities"], None, ImportReport()).read()
+    return [(told, passages(told)) for told, _ in found]
 
 
 @pytest.mark.corpus

@@ -6,13 +6,14 @@ for it would cost half a second, 60 MB, and two milliseconds a question.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import importlib
 import logging
 import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,16 @@ from lorekeeper.cache.milvus_sealed import SealedRows
 from lorekeeper.errors import MilvusConnectionError, MilvusSchemaError
 
 SETTLE_SECONDS = 0.3
-"""How long after loading memory is given back."""
+"""How long after loading or writing memory is given back."""
+
+
+LARGE_BLOCK_BYTES = 128 << 10
+
+HEAPS = 2
+"""Heaps that threads share; each keeps what was freed in it."""
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
+"""Of glibc's malloc.h."""
 
 
 class StoreTakenError(MilvusConnectionError):
@@ -41,6 +51,7 @@ class Engine:
         self._settling: threading.Timer | None = None
         self._collections: dict[str, SealedRows] = {}
         _quiet()
+        _return_freed_memory()
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own pools keep what reading files took
         with _hidden("pandas"):  # pyarrow imports it where it finds it: 0.12 s and 30 MB that nothing here needs
             import pyarrow.dataset  # noqa: F401
@@ -97,6 +108,7 @@ class Engine:
 
     def flush(self, name: str) -> None:
         self._database.get_collection(name).flush()
+        self._settle()
 
     def search(self, name: str, vector: Any, test: str, limit: int, fields: Sequence[str]) -> list[Row]:
         sealed = self._sealed(name)
@@ -127,9 +139,11 @@ class Engine:
         return len(self.query(name, test, ["pk"])) if test else int(self._database.get_collection(name).num_entities)
 
     def upsert(self, name: str, rows: Sequence[Row]) -> None:
+        self._collections.pop(name, None)  # what it knows holds segments that a compaction is about to replace
         self._database.get_collection(name).upsert([{**row, "vector": row["vector"].tolist()} for row in rows])
 
     def delete(self, name: str, keys: Sequence[str]) -> None:
+        self._collections.pop(name, None)
         self._database.get_collection(name).delete(list(keys))
 
     def close(self) -> None:
@@ -178,7 +192,7 @@ def _field(column: Column) -> Any:
     return made
 
 
-@contextmanager
+@contextlib.contextmanager
 def _hidden(package: str) -> Iterator[None]:
     """Let this thread import nothing of a package that others may have."""
     thread = threading.get_ident()
@@ -200,6 +214,19 @@ def _quiet() -> None:
     """Silence the engine's own logs: what goes wrong reaches the caller as an exception."""
     for name in ("milvus_lite", "faiss"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _return_freed_memory() -> None:
+    """Let glibc return large blocks to the system as soon as they are freed.
+
+    By default it raises the size from which it does so up to 32 MB with every block that is freed; what compactions and
+    index builds took then stays in heaps full of holes. Other C libraries have no such call.
+    """
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES)
+        mallopt(M_TRIM_THRESHOLD, LARGE_BLOCK_BYTES)
+        mallopt(M_ARENA_MAX, HEAPS)
 
 
 def _tune_faiss(*, mapped: bool) -> None:

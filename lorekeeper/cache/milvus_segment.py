@@ -76,11 +76,13 @@ class LeanSegment(Segment):  # type: ignore[misc]
         return {**super().row_to_dict(row_idx), self._vector_field: self.vectors[row_idx].tolist()}
 
     def build_or_load_index(self, spec: Any, index_dir: str) -> None:
-        """Load the index without a look at the vectors, or make it of them."""
+        """Load the index without a look at the vectors, after making it of them where there is none yet."""
+        if spec.field_name in self.indexes:
+            return
         path = self.index_file_path(index_dir, spec.index_type, spec.field_name)
-        if spec.field_name not in self.indexes and Path(path).exists():
-            dimension = self._file.schema_arrow.field(spec.field_name).type.list_size
-            self.attach_index(load_index_from_spec(spec, path, dimension), spec.field_name)
-        else:
+        if not Path(path).exists():
             super().build_or_load_index(spec, index_dir)
             self.forget_vectors()
+        if Path(path).exists():  # what was just made is in memory whole, what is loaded is mapped
+            dimension = self._file.schema_arrow.field(spec.field_name).type.list_size
+            self.attach_index(load_index_from_spec(spec, path, dimension), spec.field_name)

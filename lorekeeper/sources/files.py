@@ -1,63 +1,238 @@
-"""Files and folders to entities: JSON, JSON lines, OrcBrew, also gzipped. The format is seen from the content."""
+"""Files and folders to entities: JSON, JSON lines, OrcBrew, also gzipped. The format is seen from the content.
+
+Files are read as streams: while a batch of entities is stored, the rest is still on the disk. Only OrcBrew packs are read
+whole.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import gzip
-import json
+import stat
+import threading
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.orcbrew import looks_like_orcbrew, packs
-from lorekeeper.report import ImportReport
+from lorekeeper.report import ImportReport, by_suffix
+from lorekeeper.sources.json_stream import UNDECODED, NotJsonError, Window, entries
+from lorekeeper.sources.streams import Source, require_regular
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".orcbrew", ".orcbrew.gz")
 
 ORCBREW = (".orcbrew", ".orcbrew.gz")
 
-MAX_FILE_BYTES = 1 << 30
-"""Largest file that is read, unpacked; a gzip file that unpacks to more is refused."""
+MARKDOWN = (".md", ".markdown")
+
+FORMATS = "JSON, JSON lines and OrcBrew packs, each also gzipped"
+"""What is read, for people."""
 
 MAX_PACK_CHARS = 64 << 20
 """Longest OrcBrew file: what is read of it takes some twenty times as much memory."""
 
-LINES_TRIED = 20
-"""Lines of which one must be a JSON object for a file to count as JSON lines."""
+PACK_HEAD_CHARS = 10_000
+"""How much of a text is looked at to see whether it is OrcBrew."""
 
-_GZIP = b"\x1f\x8b"
+MAX_FAILURES = 10_000
+"""Entries of one file that may fail before the rest of it is given up."""
+
+BATCH_ENTITIES = 128
+
+BATCH_CHARS = 1 << 20
+"""Text of which the entities of a batch are made, at most, but for a last entry."""
 
 
-async def read_path(paths: Sequence[Path], document: str | None, report: ImportReport) -> list[Entity]:
-    """All entities in files and folders; what cannot be read goes to ``report.failed`` and is passed over.
+class Found(NamedTuple):
+    """An entity, and where it was found: ``file:line``, ``file[index]`` or ``file``."""
+
+    entity: Entity
+    where: str
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Entities that were read together.
+
+    Attributes:
+        found: at most `BATCH_ENTITIES` of them, in the order of the files.
+        size: bytes of regular files that were read for them.
+        chars: characters that were read for them.
+    """
+
+    found: list[Found]
+    size: int
+    chars: int
+
+
+class Reader:
+    """Reads all entities in files, pipes and folders; what cannot be read goes to ``report.failed`` and is passed over.
 
     ``report.skipped`` counts, by file, what holds no lore (licences, publishers, ...), and ``report.oddities`` lists what was
-    put right. Of a folder the files named like data are read, hidden ones and those that begin with an underscore are not.
+    corrected. Of a folder the regular files named like data are read, hidden ones and those that begin with an underscore
+    are not; a folder that has none is a failure, which says what there is instead.
+
+    Args:
+        paths: what to read.
+        document: key of the document to file everything under; each entry's own by default.
+        report: is filled in.
 
     Raises:
         ImportFileError: a path does not exist.
     """
-    files = [file for path in paths for file in _files(path)]
-    entities: list[Entity] = []
-    for file in files:
-        entities += await asyncio.to_thread(lambda f=file: list(_read(f, document, report)))  # type: ignore[misc]
-    return entities
+
+    def __init__(self, paths: Sequence[Path], document: str | None, report: ImportReport) -> None:
+        self._document, self._report = document, report
+        self._stopped = threading.Event()
+        self._bytes_before = self._chars_before = 0
+        self._source: Source | None = None
+        self._window: Window | None = None
+        for path in paths:
+            if not _exists(path):
+                raise ImportFileError(str(path), "there is no such file or folder")
+        self._files = [file for path in paths for file in (self._in_folder(path) if path.is_dir() else [path])]
+        self.size = sum(map(_size, self._files))
+        """Bytes of the regular files, as they are on the disk."""
+
+    def read(self) -> Iterator[Found]:
+        """All entities, in the order of the files. Blocking."""
+        for file in self._files:
+            yield from self._file(file)
+            self._bytes_before += _size(file)
+            self._chars_before += self._window.offset() if self._window else 0
+            self._source = self._window = None
+
+    async def batches(self) -> AsyncGenerator[Batch]:
+        """The same batch by batch, each read in a thread when it is asked for; the last one may be empty."""
+        batches = self._batches()
+        try:
+            while batch := await asyncio.to_thread(next, batches, None):
+                yield batch
+        finally:
+            self._stopped.set()
+
+    def _batches(self) -> Iterator[Batch]:
+        found: list[Found] = []
+        begun_bytes = begun_chars = 0
+        for one in self.read():
+            found.append(one)
+            size, chars = self._passed()
+            if len(found) >= BATCH_ENTITIES or chars - begun_chars > BATCH_CHARS:
+                yield Batch(found, size - begun_bytes, chars - begun_chars)
+                found, begun_bytes, begun_chars = [], size, chars
+        size, chars = self._passed()
+        yield Batch(found, size - begun_bytes, chars - begun_chars)
+
+    def _passed(self) -> tuple[int, int]:
+        """How many bytes on the disk, and how many characters, have been read."""
+        size = self._bytes_before + (self._source.tell() if self._source else 0)
+        return size, self._chars_before + (self._window.offset() if self._window else 0)
+
+    def _in_folder(self, folder: Path) -> list[Path]:
+        """The files of a folder that are read; others are counted or named in the report."""
+        found: list[Path] = []
+        others: Counter[str] = Counter()
+        for file in sorted(folder.rglob("*")):
+            hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+            if hidden or file.is_dir():
+                continue
+            try:
+                require_regular(file.stat().st_mode)
+            except OSError as error:
+                self._report.oddities.append(ImportFileError(str(file), f"passed over: {error.strerror or error}"))
+                continue
+            if file.name.lower().endswith(SUFFIXES):
+                found.append(file)
+            else:
+                others[file.suffix.lower()] += 1
+        if found:
+            self._report.passed_over.update(others)
+        else:
+            held = f"none of its files can be imported ({by_suffix(others)})" if others else "it holds no files"
+            expected = _expected(markdown=not others.keys().isdisjoint(MARKDOWN))
+            self._fail(str(folder), f"{held}; {expected}")
+        return found
+
+    def _file(self, file: Path) -> Iterator[Found]:
+        try:
+            with Source(file, self._stopped) as source:
+                self._source, self._window = source, Window(source.text())
+                head = self._window.head(PACK_HEAD_CHARS)
+                orcbrew = file.name.lower().endswith(ORCBREW) or looks_like_orcbrew(head)
+                yield from (self._packs if orcbrew else self._entries)(file, self._window)
+        except (OSError, EOFError, zlib.error) as error:
+            kept = "; what came before is imported" if self._window and self._window.offset() else ""
+            self._fail(str(file), f"cannot be read: {error}{kept}")
+        except ValueError as error:
+            self._fail(str(file), str(error))
+
+    def _entries(self, file: Path, window: Window) -> Iterator[Found]:
+        """The entities of JSON."""
+        failures = 0
+        for where, value in entries(str(file), window):
+            try:
+                found = self._normalized(value, file)
+            except ValueError as error:
+                self._fail(where, self._reason(error, file, where))
+                failures += 1
+                if failures == MAX_FAILURES:
+                    self._fail(
+                        str(file), f"{MAX_FAILURES:,} of its entries cannot be read; the rest of it was not tried"
+                    )
+                    return
+                continue
+            if not found:
+                self._report.skipped[file.name] = self._report.skipped.get(file.name, 0) + 1
+            yield from (Found(entity, where) for entity in found)
+
+    def _normalized(self, value: Any, file: Path) -> list[Entity]:
+        if isinstance(value, ValueError):
+            raise value
+        if not isinstance(value, Mapping):
+            raise UnknownShapeError(f"a JSON object is needed, not {type(value).__name__}")
+        return normalize(value, hint=file.name, document=self._document)
+
+    @staticmethod
+    def _reason(error: ValueError, file: Path, where: str) -> str:
+        markdown = _is_markdown(file)
+        if isinstance(error, NotJsonError) or (markdown and where == str(file)):
+            return f"its content is in no format that can be imported; {_expected(markdown=markdown)}"
+        return str(error)
+
+    def _packs(self, file: Path, window: Window) -> Iterator[Found]:
+        """The entities of an OrcBrew file; its problems go to the report."""
+        text = window.rest(MAX_PACK_CHARS + 1)
+        if len(text) > MAX_PACK_CHARS:
+            self._fail(str(file), f"it is longer than {MAX_PACK_CHARS >> 20} MB; split it")
+            return
+        if undecoded := UNDECODED.search(text):
+            at, byte = undecoded.start(), ord(undecoded[0]) - 0xDC00
+            place = f"{file}:{text.count(chr(10), 0, at) + 1}:{at - text.rfind(chr(10), 0, at)}"
+            self._fail(place, f"not UTF-8: byte 0x{byte:02x}; save the file as UTF-8")
+            return
+        found = packs(text, file.name.removesuffix(".gz").rsplit(".", 1)[0], self._document)
+        self._report.failed += [ImportFileError(f"{file}:{place}", reason) for place, reason in found.failed]
+        self._report.oddities += [ImportFileError(f"{file}:{place}", reason) for place, reason in found.oddities]
+        for content, number in found.skipped.items():
+            name = f"{file.name}: {content}"
+            self._report.skipped[name] = self._report.skipped.get(name, 0) + number
+        yield from (Found(entity, str(file)) for entity in found.entities)
+
+    def _fail(self, where: str, reason: str) -> None:
+        self._report.failed.append(ImportFileError(where, reason))
 
 
-def _files(path: Path) -> Iterator[Path]:
-    if _exists(path) and path.is_dir():
-        for file in sorted(path.rglob("*")):
-            hidden = any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
-            if file.is_file() and not hidden and file.name.lower().endswith(SUFFIXES):
-                yield file
-    elif _exists(path):
-        yield path
-    else:
-        raise ImportFileError(str(path), "there is no such file or folder")
+def _expected(*, markdown: bool) -> str:
+    return f"LoreKeeper reads {FORMATS}{'; Markdown notes are not read yet' if markdown else ''}"
+
+
+def _is_markdown(file: Path) -> bool:
+    return file.suffix.lower() in MARKDOWN
 
 
 def _exists(path: Path) -> bool:
@@ -68,118 +243,9 @@ def _exists(path: Path) -> bool:
     return True
 
 
-def _read(file: Path, document: str | None, report: ImportReport) -> Iterator[Entity]:
-    failed, skipped = report.failed, report.skipped
+def _size(file: Path) -> int:
     try:
-        text = _text(file, failed)
-    except (OSError, EOFError, zlib.error, ValueError) as error:
-        failed.append(_unreadable(file, error))
-        return
-    if file.name.lower().endswith(ORCBREW) or looks_like_orcbrew(text):
-        yield from _packs(file, text, document, report)
-        return
-    for where, obj in _objects(str(file), text, failed):
-        if not isinstance(obj, Mapping):
-            failed.append(ImportFileError(where, f"a JSON object is needed, not {type(obj).__name__}"))
-            continue
-        try:
-            found = normalize(obj, hint=file.name, document=document)
-        except UnknownShapeError as error:
-            failed.append(ImportFileError(where, str(error)))
-            continue
-        if not found:
-            skipped[file.name] = skipped.get(file.name, 0) + 1
-        yield from found
-
-
-def _unreadable(file: Path, error: Exception) -> ImportFileError:
-    if isinstance(error, UnicodeDecodeError) and file.name.lower().endswith(ORCBREW):
-        before, byte = error.object[: error.start], error.object[error.start]
-        place = f"{file}:{before.count(10) + 1}:{error.start - before.rfind(10)}"
-        return ImportFileError(place, f"not UTF-8: {error.reason} (byte 0x{byte:02x}); save the file as UTF-8")
-    return ImportFileError(str(file), f"cannot be read: {error}")
-
-
-def _packs(file: Path, text: str, document: str | None, report: ImportReport) -> list[Entity]:
-    """The entities of an OrcBrew file; its problems go to the report."""
-    if len(text) > MAX_PACK_CHARS:
-        report.failed.append(ImportFileError(str(file), f"it is longer than {MAX_PACK_CHARS >> 20} MB; split it"))
-        return []
-    found = packs(text, file.name.removesuffix(".gz").rsplit(".", 1)[0], document)
-    report.failed += [ImportFileError(f"{file}:{place}", reason) for place, reason in found.failed]
-    report.oddities += [ImportFileError(f"{file}:{place}", reason) for place, reason in found.oddities]
-    for content, number in found.skipped.items():
-        name = f"{file.name}: {content}"
-        report.skipped[name] = report.skipped.get(name, 0) + number
-    return found.entities
-
-
-def _text(file: Path, failed: list[ImportFileError]) -> str:
-    """The file's text, unpacked; lines that are not UTF-8 are reported and left empty."""
-    with file.open("rb") as raw:
-        packed = raw.read(2) == _GZIP
-    with gzip.open(file) if packed else file.open("rb") as stream:
-        content = stream.read(MAX_FILE_BYTES + 1)
-    if len(content) > MAX_FILE_BYTES:
-        raise ValueError(f"it is larger than {MAX_FILE_BYTES >> 20} MB; split it")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        lines = b"\n" in content and content.lstrip().startswith(b"{")
-        if not lines or file.name.lower().endswith(ORCBREW):
-            raise
-        return "\n".join(_line(f"{file}:{n}", line, failed) for n, line in enumerate(content.split(b"\n"), 1))
-
-
-def _line(where: str, line: bytes, failed: list[ImportFileError]) -> str:
-    try:
-        return line.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        failed.append(ImportFileError(where, f"not UTF-8: {error.reason} at byte {error.start}"))
-        return ""
-
-
-def _objects(where: str, text: str, failed: list[ImportFileError]) -> Iterator[tuple[str, Any]]:
-    """(where, object) of a JSON document (an object, a list, an API page) or of JSON lines."""
-    try:
-        whole = _parse(text)
-    except ValueError as error:
-        lines = [line for line in text.split("\n") if line.strip()]
-        if len(lines) > 1 and any(line.startswith("{") and _is_json(line) for line in lines[:LINES_TRIED]):
-            yield from _lines(where, text, failed)
-        else:
-            failed.append(ImportFileError(where, f"no valid JSON: {error}" if text.strip() else "the file is empty"))
-        return
-    if isinstance(whole, Mapping) and isinstance(whole.get("results"), list):
-        whole = whole["results"]
-    if isinstance(whole, list):
-        yield from ((f"{where}[{i}]", obj) for i, obj in enumerate(whole))
-    else:
-        yield where, whole
-
-
-def _lines(where: str, text: str, failed: list[ImportFileError]) -> Iterator[tuple[str, Any]]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                yield f"{where}:{number}", _parse(line)
-            except ValueError as error:
-                failed.append(ImportFileError(f"{where}:{number}", f"no valid JSON: {error}"))
-
-
-def _parse(text: str) -> Any:
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON number")
-
-    try:
-        return json.loads(text, parse_constant=refuse)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-
-
-def _is_json(line: str) -> bool:
-    try:
-        _parse(line)
-    except ValueError:
-        return False
-    return True
+        found = file.stat()
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0

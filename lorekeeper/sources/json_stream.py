@@ -1,0 +1,339 @@
+"""JSON documents and JSON lines from a stream of text, entry by entry; no more of the text is held than one entry needs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn, TextIO
+
+MAX_ENTRY_CHARS = 4 << 20
+"""Longest entry or line that is parsed, indentation included: some four times what can be stored of one."""
+
+MAX_CHARS = 1 << 30
+"""Longest text that is read of one file, unpacked."""
+
+CHUNK_CHARS = 1 << 18
+
+LINES_TRIED = 20
+"""Lines of which one must be a JSON object for a text to count as JSON lines."""
+
+NUMBER_TAIL = 3
+"""Characters behind a number that show whether it goes on: ``1`` may be the beginning of ``1e+5``."""
+
+TOKEN_TAIL = 12
+"""Characters before the end of a text in which an error may only say that a word or an escape is cut off there."""
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+
+UNDECODED = re.compile("[\udc80-\udcff]")
+"""Bytes that are not UTF-8, as the error handler "surrogateescape" gives them."""
+
+
+class TooLongError(ValueError):
+    """An entry is longer than `MAX_ENTRY_CHARS`."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it is longer than {MAX_ENTRY_CHARS >> 20} MB, more than one entry may have; split it")
+
+
+class UndecodedError(ValueError):
+    """An entry is not UTF-8."""
+
+    def __init__(self) -> None:
+        super().__init__("it is not UTF-8; save the file as UTF-8")
+
+
+class NotJsonError(ValueError):
+    """A text is no JSON at all."""
+
+
+class Window:
+    """The part of a text that is being read: what lies before it is dropped, what follows is read when it is needed.
+
+    Args:
+        stream: the text, decoded with ``errors="surrogateescape"`` and ``newline="\\n"``.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._ended = False
+        self._dropped = 0
+        self._lines = 0
+        self._counted = 0
+        self.text = ""
+        self.at = 0
+        """Where in ``text`` the reader is."""
+
+    def line(self) -> int:
+        """Number of the line that the reader is in, from 1."""
+        self._lines += self.text.count("\n", self._counted, self.at)
+        self._counted = self.at
+        return self._lines + 1
+
+    def offset(self) -> int:
+        """Characters before the reader."""
+        return self._dropped + self.at
+
+    def grow(self) -> bool:
+        """Read about as much again as is held; whether there was more. ValueError beyond `MAX_CHARS`."""
+        held = len(self.text) - self.at
+        part = "" if self._ended else self._stream.read(max(CHUNK_CHARS, held))
+        if not part:
+            self._ended = True
+            return False
+        self.line()
+        self._dropped += self.at
+        self.text, self.at, self._counted = self.text[self.at :] + part, 0, 0
+        if self._dropped + len(self.text) > MAX_CHARS:
+            raise ValueError(f"it is larger than {MAX_CHARS >> 20} MB; the rest was not read, split it")
+        return True
+
+    def head(self, chars: int, lines: int | None = None) -> str:
+        """What follows: at least so many characters or lines, or all there is."""
+        while len(self.text) - self.at < chars and (lines is None or self.text.count("\n", self.at) < lines):
+            if not self.grow():
+                break
+        return self.text[self.at :]
+
+    def next(self) -> str:
+        """The next character that is not blank, "" at the end; the reader is then before it."""
+        while True:
+            blank = _BLANK.match(self.text, self.at)
+            assert blank
+            self.at = blank.end()
+            if self.at < len(self.text):
+                return self.text[self.at]
+            if not self.grow():
+                return ""
+
+    def take(self, wanted: str) -> str:
+        """Pass the next character that is not blank; ValueError where it is none of those that are wanted."""
+        found = self.next()
+        if not found or found not in wanted:
+            raise ValueError(f"no valid JSON: {' or '.join(map(repr, wanted))} is missing in line {self.line()}")
+        self.at += 1
+        return found
+
+    def value(self) -> Any:
+        """The next JSON value, with numbers as `json.loads` gives them; the reader is then behind it.
+
+        Raises:
+            UndecodedError: it is not UTF-8; the reader is behind it all the same.
+            TooLongError: it is longer than `MAX_ENTRY_CHARS`.
+            ValueError: there is none.
+        """
+        self.next()
+        while True:
+            try:
+                found, end = _DECODER.raw_decode(self.text, self.at)
+            except json.JSONDecodeError as error:
+                if _may_be_cut(error, TOKEN_TAIL) and self._grow_for_one():
+                    continue
+                raise ValueError(f"no valid JSON: {error.msg} in line {self.line_of(error.pos)}") from error
+            except (ValueError, RecursionError) as error:
+                raise ValueError(_reason(error)) from error
+            if len(self.text) - end < NUMBER_TAIL and self._grow_for_one():
+                continue
+            if end - self.at > MAX_ENTRY_CHARS:
+                raise TooLongError
+            start, self.at = self.at, end
+            if UNDECODED.search(self.text, start, end):
+                raise UndecodedError
+            return found
+
+    def lines(self) -> Iterator[tuple[int, str | None]]:
+        """(number, text) of each further line that is not blank; None in place of one that is too long."""
+        while self.next():
+            yield self.line(), self._rest_of_line()
+
+    def skip_line(self) -> None:
+        """Pass the rest of the line without holding it."""
+        while (end := self.text.find("\n", self.at)) < 0:
+            self.at = len(self.text)
+            if not self.grow():
+                return
+        self.at = end
+
+    def rest(self, limit: int) -> str:
+        """Everything that follows, up to a number of characters."""
+        parts, size = [self.text[self.at :]], len(self.text) - self.at
+        while size < limit and (part := self._stream.read(min(CHUNK_CHARS, limit - size))):
+            parts.append(part)
+            size += len(part)
+        return "".join(parts)
+
+    def line_of(self, place: int) -> int:
+        """Number of the line of a place in ``text`` that lies behind the reader."""
+        return self.line() + self.text.count("\n", self.at, place)
+
+    def _grow_for_one(self) -> bool:
+        if len(self.text) - self.at > MAX_ENTRY_CHARS:
+            raise TooLongError
+        return self.grow()
+
+    def _rest_of_line(self) -> str | None:
+        searched = 0
+        while (end := self.text.find("\n", self.at + searched)) < 0:
+            searched = len(self.text) - self.at
+            if searched > MAX_ENTRY_CHARS:
+                break
+            if not self.grow():
+                end = len(self.text)
+                break
+        if end < 0 or end - self.at > MAX_ENTRY_CHARS:
+            self.skip_line()
+            return None
+        start, self.at = self.at, end
+        return self.text[start:end]
+
+
+def entries(where: str, window: Window) -> Iterator[tuple[str, Any]]:
+    """(where, value) of each entry of a JSON document (an object, a list, an API page) or of JSON lines.
+
+    In place of an entry, or of the rest of the text, that cannot be read there is a ValueError that says why.
+    """
+    if not window.next():
+        yield where, ValueError("the file is empty")
+    elif _is_lines(window):
+        yield from _of_lines(where, window)
+    else:
+        yield from _of_document(where, window)
+
+
+def _is_lines(window: Window) -> bool:
+    """Whether a text begins neither as one JSON document nor as a part of one, and one of its lines is an object."""
+    head = window.head(MAX_ENTRY_CHARS, LINES_TRIED + 1)
+    lines = [line for line in head.split("\n") if line.strip()][:LINES_TRIED]
+    beginning = "\n".join(lines).rstrip()
+    try:
+        _, end = _DECODER.raw_decode(beginning)
+        document = end == len(beginning)
+    except json.JSONDecodeError as error:
+        document = _may_be_cut(error, TOKEN_TAIL if len(head) >= MAX_ENTRY_CHARS else 0)
+    except (ValueError, RecursionError):
+        document = False
+    return not document and len(lines) > 1 and any(line.startswith("{") and _is_json(line) for line in lines)
+
+
+def _of_lines(where: str, window: Window) -> Iterator[tuple[str, Any]]:
+    for number, line in window.lines():
+        yield f"{where}:{number}", TooLongError() if line is None else _parsed(line)
+
+
+def _of_document(where: str, window: Window) -> Iterator[tuple[str, Any]]:
+    number = 0
+    try:
+        for place, value in _PARTS.get(window.next(), _single)(where, window):
+            yield place, value
+            number += 1
+        if window.next():
+            raise ValueError(f"no valid JSON: it goes on behind its end, in line {window.line()}")
+    except TooLongError as error:
+        if window.line() > 1 or "\n" in window.text:
+            yield where, _stopped(error, number)
+            return
+        window.skip_line()  # a single line may be one of many
+        yield f"{where}:1", error
+        yield from _of_lines(where, window)
+    except ValueError as error:
+        yield where, _stopped(error, number)
+
+
+def _stopped(error: ValueError, number: int) -> ValueError:
+    """An error that ends the reading of a text from which a number of entries have been read."""
+    return ValueError(f"{error}; the {number:,} entries before are read, the rest is not") if number else error
+
+
+def _single(where: str, window: Window) -> Iterator[tuple[str, Any]]:
+    """The one value of a document that is neither an object nor a list."""
+    try:
+        value = window.value()
+    except UndecodedError:
+        raise
+    except ValueError as error:
+        raise (UndecodedError() if UNDECODED.search(window.text) else NotJsonError(str(error))) from error
+    if window.next():
+        raise NotJsonError("it begins with a number")
+    yield where, value
+
+
+def _elements(where: str, window: Window) -> Iterator[tuple[str, Any]]:
+    """The elements of a list."""
+    window.take("[")
+    if window.next() == "]":
+        window.take("]")
+        return
+    for number in itertools.count():
+        value: Any
+        try:
+            value = window.value()
+        except UndecodedError as error:
+            value = error
+        yield f"{where}[{number}]", value
+        if window.take(",]") == "]":
+            return
+
+
+def _object(where: str, window: Window) -> Iterator[tuple[str, Any]]:
+    """An object; of an API page, which is one with a list of "results", the elements of these."""
+    found: dict[str, Any] = {}
+    kept, page = 0, False
+    window.take("{")
+    closed = window.next() == "}"
+    if closed:
+        window.take("}")
+    while not closed:
+        start = window.offset()
+        key = window.value()
+        if not isinstance(key, str):
+            raise ValueError(f"no valid JSON: a key is no text in line {window.line()}")
+        window.take(":")
+        if key == "results" and window.next() == "[":
+            page = True
+            yield from _elements(where, window)
+        else:
+            found[key] = window.value()
+            kept += window.offset() - start
+        if kept > MAX_ENTRY_CHARS:
+            raise TooLongError
+        closed = window.take(",}") == "}"
+    if not page:
+        yield where, found
+
+
+_PARTS = {"[": _elements, "{": _object}
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
+def _may_be_cut(error: json.JSONDecodeError, tail: int) -> bool:
+    """Whether an error may only say that the text ends in the midst of a value; ``tail`` is 0 where it ends with a line."""
+    at_end = error.pos >= len(error.doc) - tail
+    return at_end or (tail > 0 and error.msg.startswith("Unterminated string"))
+
+
+def _parsed(line: str) -> Any:
+    """The value in a line, or a ValueError that says why there is none."""
+    if UNDECODED.search(line):
+        return UndecodedError()
+    try:
+        return _DECODER.decode(line)
+    except json.JSONDecodeError as error:
+        return ValueError(f"no valid JSON: {error.msg} at column {error.colno}")
+    except (ValueError, RecursionError) as error:
+        return ValueError(_reason(error))
+
+
+def _is_json(line: str) -> bool:
+    return not isinstance(_parsed(line), ValueError)
+
+
+def _reason(error: Exception) -> str:
+    return f"no valid JSON: {'it is nested too deeply' if isinstance(error, RecursionError) else error}"

@@ -1,0 +1,98 @@
+"""What is named to be imported as a stream of bytes: a regular file, or a pipe that another program writes to."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import stat
+import threading
+import time
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+WRITER_SECONDS = 10.0
+"""How long a pipe that no program writes to is waited for."""
+
+PAUSE_SECONDS = 0.01
+"""Between two looks at a pipe that is empty."""
+
+_GZIP = b"\x1f\x8b"
+
+
+class StoppedError(Exception):
+    """Nobody wants any more of a stream."""
+
+
+class Source:
+    """One file or pipe, opened once. Blocking; use it as a context manager.
+
+    Args:
+        path: of a regular file, or of a pipe.
+        stopped: ends the reading of a pipe, from another thread, with `StoppedError`.
+
+    Raises:
+        OSError: it cannot be opened, or is something else, as a device.
+    """
+
+    def __init__(self, path: Path, stopped: threading.Event) -> None:
+        if not stat.S_ISFIFO(mode := path.stat().st_mode) and not stat.S_ISCHR(mode):
+            require_regular(mode)
+        self._raw = io.FileIO(path, "rb", opener=_open_at_once)
+        self.regular = stat.S_ISREG(mode)
+        if stat.S_ISCHR(mode) and not self._raw.isatty():
+            self._raw.close()
+            require_regular(mode)
+        self._buffered = io.BufferedReader(self._raw if self.regular else _Pipe(self._raw, stopped))
+
+    def text(self) -> io.TextIOWrapper:
+        """Its content, unpacked where it is gzip; bytes that are not UTF-8 as "surrogateescape" has them."""
+        packed = self._buffered.peek(len(_GZIP)).startswith(_GZIP)
+        content = cast(BinaryIO, gzip.GzipFile(fileobj=self._buffered)) if packed else self._buffered
+        return io.TextIOWrapper(content, "utf-8-sig", "surrogateescape", newline="\n")
+
+    def tell(self) -> int:
+        """Bytes that were read of a regular file, as it stands on the disk."""
+        return self._raw.tell() if self.regular else 0
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._raw.close()
+
+
+def require_regular(mode: int) -> None:
+    """OSError where a file of this ``st_mode`` is not a regular one."""
+    if not stat.S_ISREG(mode):
+        tests = {"pipe": stat.S_ISFIFO, "socket": stat.S_ISSOCK, "folder": stat.S_ISDIR}
+        kind = next((name for name, test in tests.items() if test(mode)), "device")
+        raise OSError(f"it is a {kind}, not a regular file")
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open without waiting for a pipe's writer: a thread that waits for one cannot be stopped."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+class _Pipe(io.RawIOBase):
+    """A pipe or a terminal, read with short waits."""
+
+    def __init__(self, raw: io.FileIO, stopped: threading.Event) -> None:
+        self._raw, self._stopped = raw, stopped
+        self._written = not stat.S_ISFIFO(os.fstat(raw.fileno()).st_mode)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        deadline = time.monotonic() + WRITER_SECONDS
+        while True:
+            number = self._raw.readinto(buffer)
+            self._written = self._written or number != 0  # None: a writer is there, and has nothing yet
+            if number or (number == 0 and self._written):
+                return number
+            if not self._written and time.monotonic() > deadline:
+                raise OSError(f"no program has begun to write to this pipe within {WRITER_SECONDS:.0f} s")
+            if self._stopped.wait(PAUSE_SECONDS):
+                raise StoppedError
