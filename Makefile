@@ -65,5 +65,5 @@ bench-stall: $(READY)
 	@$(BIN)/python benchmarks/event_loop_stall.py $(ARGS)
 
 clean:
-	rm -rf $(VENV) .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) .venv-milvus .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

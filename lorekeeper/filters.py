@@ -238,6 +238,6 @@ def _number(field: Field, value: Any) -> Fraction:
 
 
 def _in_range(field: Field, number: int) -> int:
-    if not -(2**63) <= number < 2**63:
+    if not -(2**63) < number < 2**63:
         raise FilterError(f"{field.name} is out of range")
     return number

@@ -91,8 +91,8 @@ class Settings(BaseModel):
         return self.sqlite_db_path if self.cache_backend == "sqlite" else self.milvus_db_path
 
 
-OTHERS = frozenset({"corpus"})
-"""Variables with our prefix that are no settings: LOREKEEPER_CORPUS is read by the tests."""
+OTHERS = frozenset({"corpus", "milvus_server"})
+"""Variables with our prefix that are no settings: the tests read LOREKEEPER_CORPUS and LOREKEEPER_MILVUS_SERVER."""
 
 SECRETS = frozenset({"milvus_token", "embedding_api_key", "http_token"})
 

@@ -9,9 +9,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,9 +22,13 @@ from lorekeeper.entities import Entity
 from lorekeeper.filters import clean_fields
 from lorekeeper.library import open_cache
 from lorekeeper.settings import Settings, load_settings
+from tests import milvus_standalone
 
 CORPUS = "LOREKEEPER_CORPUS"
 SERVER_SECONDS = 60
+
+if TYPE_CHECKING:
+    from tests.limited_milvus import LimitedServer
 
 SEED = 13
 """Of the random tests, where no other is given."""
@@ -65,7 +69,8 @@ def hostile(request: pytest.FixtureRequest) -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep sockets of test libraries apart from the user's, and the user's settings out of the tests."""
-    for name in [n for n in os.environ if n.startswith("LOREKEEPER_") and n != CORPUS]:
+    kept = (CORPUS, milvus_standalone.EXECUTABLE)
+    for name in [n for n in os.environ if n.startswith("LOREKEEPER_") and n not in kept]:
         del os.environ[name]
     os.environ["LOREKEEPER_ENV_FILE"] = os.devnull
     runtime = tempfile.mkdtemp(prefix="lk")
@@ -76,6 +81,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("corpus") and not os.environ.get(CORPUS):
         pytest.skip(f"needs the Open5e corpus: set {CORPUS} to its folder")
+    if item.get_closest_marker("milvus_server"):
+        try:
+            milvus_standalone.executable()
+        except milvus_standalone.UnavailableError as error:
+            pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")
@@ -100,6 +110,15 @@ def _server(folder: Path, request: pytest.FixtureRequest) -> Settings:
     return settings(milvus_db_path=folder / "milvus.db", milvus_uri=request.getfixturevalue("empty_milvus_server"))
 
 
+def _standalone(folder: Path, request: pytest.FixtureRequest) -> Settings:
+    return settings(milvus_db_path=folder / "milvus.db", milvus_uri=request.getfixturevalue("empty_standalone_server"))
+
+
+def _limited(folder: Path, request: pytest.FixtureRequest) -> Settings:
+    server: LimitedServer = request.getfixturevalue("empty_limited_server")
+    return settings(milvus_db_path=folder / "milvus.db", milvus_uri=server.uri)
+
+
 def _sqlite(folder: Path, _request: pytest.FixtureRequest) -> Settings:
     return settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db")
 
@@ -115,12 +134,16 @@ BACKENDS: dict[str, Callable[[Path, pytest.FixtureRequest], Settings]] = {
     "milvus": _embedded,
     "milvus-guest": _guest,
     "milvus-server": _server,
+    "milvus-standalone": _standalone,
+    "milvus-limited": _limited,
     "sqlite": _sqlite,
 }
 """Every cache backend by name, and the settings that choose it; a guest's library is owned by somebody else.
 
-The contract suite runs over all of them.
+The contract suite runs over all of them; over the standalone server where it is installed.
 """
+
+MARKS = {"milvus-standalone": pytest.mark.milvus_server}
 
 
 @pytest.fixture(scope="session")
@@ -151,6 +174,30 @@ def empty_milvus_server(milvus_server: str) -> Iterator[str]:
     drop_collections(milvus_server)
     yield milvus_server
     drop_collections(milvus_server)
+
+
+@pytest.fixture(scope="session")
+def standalone_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of the real standalone server, for tests marked ``milvus_server``."""
+    with milvus_standalone.standalone_server(tmp_path_factory.mktemp("standalone")) as uri:
+        yield uri
+
+
+@pytest.fixture
+def empty_standalone_server(standalone_server: str) -> Iterator[str]:
+    """The standalone server, with no collection on it before and after the test."""
+    drop_collections(standalone_server)
+    yield standalone_server
+    drop_collections(standalone_server)
+
+
+@pytest.fixture
+def empty_limited_server(empty_milvus_server: str) -> Iterator[LimitedServer]:
+    """A server that has no collection, and the limits of newer servers."""
+    from tests.limited_milvus import limited_server
+
+    with limited_server(empty_milvus_server.removeprefix("http://")) as server:
+        yield server
 
 
 def drop_collections(uri: str) -> None:
@@ -188,7 +235,7 @@ class Shelf:
             service.close()
 
 
-@pytest.fixture(params=list(BACKENDS))
+@pytest.fixture(params=[pytest.param(name, marks=MARKS.get(name, ())) for name in BACKENDS])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     """Settings of each backend in turn, on an empty store."""
     return BACKENDS[request.param](tmp_path, request)
@@ -243,6 +290,14 @@ def make(
         data={"name": title, "desc": desc} if data is None else data,
         fields=clean_fields(type, fields),
     )
+
+
+def change_abilities(cache: CacheProtocol, **values: Any) -> None:
+    """Let a cache on a server take the server for one that can do other things, or make collections as an older version."""
+    connection: MilvusConnection = cache._store.connection  # type: ignore[attr-defined]
+    connection.open()
+    backend: Any = connection._backend
+    backend.abilities = replace(backend.abilities, **values)
 
 
 async def everything(cache: CacheProtocol, entity_type: str = "spells") -> list[Entity]:

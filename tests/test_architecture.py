@@ -83,7 +83,7 @@ DOORS = {
     "httpx": ("embedding/http.py", "sources/"),
     "rapidfuzz": ("names.py",),
     "snowballstemmer": ("cache/milvus_words.py",),
-    "stamina": ("embedding/http.py", "sources/"),
+    "stamina": ("cache/milvus_server.py", "embedding/http.py", "sources/"),
     "mcp": ("server.py", "stdio.py", "web.py", "demo.py"),
     "mcp_types": ("server.py", "stdio.py", "demo.py"),
     "anyio": ("stdio.py",),

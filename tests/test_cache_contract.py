@@ -7,6 +7,7 @@ import inspect
 import itertools
 import math
 from collections.abc import Awaitable, Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -484,6 +485,48 @@ async def test_an_entity_that_gets_shorter_leaves_nothing_behind(cache: CachePro
     assert "walrus" not in hit.passage
     assert await cache.keyword_search("spells", "walrus") == []
     assert await everything(cache) == [short]
+
+
+# --- large entries ---------------------------------------------------------------------------------------------------
+
+
+async def test_a_large_entry_is_stored_whole_and_replaced_whole(cache: CacheProtocol) -> None:
+    random = Random(13)
+    prose = make("prose", "".join(chr(random.randrange(0x4E00, 0x9FA5)) for _ in range(20_000)), name="龍" * 500)
+    tables = make("tables", data={"desc": "Tables.", "rows": [random.randbytes(200).hex() for _ in range(750)]})
+    noise = make("noise", data={"desc": "Noise.", "noise": random.randbytes(780_000).hex()[: 2**20]})
+    small = make("small", "Nothing much.")
+    assert len(canonical_json(tables.data)) > 300_000
+    stored = [prose, tables, small, noise]
+    await cache.store_entities(stored, "spells")
+    assert {e.identity: e for e in await everything(cache)} == {e.identity: e for e in stored}
+    for entity in stored:
+        assert await cache.get_entity("spells", *entity.identity) == entity
+    assert {h.entity.slug for h in await cache.semantic_search("spells", "nothing much", limit=4)} == {
+        "prose",
+        "tables",
+        "noise",
+        "small",
+    }
+    shorter = make("noise", "Hush.")
+    await cache.store_entities([shorter], "spells")
+    assert await cache.reindex() == 4
+    assert await cache.get_entity("spells", "own", "noise") == shorter
+    assert await cache.get_entity("spells", "own", "tables") == tables
+    assert (await cache.semantic_search("spells", "hush", limit=1))[0].entity == shorter
+
+
+async def test_long_texts_of_many_bytes_are_stored_and_found(cache: CacheProtocol) -> None:
+    long = make(
+        "龍" * 200, "Text.", type="equipment", name="龍" * 500, document="鬼" * 200, category="猫" * 500,
+        properties=[f"{i:03}" + "犬" * 497 for i in range(40, 44)],
+    )  # fmt: skip
+    await cache.store_entities([long], "equipment")
+    wanted: list[dict[str, Any]] = [{"name": "龍" * 500}, {"category": "猫" * 500}, {"properties": "042" + "犬" * 497}]
+    for filters in wanted:
+        assert await cache.get_entities("equipment", **filters) == [long], filters
+    assert await cache.get_entities("equipment", document="鬼" * 200) == [long]
+    assert [h.entity for h in await cache.semantic_search("equipment", "text")] == [long]
 
 
 # --- listing, counting, deleting -----------------------------------------------------------------------------------

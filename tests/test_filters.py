@@ -31,7 +31,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1
 VALUES: dict[FieldType, st.SearchStrategy[Any]] = {
     FieldType.TEXT: TEXT,
     FieldType.TEXTS: st.lists(TEXT, max_size=5),
-    FieldType.INTEGER: st.integers(-(2**63), 2**63 - 1),
+    FieldType.INTEGER: st.integers(-(2**63) + 1, 2**63 - 1),
     FieldType.DECIMAL: st.floats(-1e12, 1e12, allow_nan=False),
     FieldType.FLAG: st.booleans(),
 }

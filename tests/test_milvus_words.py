@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.cache import milvus_store
+from lorekeeper.cache import milvus_schema, milvus_store
 from lorekeeper.cache.milvus_schema import WORDS_BYTES
 from lorekeeper.cache.milvus_words import REPEATS, asked_words, stored_words
 from lorekeeper.cache.protocol import CacheProtocol
@@ -21,7 +21,7 @@ from lorekeeper.embedding.provider import EmbeddingProvider
 from lorekeeper.errors import EmbeddingError, MilvusSchemaError
 from lorekeeper.library import open_cache
 from lorekeeper.text import passages
-from tests.conftest import Shelf, everything, make, settings
+from tests.conftest import Shelf, change_abilities, everything, make, settings
 
 Client = Callable[[str], CacheProtocol]
 
@@ -223,7 +223,7 @@ async def test_a_write_that_was_cut_off_is_taken_over_from_the_server(client: Cl
     cut = [(entity, passages(entity))]
     vectors = HashingProvider(512).embed([p.embedded for _, found in cut for p in found])
     await asyncio.to_thread(store.keywords.begin, "spells", [entity.identity])
-    await asyncio.to_thread(store.collections.upsert, "spells", cut, vectors)
+    await asyncio.to_thread(store.collections.upsert, "spells", cut, vectors, store.collections.info("spells"))
     await first.close()
     again = client("one")
     assert await by_words(again, "coal") == ["a"]
@@ -235,11 +235,15 @@ async def test_a_write_that_was_cut_off_is_taken_over_from_the_server(client: Cl
 # --- a library from before -------------------------------------------------------------------------------------------------
 
 
-async def test_a_library_without_words_says_what_to_do_and_reindexing_adds_them(client: Client) -> None:
+async def test_a_library_with_other_words_says_what_to_do_and_reindexing_stores_them_again(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old, cache = client("one"), client("one")
     stored = [make("ship", "It burns ships.", name="Red Tide"), make("long", "A walrus plays chess. " * 100)]
-    old._store.collections.worded = False  # type: ignore[attr-defined]
-    await old.store_entities(stored, "spells")
+    change_abilities(old, words=99)
+    with monkeypatch.context() as patch:
+        patch.setattr(milvus_schema, "WORDS_FORMAT", 99)
+        await old.store_entities(stored, "spells")
     await old.close()
     calls = (
         lambda: cache.rank_keyword("spells", "burning"),
@@ -255,3 +259,19 @@ async def test_a_library_without_words_says_what_to_do_and_reindexing_adds_them(
     assert await by_words(cache, "playing") == ["long"]
     assert await cache.store_entities([make("x", "Ash.")], "spells") == 1
     assert {e.slug for e in await everything(cache)} == {"ship", "long", "x"}
+
+
+async def test_a_library_without_words_is_ranked_by_the_copy_until_it_is_reindexed(client: Client) -> None:
+    old, cache, other = client("one"), client("one"), client("two")
+    change_abilities(old, words=None)
+    stored = [make("ship", "It burns ships.", name="Red Tide"), make("long", "A walrus plays chess. " * 100)]
+    await old.store_entities(stored, "spells")
+    await old.close()
+    for one in (cache, other):
+        assert await by_words(one, "burning") == ["ship"]
+        assert await by_words(one, "playing") == ["long"]
+    assert await cache.store_entities([make("x", "Ash.")], "spells") == 1
+    assert await by_words(cache, "ashes") == ["x"]
+    assert await cache.reindex() == 3
+    assert cache._store.collections.info("spells").words == milvus_schema.WORDS_FORMAT  # type: ignore[attr-defined]
+    assert await by_words(cache, "burning") == ["ship"]

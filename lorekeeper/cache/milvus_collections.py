@@ -6,13 +6,15 @@ import itertools
 import json
 import time
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 
+from lorekeeper.cache import milvus_plain
 from lorekeeper.cache import milvus_schema as ms
 from lorekeeper.cache.milvus_connection import MilvusConnection
 from lorekeeper.cache.milvus_recovery import REBUILT
-from lorekeeper.cache.milvus_schema import Row
+from lorekeeper.cache.milvus_schema import Layout, Row
+from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.store import Cut
 from lorekeeper.embedding.provider import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
@@ -20,6 +22,9 @@ from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaErr
 
 INFO_SECONDS = 5.0
 """How long what was read of a collection's description is relied on: another process may reindex."""
+
+LAYOUTS: dict[int, Layout] = {ms.FORMAT: ms, milvus_plain.FORMAT: milvus_plain}
+"""How entities are laid out, by format."""
 
 SWAP_SECONDS = 10.0
 """Longest time in which a rebuilt collection takes the place of the old one."""
@@ -33,13 +38,20 @@ class CollectionInfo:
         store: random id, kept when the collection is rebuilt; ties the keyword index to it.
         embedding: fingerprint of the model and the chunker.
         dimension: of its vectors.
+        format: of its rows.
         words: version of the words that a server ranks; None where there are none.
     """
 
     store: str
     embedding: str
     dimension: int
+    format: int = ms.FORMAT
     words: int | None = None
+
+    @property
+    def layout(self) -> Layout:
+        """How entities are laid out in it."""
+        return LAYOUTS[self.format]
 
 
 class MilvusCollections:
@@ -47,7 +59,6 @@ class MilvusCollections:
 
     def __init__(self, connection: MilvusConnection) -> None:
         self.connection = connection
-        self.worded = connection.uri is not None
         self._infos: dict[str, tuple[int, float, CollectionInfo]] = {}
         self.examine: Callable[[str, CollectionInfo | None], None] = lambda _entity_type, _info: None
         """Called with what was found of a type before it is relied on; raises where it cannot be."""
@@ -76,41 +87,42 @@ class MilvusCollections:
         return info
 
     def _exists(self, entity_type: str) -> bool:
-        """Whether a type has a collection; waits while a rebuilt one takes its place."""
-        deadline = time.monotonic() + SWAP_SECONDS
+        """Whether a type has a collection; waits while a rebuilt one takes its place, and lets it where nothing else does."""
+        fresh, deadline = entity_type + REBUILT, time.monotonic() + SWAP_SECONDS
         while not self.connection.call("has_collection", entity_type):
-            if time.monotonic() > deadline or not self.connection.call("has_collection", entity_type + REBUILT):
-                return False
+            if not self.connection.call("has_collection", fresh):
+                return bool(self.connection.call("has_collection", entity_type))
+            if time.monotonic() > deadline:
+                self.connection.call("rename_collection", fresh, entity_type)
             time.sleep(0.05)
         return True
 
     def require_words(self, entity_type: str) -> None:
-        """MilvusSchemaError where a server's words are not there, or not as this version stores and asks for them."""
+        """MilvusSchemaError where a server's words are not as this version stores and asks for them."""
         info = self.info(entity_type)
-        if self.worded and info and info.words != ms.WORDS_FORMAT:
+        if info and info.words not in (None, ms.WORDS_FORMAT):
             raise MilvusSchemaError(
-                f"another version of LoreKeeper made the collection {entity_type} at {self.connection.location}, without the "
-                "words that this one ranks; run 'lorekeeper reindex' to put them there. All else can be read as it is"
+                f"another version of LoreKeeper made the collection {entity_type} at {self.connection.location}, with words "
+                "that this one cannot rank; run 'lorekeeper reindex' to store them again. All else can be read as it is"
             )
 
     def create(self, entity_type: str, embedding: str, dimension: int) -> CollectionInfo:
         """Make the collection of a type that has none."""
-        info = CollectionInfo(uuid.uuid4().hex, embedding, dimension, ms.WORDS_FORMAT if self.worded else None)
-        self.make(entity_type, entity_type, info)
-        return info
+        return self.make(entity_type, entity_type, uuid.uuid4().hex, embedding, dimension)
 
-    def make(self, name: str, entity_type: str, info: CollectionInfo) -> None:
+    def make(self, name: str, entity_type: str, store: str, embedding: str, dimension: int) -> CollectionInfo:
         """Create and load an empty collection; one of that name that was left half filled is dropped first."""
         if self.connection.call("has_collection", name):
             self.connection.call("drop_collection", name)
-        said = {"format": ms.FORMAT, "store": info.store, "embedding": info.embedding, "dimension": info.dimension}
-        if self.worded:
-            said["words"] = ms.WORDS_FORMAT
-        columns = ms.columns(COLLECTIONS[entity_type], info.dimension, words=self.worded)
+        able = self.connection.abilities
+        info = CollectionInfo(store, embedding, dimension, able.format, able.words)
+        columns = info.layout.columns(COLLECTIONS[entity_type], dimension, words=info.words is not None)
+        said = {key: value for key, value in asdict(info).items() if value is not None}
         self.connection.call("create_collection", name, columns, json.dumps(said))
+        return info
 
     def swap(self, entity_type: str) -> None:
-        """Let the rebuilt collection take the place of the old one; if the process ends between, the next owner finishes it."""
+        """Let the rebuilt collection take the place of the old one; if the process ends between, the next one finishes it."""
         fresh = entity_type + REBUILT
         self.connection.call("flush", fresh)
         self.connection.call("release_collection", fresh)
@@ -126,34 +138,49 @@ class MilvusCollections:
         rows: list[Row] = self.connection.call("query", entity_type, test, fields)
         return rows
 
-    def upsert(self, name: str, cut: Cut, vectors: Vectors) -> None:
-        """Write rows, whole entities at a time."""
-        remaining = iter(vectors)
-        for group in ms.groups(cut):
-            rows = [
-                row
-                for entity, found in group
-                for row in ms.rows(entity, found, list(itertools.islice(remaining, len(found))), self._words(entity))
-            ]
-            self.connection.call("upsert", name, rows)
+    def upsert(self, name: str, cut: Cut, vectors: Vectors, info: CollectionInfo) -> dict[Identity, int]:
+        """Write rows, whole entities at a time, to the collection of that name that says this of itself.
 
-    def _words(self, entity: Entity) -> str | None:
+        Returns how many each entity has.
+        """
+        remaining, lengths = iter(vectors), dict[Identity, int]()
+
+        def made() -> Iterator[list[Row]]:
+            for entity, found in cut:
+                words = self._words(entity) if info.words else None
+                rows = info.layout.rows(entity, found, list(itertools.islice(remaining, len(found))), words)
+                self._require_room(info, entity, rows[0])
+                lengths[entity.identity] = len(rows)
+                yield rows
+
+        for rows in ms.groups(made()):
+            self.connection.call("upsert", name, rows)
+        return lengths
+
+    def _require_room(self, info: CollectionInfo, entity: Entity, head: Row) -> None:
+        """CacheError where an entity is too large for a collection that an earlier version made on a server."""
+        if self.connection.uri and info.format == ms.FORMAT and len(head["entity"].encode("utf-8")) > ms.JSON_BYTES:
+            raise CacheError(
+                f"{entity.uri[:200]} is larger than the {ms.JSON_BYTES:,} bytes that its collection at "
+                f"{self.connection.location} takes, which an earlier version of LoreKeeper made; run 'lorekeeper reindex', "
+                "after which entries of any size can be stored"
+            )
+
+    def _words(self, entity: Entity) -> str:
         """What a server ranks an entity by."""
-        if not self.worded:
-            return None
         from lorekeeper.cache.milvus_words import stored_words
 
         return stored_words(entity)
 
-    def surplus(self, entity_type: str, cut: Cut) -> list[str]:
-        """Keys of passages that earlier versions of these entities have and the new ones do not."""
-        keys = [ms.primary_key(*entity.identity, len(found)) for entity, found in cut]
+    def surplus(self, entity_type: str, lengths: Mapping[Identity, int]) -> list[str]:
+        """Keys of rows that earlier versions of entities left behind, which now have only so many."""
+        keys = [ms.primary_key(*identity, length) for identity, length in lengths.items()]
         longer = {row["pk"] for row in self.connection.call("get", entity_type, keys, ["pk"])}
         stale: list[str] = []
-        for (entity, _), key in zip(cut, keys, strict=True):
+        for (identity, length), key in zip(lengths.items(), keys, strict=True):
             if key in longer:
-                document, slug = map(ms.quoted, entity.identity)
-                test = f"document == {document} and slug == {slug} and part >= {key.rsplit('#', 1)[1]}"
+                document, slug = map(ms.quoted, identity)
+                test = f"document == {document} and slug == {slug} and part >= {length}"
                 stale += [row["pk"] for row in self.scan(entity_type, test, ["pk"])]
         return stale
 
@@ -169,20 +196,17 @@ class MilvusCollections:
 
     def _described(self, entity_type: str) -> CollectionInfo:
         location = self.connection.location
-        try:
-            said = json.loads(self.connection.call("description", entity_type))
-            version = said["format"]
-            info = CollectionInfo(said["store"], said["embedding"], said["dimension"], said.get("words"))
-        except (ValueError, KeyError, TypeError) as error:
+        said = ms.described(self.connection.call("description", entity_type))
+        if not said:
             raise MilvusSchemaError(
                 f"the collection {entity_type} at {location} was not made by LoreKeeper; use another database"
-            ) from error
-        if version != ms.FORMAT:
-            raise MilvusSchemaError(
-                f"the collection {entity_type} at {location} has format {version}, this version of LoreKeeper reads "
-                f"{ms.FORMAT}; import again into a new library, or use the version that made it"
             )
-        return info
+        if said["format"] not in LAYOUTS:
+            raise MilvusSchemaError(
+                f"the collection {entity_type} at {location} has format {said['format']}, this version of LoreKeeper reads "
+                f"{' and '.join(map(str, LAYOUTS))}; import again into a new library, or use the version that made it"
+            )
+        return CollectionInfo(said["store"], said["embedding"], said["dimension"], said["format"], said.get("words"))
 
 
 def damaged(location: str, entity_type: str, reason: object) -> MilvusSchemaError:

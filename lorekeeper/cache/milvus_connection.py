@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from lorekeeper.addresses import shown_address
 from lorekeeper.cache.milvus_recovery import RecoveredEngine
-from lorekeeper.cache.milvus_schema import Row
+from lorekeeper.cache.milvus_schema import Abilities, Row
 from lorekeeper.cache.milvus_sharing import Door, Guest, LostError
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
 from lorekeeper.system import keep_private, private_folder
@@ -54,7 +54,10 @@ class Backend(Protocol):
     def release_collection(self, name: str) -> None: ...
     def drop_collection(self, name: str) -> None: ...
     def rename_collection(self, name: str, new_name: str) -> None: ...
-    def flush(self, name: str) -> None: ...
+    def flush(self, name: str) -> None:
+        """Called after the last of several writes; what was written is safe, and seen by all, without it."""
+        ...
+
     def search(self, name: str, vector: Any, test: str, limit: int, fields: Sequence[str]) -> list[Row]:
         """The nearest rows that pass a test, best first, with "pk" and cosine similarity "distance"."""
         ...
@@ -98,6 +101,17 @@ class MilvusConnection:
     def location(self) -> str:
         """Path or address, for people: without the password that an address may hold."""
         return shown_address(self.uri) if self.uri else str(self.path)
+
+    @property
+    def abilities(self) -> Abilities:
+        """What the place where the collections are can do."""
+        if self.uri is None:
+            return Abilities()
+        from lorekeeper.cache.milvus_server import MilvusServer
+
+        backend = self._opened()[0]
+        assert isinstance(backend, MilvusServer)
+        return backend.abilities
 
     @property
     def role(self) -> str:

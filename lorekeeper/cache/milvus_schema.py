@@ -2,25 +2,31 @@
 
 One row is one passage with its vector. Row 0 of an entity, its head, carries the whole entity; all rows carry its
 filter fields, so that a filtered vector search is exact. Strings are stored folded, decimals as whole thousandths.
+
+This is format 1, with nullable columns: that of every embedded library, and of collections that earlier versions made on
+servers. `milvus_plain` is format 2, that of collections on servers; both are a `Layout`.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
 from lorekeeper.cache.protocol import Identity, Ranked
-from lorekeeper.cache.store import Cut
 from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Collection, Entity, FieldType, Value, canonical_json, fold
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Condition, Selection, loaded, stored
 from lorekeeper.text import Passage
 
 Row = dict[str, Any]
+
+Get = Callable[[Sequence[str], Sequence[str]], list[Row]]
+"""Reads rows: their primary keys, the fields wanted."""
 
 FORMAT = 1
 """Version of the rows' shape, kept with each collection."""
@@ -50,6 +56,15 @@ WORDS_INDEX = (
 
 WORDS_BYTES = 65_535
 
+JSON_BYTES = 65_536
+"""Most bytes that a server takes in a JSON column."""
+
+PASSAGES = ""
+"""Test that holds for the rows that are passages: all of them."""
+
+NOTHING = "part < 0"
+"""Test that holds for no row."""
+
 PROPERTY = "lorekeeper"
 """Collection property that holds what LoreKeeper says of a collection."""
 
@@ -58,12 +73,71 @@ HEAD_FIELDS = ["name", "kind_name", "document", "slug", "source_api_name", "docu
 UPSERT_ROWS = 128
 """Rows a call: small enough that the event loop is not held up by their conversion."""
 
+MESSAGE_BYTES = 3 * 2**20
+"""Bytes a call, about: some proxies in front of servers let no more than 4 MiB through."""
+
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 _KEY_BYTES = 8192
 _TEXT_BYTES = 4 * MAX_TEXT_LENGTH
 _PASSAGE_BYTES = 16384
 _MANY = 256
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """What the place where collections are kept can do, and how they are made there.
+
+    Attributes:
+        format: of new collections.
+        words: version of the words that are ranked there by BM25; None where the keyword index on this machine ranks.
+        infix: whether LIKE finds a text in the middle of another.
+        remarks: which server it is, what it lacks and what serves instead, for people.
+    """
+
+    format: int = FORMAT
+    words: int | None = None
+    infix: bool = True
+    remarks: str = ""
+
+
+class Layout(Protocol):
+    """How entities are laid out in a collection of one format. The modules `milvus_schema` and `milvus_plain` are one each."""
+
+    PASSAGES: str
+
+    def columns(self, collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
+        """The columns of a collection's passages, for vectors of ``dimension`` values; with those for words or without."""
+        ...
+
+    def rows(
+        self, entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any], words: str | None = None
+    ) -> list[Row]:
+        """The rows of one entity, head first; ``words`` where the collection has a column for them."""
+        ...
+
+    def entities(self, entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
+        """Those of the entities that there are; ValueError, KeyError, TypeError or CacheError where one is damaged."""
+        ...
+
+    def expression(self, selection: Selection, *, heads: bool = False, names: Sequence[str] | None = None) -> str:
+        """A Milvus filter expression; "" where everything matches.
+
+        Args:
+            selection: what is to match.
+            heads: restricts it to one row per entity.
+            names: the folded names that contain the name asked for, where the server cannot find them itself.
+        """
+        ...
+
+
+def described(text: str | None) -> dict[str, Any]:
+    """What LoreKeeper said of a collection when it made it; {} where another program made it."""
+    try:
+        said = json.loads(text or "")
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) and {"format", "store", "embedding", "dimension"} <= said.keys() else {}
 
 
 def primary_key(document: str, slug: str, part: int = 0) -> str:
@@ -161,6 +235,12 @@ def rows(entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any], wo
     ]
 
 
+def entities(entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
+    """Those of the entities that there are; ValueError, KeyError or TypeError where one is damaged."""
+    found = get([primary_key(*i) for i in identities], head_fields(entity_type))
+    return {identity(row): entity(entity_type, row) for row in found}
+
+
 def entity(entity_type: str, row: Mapping[str, Any]) -> Entity:
     """The entity of a head row that was read with `head_fields`."""
     fields: dict[str, Value] = {
@@ -190,10 +270,21 @@ def identity(row: Mapping[str, Any]) -> Identity:
     return row["document"], row["slug"]
 
 
-def expression(selection: Selection, *, heads: bool = False) -> str:
-    """A Milvus filter expression; "" where everything matches. ``heads`` restricts it to one row per entity."""
+def expression(selection: Selection, *, heads: bool = False, names: Sequence[str] | None = None) -> str:
+    """A Milvus filter expression; "" where everything matches. See `Layout.expression`."""
+    return joined(selection, test, heads=heads, names=names)
+
+
+def joined(
+    selection: Selection, rendered: Callable[[Condition], str], *, heads: bool, names: Sequence[str] | None
+) -> str:
+    """The expression of a selection whose conditions are rendered one by one."""
     parts = ["part == 0"] if heads else []
-    parts += [_test(c) for c in selection.conditions]
+    for condition in selection.conditions:
+        if condition.op == "name" and names is not None:
+            parts.append(f"name_folded in {quoted(list(names))}" if names else NOTHING)
+        else:
+            parts.append(rendered(condition))
     if selection.documents is not None:
         parts.append(f"document in {quoted(list(selection.documents))}")
     return " and ".join(parts)
@@ -206,7 +297,8 @@ def quoted(value: object) -> str:
     return f'"{value.translate(_ESCAPES)}"' if isinstance(value, str) else json.dumps(value)
 
 
-def _test(condition: Condition) -> str:
+def test(condition: Condition) -> str:
+    """One condition as an expression."""
     name, values = condition.field.name, list(condition.values)
     match condition.op:
         case "name":
@@ -215,10 +307,10 @@ def _test(condition: Condition) -> str:
             return f"{name} >= {quoted(values[0])}"
         case "max":
             return f"{name} <= {quoted(values[0])}"
+    if not values:
+        return NOTHING
     if condition.field.type is FieldType.TEXTS:
         return f"array_contains_any({name}, {quoted(values)})"
-    if not values:
-        return "part < 0"
     if condition.field.type is FieldType.FLAG:
         return "(" + " or ".join(f"{name} == {quoted(v)}" for v in dict.fromkeys(values)) + ")"
     return f"{name} in {quoted(values)}"
@@ -236,15 +328,31 @@ def place(entity_type: str, row: Row) -> Ranked:
     return Ranked(identity(row), row["name"], score, row["passage"], row["section"])
 
 
-def groups(cut: Cut) -> Iterator[Cut]:
-    """Whole entities, about `UPSERT_ROWS` passages at a time."""
-    group: Cut = []
+def groups(entities: Iterable[list[Row]]) -> Iterator[list[Row]]:
+    """The rows of whole entities, about `UPSERT_ROWS` or `MESSAGE_BYTES` at a time, whatever comes first."""
+    group: list[Row] = []
     size = 0
-    for item in cut:
-        group.append(item)
-        size += len(item[1])
-        if size >= UPSERT_ROWS:
+    for rows in entities:
+        own = sum(map(row_bytes, rows))
+        if group and size + own > MESSAGE_BYTES:
+            yield group
+            group, size = [], 0
+        group, size = group + rows, size + own
+        if len(group) >= UPSERT_ROWS:
             yield group
             group, size = [], 0
     if group:
         yield group
+
+
+def row_bytes(row: Row) -> int:
+    """About how many bytes a row takes in a message."""
+    return sum(_bytes(value) for value in row.values())
+
+
+def _bytes(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value) if value.isascii() else len(value.encode("utf-8"))
+    if isinstance(value, list):
+        return sum(map(_bytes, value))
+    return int(getattr(value, "nbytes", 8))

@@ -18,6 +18,7 @@ from lorekeeper.cache.milvus_recovery import REBUILT
 from lorekeeper.cache.milvus_schema import Row
 from lorekeeper.cache.milvus_sharing import read_owner
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
+from lorekeeper.cache.sqlite_file import DamagedFileError
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Cut, WriteLock, require_dimension, require_model
 from lorekeeper.embedding.provider import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
@@ -59,6 +60,7 @@ class MilvusStore:
         self._lock = WriteLock(Path(f"{keywords_path}.lock"), connection.location)
         self._next_comparison: dict[str, float] = {}
         self._breadth: dict[str, float] = {}
+        self._rebuilt: dict[str, CollectionInfo] = {}
 
     @contextmanager
     def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
@@ -90,10 +92,10 @@ class MilvusStore:
             self.collections.require_words(entity_type)
             self._keep_keywords(entity_type)
             self.keywords.begin(entity_type, [entity.identity for entity, _ in cut])
-            stale = self.collections.surplus(entity_type, cut)
-            self.collections.upsert(entity_type, cut, vectors)
-            if stale:
-                self.connection.call("delete", entity_type, stale)
+            info = self.collections.info(entity_type)
+            assert info is not None
+            lengths = self.collections.upsert(entity_type, cut, vectors, info)
+            self._delete(entity_type, self.collections.surplus(entity_type, lengths))
             self.keywords.apply(entity_type, [entity for entity, _ in cut])
 
     def flush(self, entity_type: str) -> None:
@@ -108,7 +110,7 @@ class MilvusStore:
         if self.collections.info(entity_type) is None:
             return 0
         with self.write_lock():
-            test = ms.expression(Selection(entity_type, documents=[document]), heads=True)
+            test = self._test(Selection(entity_type, documents=[document]), heads=True)
             return self._remove(entity_type, self.collections.scan(entity_type, test, ["document", "slug"]))
 
     def delete_entities(self, entity_type: str, identities: Sequence[Identity]) -> int:
@@ -127,12 +129,14 @@ class MilvusStore:
         info = self.collections.info(entity_type)
         if info is None:
             return False
-        self.collections.make(entity_type + REBUILT, entity_type, CollectionInfo(info.store, embedding, dimension))
+        self._rebuilt[entity_type] = self.collections.make(
+            entity_type + REBUILT, entity_type, info.store, embedding, dimension
+        )
         return True
 
     def rebuild(self, entity_type: str, cut: Cut, vectors: Vectors) -> None:
         """Fill that collection."""
-        self.collections.upsert(entity_type + REBUILT, cut, vectors)
+        self.collections.upsert(entity_type + REBUILT, cut, vectors, self._rebuilt[entity_type])
 
     def end_rebuild(self, entity_type: str) -> None:
         """Let that collection take the first one's place."""
@@ -168,7 +172,7 @@ class MilvusStore:
         """Identities under the filters: whole name matches first, then by name, document and slug."""
         if self._catalogued(selection.entity_type):
             return self.keywords.find(selection, limit, offset)
-        test = ms.expression(selection, heads=True)
+        test = self._test(selection, heads=True)
         found = self.collections.scan(selection.entity_type, test, ["name_folded", "document", "slug"])
         wanted = selection.name or ""
         found.sort(key=lambda row: (name_rank(row["name_folded"], wanted), row["name_folded"], *ms.identity(row)))
@@ -178,7 +182,7 @@ class MilvusStore:
         """Number of entities under the filters."""
         if self._catalogued(selection.entity_type):
             return self.keywords.count(selection)
-        return self.collections.count(selection.entity_type, ms.expression(selection, heads=True))
+        return self.collections.count(selection.entity_type, self._test(selection, heads=True))
 
     def tally(self, entity_type: str, column: str) -> dict[str, int]:
         """Number of entities by "document" or "kind_name"."""
@@ -188,17 +192,19 @@ class MilvusStore:
 
     def heads(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         """The entities of these identities, in their order; those that are gone are left out."""
-        if not identities or self.collections.info(entity_type) is None:
+        info = self.collections.info(entity_type)
+        if not identities or info is None:
             return []
-        found: dict[Identity, Row] = {}
-        for start in range(0, len(identities), GET_KEYS):
-            keys = [ms.primary_key(*i) for i in identities[start : start + GET_KEYS]]
-            rows = self.connection.call("get", entity_type, keys, ms.head_fields(entity_type))
-            found |= {ms.identity(row): row for row in rows}
+
+        def get(keys: Sequence[str], fields: Sequence[str]) -> list[Row]:
+            parts = (keys[start : start + GET_KEYS] for start in range(0, len(keys), GET_KEYS))
+            return [row for part in parts for row in self.connection.call("get", entity_type, part, fields)]
+
         try:
-            return [ms.entity(entity_type, found[i]) for i in identities if i in found]
-        except (ValueError, KeyError, TypeError) as error:
+            found = info.layout.entities(entity_type, identities, get)
+        except (ValueError, KeyError, TypeError, DamagedFileError) as error:
             raise damaged(self.connection.location, entity_type, error) from error
+        return [found[i] for i in identities if i in found]
 
     def identities(self, entity_type: str) -> list[Identity]:
         """Identities of all entities of a type, in order."""
@@ -215,7 +221,7 @@ class MilvusStore:
         if self.collections.info(entity_type) is None:
             return []
         require_model(self.embedding_of(entity_type), embedding)
-        test = ms.expression(selection)
+        test = self._test(selection)
         breadth = self._breadth.get(entity_type, ROWS_PER_ENTITY)
         wanted = min(math.ceil(breadth * limit), MAX_ROWS)
         while True:
@@ -230,16 +236,16 @@ class MilvusStore:
             self._breadth[entity_type] = min(1.2 * breadth, 2 * ROWS_PER_ENTITY)
 
     def by_keywords(self, selection: Selection, query: str, limit: int) -> list[Ranked]:
-        """The entities that share words with a query, best first; on a server by its own BM25, from no copy."""
-        if self.connection.uri is None:
+        """The entities that share words with a query, best first; where a server has BM25 by that, from no copy."""
+        info = self.collections.info(selection.entity_type)
+        if info is None or info.words is None:
             ready = self._keywords_ready(selection.entity_type)
             return self.keywords.by_keywords(selection, query, limit) if ready else []
         from lorekeeper.cache.milvus_words import by_words
 
-        if self.collections.info(selection.entity_type) is None:
-            return []
         self.collections.require_words(selection.entity_type)
-        return by_words(self.connection, selection, query, limit)
+        test = self._test(selection, heads=True)
+        return by_words(self.connection, selection.entity_type, test, query, limit)
 
     def by_name(self, selection: Selection, query: str) -> list[Ranked]:
         """The entities whose names are similar to a query, best first."""
@@ -251,10 +257,17 @@ class MilvusStore:
 
     def statistics(self) -> Statistics:
         """Counts, model, and who owns the store."""
-        infos = [self.collections.info(t) for t in COLLECTIONS]
+        infos = {t: self.collections.info(t) for t in COLLECTIONS}
         kinds = {t: self.tally(t, "kind_name") for t in COLLECTIONS}
         details = {"role": self.connection.role, "keyword index": str(self.keywords.path)}
         owner = read_owner(self.connection.path) if self.connection.path else None
+        if self.connection.abilities.remarks:
+            details["server"] = self.connection.abilities.remarks
+        older = [t for t, i in infos.items() if i and i.format != self.connection.abilities.format]
+        if older:
+            details["made by an earlier version"] = (
+                f"{', '.join(older)}; run 'lorekeeper reindex' to search them exactly"
+            )
         if owner:
             details["owner"] = f"process {owner.get('pid')}, LoreKeeper {owner.get('version')}"
         return Statistics(
@@ -262,8 +275,9 @@ class MilvusStore:
             location=self.connection.location,
             counts={t: sum(kinds[t].values()) for t in COLLECTIONS},
             kinds=kinds,
-            passages={t: self.collections.count(t) for t in COLLECTIONS},
-            embedding=", ".join(sorted({i.embedding for i in infos if i})) or None,
+            passages={t: self.collections.count(t, i.layout.PASSAGES) for t, i in infos.items() if i}
+            | {t: 0 for t, i in infos.items() if i is None},
+            embedding=", ".join(sorted({i.embedding for i in infos.values() if i})) or None,
             details=details,
         )
 
@@ -324,6 +338,18 @@ class MilvusStore:
             self.keywords.remove(entity_type, changed, kept=list(self._each(entity_type, changed)))
             if self.connection.uri is None:
                 self.require_whole(entity_type, info)
+
+    def _test(self, selection: Selection, *, heads: bool = False) -> str:
+        """A selection as a Milvus expression. A server that finds no text within another is given the names that hold it."""
+        entity_type, wanted = selection.entity_type, selection.name
+        info = self.collections.info(entity_type)
+        if info is None:
+            return ms.NOTHING
+        names = None
+        if wanted is not None and not self.connection.abilities.infix:
+            held = {row["name_folded"] for row in self.collections.scan(entity_type, "part == 0", ["name_folded"])}
+            names = sorted(name for name in held if wanted in name)
+        return info.layout.expression(selection, heads=heads, names=names)
 
     def _each(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Entity]:
         """The entities of these identities, however many, read a part at a time."""

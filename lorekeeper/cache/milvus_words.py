@@ -19,11 +19,10 @@ from snowballstemmer.porter_stemmer import PorterStemmer
 
 from lorekeeper.cache.catalogue import words_of
 from lorekeeper.cache.milvus_connection import MilvusConnection
-from lorekeeper.cache.milvus_schema import WORDS_BYTES, expression, identity
+from lorekeeper.cache.milvus_schema import WORDS_BYTES, identity
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.cache.sql import MAX_WORDS
 from lorekeeper.entities import Entity, fold
-from lorekeeper.filters import Selection
 from lorekeeper.text import content_words
 from lorekeeper.vocabulary import with_synonyms
 
@@ -53,15 +52,17 @@ def asked_words(query: str) -> list[str]:
     return list(dict.fromkeys(_stem(word) for word in words if word.isalnum()))
 
 
-def by_words(connection: MilvusConnection, selection: Selection, query: str, limit: int) -> list[Ranked]:
-    """The entities that share words with the query or their synonyms, best first; the server's BM25 scores, above 0."""
+def by_words(connection: MilvusConnection, entity_type: str, test: str, query: str, limit: int) -> list[Ranked]:
+    """The entities that share words with the query or their synonyms, best first; the server's BM25 scores, above 0.
+
+    ``test`` is an expression that holds for the heads that are looked at.
+    """
     asked, meant = asked_words(with_synonyms(query)), set(asked_words(query))
     if not asked:
         return []
-    test = expression(selection, heads=True)
     fields = ["document", "slug", "name", "words"]
     found = []
-    for row in connection.call("search_words", selection.entity_type, " ".join(asked), test, limit, fields):
+    for row in connection.call("search_words", entity_type, " ".join(asked), test, limit, fields):
         whole = bool(meant) and meant.issubset(row["words"].split())
         found.append(Ranked(identity(row), row["name"], abs(float(row["distance"])), complete=whole))
     return sorted(found, key=lambda place: (-place.score, place.identity))

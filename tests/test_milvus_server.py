@@ -1,0 +1,360 @@
+"""What is different on a Milvus server: versions, limits, calls that are refused, collections of earlier versions.
+
+Most runs through a proxy that has the limits of newer servers, some on the real standalone server of an older version.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+import stamina
+
+from lorekeeper.cache import milvus_collections, milvus_plain, milvus_server, milvus_store
+from lorekeeper.cache.milvus_schema import PROPERTY, described
+from lorekeeper.cache.milvus_server import MilvusServer
+from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.doctor import Check, examine
+from lorekeeper.embedding import HashingProvider
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
+from lorekeeper.settings import load_settings
+from lorekeeper.text import passages
+from tests.conftest import Shelf, change_abilities, everything, make, settings
+from tests.limited_milvus import LimitedServer, limited_server
+
+Client = Callable[[str], CacheProtocol]
+
+HALF_MADE = json.dumps({"format": 1, "store": "0", "embedding": "hashing", "dimension": 512, "words": 1})
+"""What an earlier version says of a collection that it could not finish on a server without sparse vectors."""
+
+
+@pytest.fixture(params=["limited", pytest.param("standalone", marks=pytest.mark.milvus_server)])
+def uri(request: pytest.FixtureRequest) -> str:
+    """Address of a server without a collection, of each kind."""
+    server: Any = request.getfixturevalue(f"empty_{request.param}_server")
+    return server if isinstance(server, str) else server.uri
+
+
+@pytest.fixture
+async def client(uri: str, tmp_path: Path) -> AsyncIterator[Client]:
+    """Opens the server's library as another machine would."""
+    async with clients(uri, tmp_path) as open_client:
+        yield open_client
+
+
+class clients:  # noqa: N801
+    """Machines that use one server, each with files of its own, as an async context manager."""
+
+    def __init__(self, uri: str, folder: Path) -> None:
+        self._uri, self._folder = uri, folder
+        self._shelves: list[Shelf] = []
+
+    async def __aenter__(self) -> Client:
+        def open_client(machine: str) -> CacheProtocol:
+            chosen = settings(milvus_db_path=self._folder / machine / "milvus.db", milvus_uri=self._uri)
+            self._shelves.append(Shelf(chosen))
+            return self._shelves[-1].open()
+
+        return open_client
+
+    async def __aexit__(self, *_: object) -> None:
+        for shelf in self._shelves:
+            await shelf.close()
+
+
+def make_half(uri: str, name: str, description: str) -> None:
+    """Make a collection without an index."""
+    from pymilvus import DataType, MilvusClient
+
+    client = MilvusClient(uri, dedicated=True)
+    schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False, description=description)
+    schema.add_field("pk", DataType.VARCHAR, max_length=100, is_primary=True)
+    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=8)
+    client.create_collection(name, schema=schema, properties={PROPERTY: description})
+    client.close()
+
+
+# --- versions --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", ["v2.2.16", "2.3.4", "v1.1.0"])
+async def test_a_server_that_is_too_old_is_refused_before_anything_is_made(
+    version: str, empty_milvus_server: str, tmp_path: Path
+) -> None:
+    with limited_server(empty_milvus_server.removeprefix("http://"), version) as server:
+        async with clients(server.uri, tmp_path) as client:
+            for call in (lambda c: c.store_entities([make("x", "Ash.")], "spells"), everything):
+                with pytest.raises(MilvusConnectionError, match=rf"{version[-5:]}.*2\.3\.5 or newer"):
+                    await call(client("one"))
+            assert not server.calls["CreateCollection"]
+            (check,) = [c for c in await checks(server.uri, tmp_path) if c.name == "library"]
+            assert not check.ok
+            assert "2.3.5 or newer" in check.message
+
+
+@pytest.mark.parametrize(
+    ("version", "words", "infix"),
+    [
+        ("v2.3.5", None, False),
+        ("v2.3.5-lite", None, False),
+        ("v2.4.23", None, True),
+        ("v2.5.0", 1, True),
+        ("2.6.4-gpu", 1, True),
+        ("v3.0-beta", 1, True),
+        ("milvus_lite-3.2.2", 1, True),
+        ("Zilliz Cloud Vector Database(Compatible with Milvus 2.5)", 1, True),
+        ("unknown", None, False),
+    ],
+)
+def test_what_a_server_can_do_follows_from_its_version(version: str, words: int | None, infix: bool) -> None:
+    able = milvus_server.abilities(version, "http://x")
+    assert (able.format, able.words, able.infix) == (milvus_plain.FORMAT, words, infix)
+    assert version in able.remarks
+    assert ("BM25" in able.remarks) == (words is None)
+
+
+async def test_doctor_says_what_a_server_lacks_and_what_serves_instead(
+    empty_milvus_server: str, tmp_path: Path
+) -> None:
+    with limited_server(empty_milvus_server.removeprefix("http://"), "v2.4.23") as server:
+        (check,) = [c for c in await checks(server.uri, tmp_path) if c.name == "library"]
+        assert "Milvus v2.4.23; has no BM25 (since 2.5): the keyword index on this machine ranks words" in check.message
+
+
+async def checks(uri: str, folder: Path) -> list[Check]:
+    """What doctor looks at. The model is none, which is a failure of its own."""
+    values = {"MILVUS_URI": uri, "MILVUS_DB_PATH": str(folder / "milvus.db"), "EMBEDDING_MODEL": str(folder / "none")}
+    found, origins = load_settings({f"LOREKEEPER_{k}": v for k, v in values.items()}, folder / "no.env")
+    return (await examine(found, origins)).checks
+
+
+async def test_a_server_without_bm25_is_ranked_by_the_copy_which_other_machines_changes_reach(
+    empty_milvus_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milvus_store, "COMPARE_SECONDS", 0.0)
+    monkeypatch.setattr(milvus_store, "COMPARE_SHARE", 0)
+    with limited_server(empty_milvus_server.removeprefix("http://"), "v2.3.5") as server:
+        async with clients(server.uri, tmp_path) as client:
+            one, two = client("one"), client("two")
+            await one.store_entities([make("a", "Ash and bone."), make("b", "Coal.")], "spells")
+            assert [h.entity.slug for h in await two.keyword_search("spells", "ashes")] == ["a"]
+            await one.store_entities([make("a", "Dusk."), make("c", "Gate of ash.")], "spells")
+            assert [h.entity.slug for h in await two.keyword_search("spells", "ashes")] == ["c"]
+            assert [e.slug for e in await two.get_entities("spells", name="C")] == ["c"]
+            assert not server.calls["Flush"]
+
+
+# --- limits ----------------------------------------------------------------------------------------------------------------
+
+
+async def test_nothing_is_flushed(empty_limited_server: LimitedServer, tmp_path: Path) -> None:
+    async with clients(empty_limited_server.uri, tmp_path) as client:
+        one, two = client("one"), client("two")
+        for i in range(3):
+            await one.store_entities([make(f"s{i}", "Ash.")], "spells")
+            assert await two.count_entities("spells") == i + 1
+        await one.delete_entities("spells", [("own", "s0")])
+        await one.reindex()
+        assert {e.slug for e in await everything(two)} == {"s1", "s2"}
+    assert not empty_limited_server.calls["Flush"]
+    assert not empty_limited_server.refused
+
+
+async def test_answers_that_are_too_large_are_read_in_parts(
+    empty_limited_server: LimitedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milvus_server, "MAX_ROWS", 150)
+    random = Random(7)
+    stored = [make(f"s{i:03}", data={"noise": random.randbytes(30_000).hex()}) for i in range(220)]
+    async with clients(empty_limited_server.uri, tmp_path) as client:
+        cache = client("one")
+        await cache.store_entities(stored, "spells")
+        assert not empty_limited_server.refused
+        found = await cache.load("spells", [e.identity for e in stored])
+        assert found == stored
+        assert empty_limited_server.refused["Query"]
+        assert len(await cache.content_hashes("spells")) == 220
+        backend: MilvusServer = cache._store.connection._backend  # type: ignore[attr-defined]
+        records = backend.query("spells", "part == 0", ["slug", "record"])
+        assert sorted(row["slug"] for row in records) == [e.slug for e in stored]
+        nearest = backend.search("spells", [0.1] * 512, "part == 0", 150, ["slug", "record"])
+        assert empty_limited_server.refused["Search"]
+        assert len({row["slug"] for row in nearest}) == 150
+        assert all(row["record"] for row in nearest)
+        assert [r["distance"] for r in nearest] == sorted((r["distance"] for r in nearest), reverse=True)
+
+
+async def test_calls_that_are_refused_for_being_too_many_are_made_again(
+    empty_limited_server: LimitedServer, tmp_path: Path
+) -> None:
+    async with clients(empty_limited_server.uri, tmp_path) as client:
+        cache = client("one")
+        with stamina.set_testing(True, attempts=4, cap=True):
+            empty_limited_server.busy.update({"Upsert": 9, "Query": 9, "Search": 9, "Delete": 9})
+            await cache.store_entities([make("a", "Ash."), make("b", "Bone.")], "spells")
+            assert len(await cache.semantic_search("spells", "ash")) == 2
+            assert await cache.delete_entities("spells", [("own", "a")]) == 1
+            assert +empty_limited_server.busy == {}
+            empty_limited_server.busy["Upsert"] = 1000
+            with pytest.raises(CacheError, match=r"is busy.*rate limit exceeded.*try again later"):
+                await cache.store_entities([make("c", "Coal.")], "spells")
+        empty_limited_server.busy.clear()
+        assert await cache.store_entities([make("c", "Coal.")], "spells") == 1
+        assert {e.slug for e in await everything(cache)} == {"b", "c"}
+
+
+def test_no_collection_has_more_than_servers_allow() -> None:
+    for collection in COLLECTIONS.values():
+        columns = milvus_plain.columns(collection, 384, words=True)
+        assert len(columns) <= 64
+        assert not any(column.nullable for column in columns)
+        assert all(column.size <= 65_535 and column.many <= 4_096 for column in columns)
+
+
+@pytest.mark.milvus_server
+async def test_a_narrow_filter_finds_every_row_among_many_that_are_not_sealed(
+    empty_standalone_server: str, tmp_path: Path
+) -> None:
+    random = np.random.default_rng(3)
+    vectors = random.normal(size=(6000, 512)).astype(np.float32)
+    entities = [make(f"s{i}", "Text.", level=i % 60) for i in range(len(vectors))]
+    async with clients(empty_standalone_server, tmp_path) as client:
+        cache = client("one")
+        await cache.store_entities(entities[:1], "spells")
+        call = cache._store.connection.call  # type: ignore[attr-defined]
+        pairs = zip(entities, vectors, strict=True)
+        rows = [row for entity, vector in pairs for row in milvus_plain.rows(entity, passages(entity), [vector])]
+        call("upsert", "spells", rows)
+        found = call("search", "spells", vectors[7], "level == 7", 1000, ["slug"])
+        assert {row["slug"] for row in found} == {e.slug for e in entities[7::60]}
+        exact = vectors @ vectors[7] / np.linalg.norm(vectors, axis=1)
+        nearest = call("search", "spells", vectors[7], "", 50, ["slug"])
+        assert {row["slug"] for row in nearest} == {f"s{i}" for i in np.argsort(-exact)[:50]}
+
+
+# --- numbers, versions of one entity ---------------------------------------------------------------------------------------
+
+
+async def test_the_least_number_is_no_value_and_the_next_is_found(client: Client) -> None:
+    cache = client("one")
+    numbers = {"least": -(2**63) + 1, "most": 2**63 - 1, "zero": 0}
+    stored = [make(slug, "Number.", level=number) for slug, number in numbers.items()]
+    await cache.store_entities([*stored, make("unknown", "Number.")], "spells")
+    for slug, number in numbers.items():
+        assert [e.slug for e in await cache.get_entities("spells", level=number)] == [slug]
+    assert await cache.count_entities("spells", level_max=2**63 - 1) == 3
+    assert await cache.count_entities("spells", level_min=-(2**63) + 1) == 3
+
+
+async def test_pieces_of_two_versions_are_never_put_together(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(milvus_plain, "PAUSE_SECONDS", 0.0)
+    one, two = client("one"), client("two")
+    random = Random(5)
+    first, second = (make("x", data={"noise": random.randbytes(60_000).hex()}) for _ in range(2))
+    await one.store_entities([first], "spells")
+    backend: Any = two._store.connection  # type: ignore[attr-defined]
+    assert await two.get_entity("spells", "own", "x") == first
+    read, calls = backend.call, list[str]()
+
+    def call(method: str, *args: Any) -> Any:
+        calls.append(method)
+        if calls.count("get") == 2 and method == "get":  # between the head and the other pieces
+            store = one._store  # type: ignore[attr-defined]
+            store.collections.upsert("spells", [(second, passages(second))], vectors, store.collections.info("spells"))
+        return read(method, *args)
+
+    vectors = HashingProvider(512).embed([p.embedded for p in passages(second)])
+    monkeypatch.setattr(backend, "call", call)
+    assert await two.get_entity("spells", "own", "x") == second
+
+
+async def test_an_entity_that_lacks_a_piece_is_an_error_that_says_what_to_do(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milvus_plain, "PAUSE_SECONDS", 0.0)
+    cache = client("one")
+    whole = make("x", data={"noise": Random(5).randbytes(60_000).hex()})
+    await cache.store_entities([whole, make("y", "Why.")], "spells")
+    cache._store.connection.call("delete", "spells", ["own/x#1"])  # type: ignore[attr-defined]
+    with pytest.raises(MilvusSchemaError, match="parts of own/x are missing"):
+        await cache.get_entity("spells", "own", "x")
+    assert await cache.get_entity("spells", "own", "y")
+    await cache.store_entities([whole], "spells")
+    assert await cache.get_entity("spells", "own", "x") == whole
+
+
+# --- collections of others -------------------------------------------------------------------------------------------------
+
+
+async def test_a_collection_that_was_left_half_made_is_made_again(
+    client: Client, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milvus_server, "HALF_MADE_SECONDS", 0.0)
+    make_half(uri, "spells", HALF_MADE)
+    make_half(uri, "spells__reindex", HALF_MADE)
+    cache = client("one")
+    assert await everything(cache) == []
+    assert (await cache.statistics()).counts["spells"] == 0
+    assert await cache.store_entities([make("x", "Ash.")], "spells") == 1
+    assert await cache.reindex() == 1
+    assert [h.entity.slug for h in await client("two").semantic_search("spells", "ash")] == ["x"]
+
+
+async def test_a_rebuilt_collection_whose_process_ended_takes_the_place_of_the_old_one(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = client("one"), client("two")
+    await first.store_entities([make("x", "Ash.")], "spells")
+    connection = first._store.connection  # type: ignore[attr-defined]
+    connection.call("release_collection", "spells")
+    connection.call("rename_collection", "spells", "spells__reindex")
+    monkeypatch.setattr(milvus_collections, "SWAP_SECONDS", 0.1)
+    assert [e.slug for e in await everything(second)] == ["x"]
+    assert await second.store_entities([make("y", "Bone.")], "spells") == 1
+    assert len(await second.semantic_search("spells", "ash")) == 2
+
+
+async def test_a_foreign_collection_without_an_index_is_left_alone(client: Client, uri: str) -> None:
+    from pymilvus import MilvusClient
+
+    make_half(uri, "spells", "somebody else's")
+    cache = client("one")
+    for call in (everything, lambda c: c.store_entities([make("x", "Ash.")], "spells")):
+        with pytest.raises(MilvusSchemaError, match="not made by LoreKeeper"):
+            await call(cache)
+    other = MilvusClient(uri, dedicated=True)
+    assert [field["name"] for field in other.describe_collection("spells")["fields"]] == ["pk", "vector"]
+    other.close()
+
+
+async def test_a_collection_of_format_1_is_read_and_written_and_reindexing_makes_it_one_of_format_2(
+    empty_limited_server: LimitedServer, tmp_path: Path
+) -> None:
+    async with clients(empty_limited_server.uri, tmp_path) as client:
+        old = client("old")
+        change_abilities(old, format=1)
+        stored = [make("ash", "Ash. " * 200, level=3, ritual=False), make("bone", "Bone.", level=1, classes=["bard"])]
+        await old.store_entities(stored, "spells")
+        cache = client("one")
+        assert await cache.store_entities([make("coal", "Coal.", school="evocation")], "spells") == 1
+        assert [e.slug for e in await cache.get_entities("spells", level_max=3)] == ["ash", "bone"]
+        assert [e.slug for e in await cache.get_entities("spells", ritual=False)] == ["ash"]
+        assert [h.entity.slug for h in await cache.keyword_search("spells", "coals")] == ["coal"]
+        large = make("large", data={"desc": "Large.", "noise": "x" * 70_000})
+        with pytest.raises(CacheError, match=r"larger than the 65,536 bytes.*lorekeeper reindex"):
+            await cache.store_entities([large], "spells")
+        before = await everything(cache)
+        assert "reindex" in (await cache.statistics()).details["made by an earlier version"]
+        assert await cache.reindex() == 3
+        assert "made by an earlier version" not in (await cache.statistics()).details
+        assert await everything(cache) == before
+        assert await cache.store_entities([large], "spells") == 1
+        assert await cache.get_entity("spells", "own", "large") == large
+        connection = cache._store.connection  # type: ignore[attr-defined]
+        assert described(connection.call("description", "spells"))["format"] == milvus_plain.FORMAT
