@@ -248,12 +248,15 @@ try:
     asyncio.run(restore(chosen, Path(sys.argv[1])))
 except ImportFileError as error:
     print(error.reason)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
 
 def bomb_end(archive: Path) -> tuple[str, int]:
-    """How a process ends that restores an archive: what it says, and the most memory it had, in kB."""
+    """How a process ends that restores an archive: what it says, and the most memory it had, in kB.
+
+    Linux counts what the parent had before the program began into ``ru_maxrss``, so the mark is read from /proc.
+    """
     program = BOMB.format(limit=3 << 30)
     root = Path(__file__).parent.parent
     command = [sys.executable, "-c", program, str(archive)]
@@ -292,6 +295,7 @@ def zeros(path: Path, size: int, stated: int | None = None) -> Path:
     return path
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the most memory a process had is read from /proc")
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("stated", [None, 1000], ids=["as it is", "with a header that lies"])
 def test_b8_an_archive_that_unpacks_to_very_much_is_refused_within_little_memory(tmp_path, stated):

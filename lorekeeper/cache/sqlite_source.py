@@ -30,6 +30,9 @@ BUSY_SECONDS = 2.0
 VECTORS = 500
 """Vectors a batch."""
 
+MAX_VECTOR_BYTES = 64 << 10
+"""Longest packed vector that is read; those of real models have up to 16 kB."""
+
 MAX_ROW_BYTES = 16 << 20
 """Largest row that SQLite reads: ten entries of the largest size are smaller."""
 
@@ -52,6 +55,9 @@ _MAGIC = b"SQLite format 3\0"
 _WAL = b"\x02\x02"
 
 _FORMATS = {sqlite_store.APPLICATION: sqlite_store.FORMAT, keywords.APPLICATION: keywords.FORMAT}
+
+_VECTOR = ", ".join(f"iif(length({name}) <= {MAX_VECTOR_BYTES}, {name}, NULL)" for name in ("key", "vector"))
+"""The columns of a packed vector; what is too long for one is NULL, so that a batch of them stays small."""
 
 _LEGACY = {"slug", "name", "data"}
 """Columns that make a table of an earlier cache; others may be missing."""
@@ -126,7 +132,7 @@ class SqliteSource:
         for table in tables:
             with contextlib.suppress(*SQLITE_ERRORS):  # a vector that cannot be read is computed
                 found = self._columns(table) >= {"key", "vector"}
-                rows = filter(None, self._select(table, "key, vector")) if found else iter(())
+                rows = filter(None, self._select(table, _VECTOR)) if found else iter(())
                 yield from iter(lambda r=rows: list(itertools.islice(r, VECTORS)), [])  # type: ignore[misc]
 
     def close(self) -> None:
