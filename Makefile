@@ -1,5 +1,6 @@
 # make demo and make test set themselves up: all they need is Python 3.11 or later, and pip's way to its packages.
 PYTHON ?= python3
+WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -36,11 +37,11 @@ demo: $(READY)
 	@$(BIN)/lorekeeper demo
 
 test: $(READY)
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=20 $(ARGS)
 
 # Another seed each time, which pytest prints; ARGS='--seed N' runs one again.
 fuzz: $(READY)
-	@$(BIN)/python -m pytest tests/test_fuzz_tools.py tests/test_hostile_inputs.py \
+	@$(BIN)/python -m pytest -n $(WORKERS) tests/test_fuzz_tools.py tests/test_hostile_inputs.py \
 	  --fuzz-calls 4400 --hostile 440 --seed "$$(date +%s)" $(ARGS)
 
 lint: $(READY)

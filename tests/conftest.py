@@ -78,6 +78,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(runtime, ignore_errors=True))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one worker have all tests that share something large, and begin with those."""
+    large = {name: [item for item in items if item.get_closest_marker(name)] for name in ("milvus_server", "corpus")}
+    for name, sharing in large.items():
+        for item in sharing:
+            item.add_marker(pytest.mark.xdist_group(name))
+    items.sort(key=lambda item: not any(item in sharing for sharing in large.values()))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("corpus") and not os.environ.get(CORPUS):
         pytest.skip(f"needs the Open5e corpus: set {CORPUS} to its folder")
@@ -235,7 +244,10 @@ class Shelf:
             service.close()
 
 
-@pytest.fixture(params=[pytest.param(name, marks=MARKS.get(name, ())) for name in BACKENDS])
+BACKEND_PARAMS = [pytest.param(name, marks=MARKS.get(name, ())) for name in BACKENDS]
+
+
+@pytest.fixture(params=BACKEND_PARAMS)
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     """Settings of each backend in turn, on an empty store."""
     return BACKENDS[request.param](tmp_path, request)
