@@ -18,7 +18,7 @@ from lorekeeper.cache import milvus_schema as ms
 from lorekeeper.cache.catalogue import pack, unpack
 from lorekeeper.cache.milvus_schema import WORDS, WORDS_BYTES, WORDS_RANKED, Column, ColumnType, Get, Row
 from lorekeeper.cache.protocol import Identity
-from lorekeeper.entities import Collection, Entity, FieldType, fold
+from lorekeeper.entities import Collection, Entity, FieldType
 from lorekeeper.filters import MAX_MANY, Condition, Selection, stored
 from lorekeeper.text import Passage
 
@@ -82,17 +82,7 @@ def columns(collection: Collection, dimension: int, *, words: bool = False) -> l
 
 def rows(entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any], words: str | None = None) -> list[Row]:
     """The rows of one entity, head first; ``words`` where the collection has a column for them."""
-    common: Row = {
-        "name": entity.name,
-        "name_folded": fold(entity.name),
-        "kind": fold(entity.kind),
-        "kind_name": entity.kind,
-        "document": entity.document,
-        "slug": entity.slug,
-        "source_api": fold(entity.source_api),
-        "hash": entity.content_hash,
-        **{field.name: _NOTHING_KNOWN[field.type] for field in entity.collection.fields},
-    }
+    common = ms.base_values(entity) | {f.name: _NOTHING_KNOWN[f.type] for f in entity.collection.fields}
     for field in entity.collection.fields:
         value = entity.fields.get(field.name)
         if value is not None:

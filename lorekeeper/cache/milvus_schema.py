@@ -202,9 +202,9 @@ def columns(collection: Collection, dimension: int, *, words: bool = False) -> l
     ]
 
 
-def rows(entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any], words: str | None = None) -> list[Row]:
-    """The rows of one entity, head first; ``words`` where the collection has a column for them."""
-    common: Row = {
+def base_values(entity: Entity) -> Row:
+    """What every row of an entity says of it, beside its filter fields."""
+    return {
         "name": entity.name,
         "name_folded": fold(entity.name),
         "kind": fold(entity.kind),
@@ -212,9 +212,15 @@ def rows(entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any], wo
         "document": entity.document,
         "slug": entity.slug,
         "source_api": fold(entity.source_api),
+        "hash": entity.content_hash,
+    }
+
+
+def rows(entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any], words: str | None = None) -> list[Row]:
+    """The rows of one entity, head first; ``words`` where the collection has a column for them."""
+    common = base_values(entity) | {
         "source_api_name": entity.source_api,
         "document_name": entity.document_name,
-        "hash": entity.content_hash,
     }
     for field in entity.collection.fields:
         value = entity.fields.get(field.name)
