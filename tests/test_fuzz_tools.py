@@ -12,6 +12,7 @@ import json
 import logging
 import math
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -217,8 +218,9 @@ def _converse(env: dict[str, str], log: Path, lines: list[Any], judge: Judge) ->
             silent = [line for line in lines if line.needs_answer and line.id not in answers]
             shown = [line.content[:100] for line in silent[:5]]
             judge.note("all lines", f"{unanswered} lines without an answer, of {len(lines)}; some of {shown}")
+        times = Counter(line.id for line in lines)  # a mutated line may have the id of another
         for line in lines:
-            if line.call is not None and line.id in answers:
+            if line.call is not None and line.id in answers and times[line.id] == 1:
                 judge.judge(line.call, answer_of(answers[line.id]))
         alive, missing = server.converse([read_line(b'{"jsonrpc":"2.0","id":"last","method":"ping"}')])
         if missing or "result" not in alive["last"]:

@@ -72,6 +72,8 @@ def entities(
         UnknownShapeError: it is no JSON object, or lacks what an entity needs; the message says which.
     """
     obj = _parsed(data)
+    if not obj:
+        raise UnknownShapeError("its data is empty")
     row = {"slug": slug, "name": name, "document": document, "source_api": source_api, "title": None}
     if _is_wrapped(obj):
         return _unwrapped(obj, table, row)
