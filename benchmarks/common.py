@@ -80,7 +80,11 @@ def run(measure: Callable[[], Result], description: str) -> int:
     parser = argparse.ArgumentParser(description=description.partition("\n")[0])
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     as_json = parser.parse_args().json
-    result = measure()
+    return report(measure(), as_json=as_json)
+
+
+def report(result: Result, *, as_json: bool) -> int:
+    """Print a result; exit status 1 where a claim does not hold."""
     print(json.dumps(result.__dict__) if as_json else result.markdown())
     return 0 if all(holds for _, _, holds in result.claims) else 1
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import re
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
 
 from lorekeeper.cache.milvus_engine import Engine
@@ -133,8 +135,64 @@ def test_a_segment_whose_file_was_removed_still_gives_its_vectors(
     collection._wait_for_bg()
     (segment,) = collection._segments_snapshot()
     Path(segment.file_path).unlink()
+    assert segment.table.column("title").to_pylist() == [one["title"]]
     assert np.allclose(segment.vectors, [one["vector"]])
     assert np.allclose(segment.row_to_dict(0)["vector"], one["vector"])
+
+
+def test_what_is_written_stays_in_its_file_until_it_is_asked_for(engine: Engine) -> None:
+    chance, number = random.Random(0), 2000
+    before = pyarrow.total_allocated_bytes()
+    engine.upsert(NAME, [row(chance, key) for key in range(number)])
+    engine.flush(NAME)
+    collection = engine._database.get_collection(NAME)
+    collection._wait_for_bg()
+    (segment,) = collection._segments_snapshot()
+    assert pyarrow.total_allocated_bytes() - before < 10 * number  # eight are its place in the order of writes
+    assert engine.get(NAME, ["k1"], FIELDS)
+    assert segment.vectors.shape == (number, DIMENSION)
+    segment.forget_vectors()
+    # the table, and neither the vectors nor the bytes that were read of the file, which Arrow's threads drop in their own time
+    for _ in range(500):
+        if (held := pyarrow.total_allocated_bytes() - before) < segment.table.nbytes + 20 * number:
+            break
+        time.sleep(0.01)
+    assert held < segment.table.nbytes + 20 * number
+
+
+def test_a_collection_that_is_loaded_is_read_whole_so_that_damage_is_seen(tmp_path: Path) -> None:
+    with closing(Engine(tmp_path / "milvus.db")) as first:
+        first.create_collection(NAME, COLUMNS, "{}")
+        first.upsert(NAME, [row(random.Random(0), key) for key in range(40)])
+        first.flush(NAME)
+        (segment,) = first._database.get_collection(NAME)._segments_snapshot()
+    file, column = Path(segment.file_path), segment._metadata.row_group(0).column(2)
+    assert column.path_in_schema == "title"
+    damaged = bytearray(file.read_bytes())
+    damaged[column.dictionary_page_offset : column.dictionary_page_offset + 8] = bytes(8)
+    file.write_bytes(damaged)
+    with closing(Engine(tmp_path / "milvus.db")) as second, pytest.raises(OSError, match=r"."):
+        second.load_collection(NAME)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_compaction_copies_rows_only_to_leave_some_out(engine: Engine, *, again: bool) -> None:
+    chance = random.Random(0)
+    collection = engine._database.get_collection(NAME)
+    latest: dict[str, int | None] = {}
+    for part in range(8):
+        rows = [row(chance, key) for key in range(0 if again else 10 * part, 10 * part + 10)]
+        latest |= {one["pk"]: one["level"] for one in rows}
+        engine.upsert(NAME, rows)
+        engine.flush(NAME)
+    collection._wait_for_bg()
+    assert len(collection._segments_snapshot()) < 8
+    assert {one["pk"]: one["level"] for one in engine.query(NAME, "", ["level"])} == latest
+
+    table = pyarrow.table({"pk": ["a", "b", "a" if again else "c"], "_seq": [1, 2, 3]})
+    unique = collection._compaction_mgr._dedup_max_seq(table)
+    assert (unique is table) is not again
+    assert sorted(unique.column("_seq").to_pylist()) == ([2, 3] if again else [1, 2, 3])
 
 
 def test_a_collection_that_takes_anothers_place_is_asked_itself(engine: Engine) -> None:

@@ -1,8 +1,9 @@
-"""Segments of Milvus Lite whose vectors stay in their files until somebody asks for them.
+"""Segments of Milvus Lite whose data stay in their files until they are asked for, and compactions that copy less.
 
 Milvus Lite reads all vectors of a collection into memory although its index has them already: most of what a library takes,
 and most of the time to open one. Searches of sealed rows need the index only. Where Milvus Lite searches by itself, while rows
-are not sealed yet, the vectors are read then, and dropped by `forget_vectors` when all is sealed again.
+are not sealed yet, the vectors are read then, and dropped by `forget_vectors` when all is sealed again. An import asks nothing
+of what it has sealed, so that it holds none of it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow
+import pyarrow.compute
 import pyarrow.parquet
+from milvus_lite.engine.compaction import CompactionManager
 from milvus_lite.index.factory import load_index_from_spec
 from milvus_lite.storage.segment import Segment, _extract_vector_array
 
@@ -23,33 +26,44 @@ REMOVABLE = sys.platform != "win32"
 
 
 class LeanSegment(Segment):  # type: ignore[misc]
-    """A sealed segment whose ``table`` has every column but the vectors. Safe in several threads."""
+    """A sealed segment that reads its columns when they are asked for. Safe in several threads."""
 
-    __slots__ = ("_file", "_reading")
+    __slots__ = ("_file", "_metadata", "_reading", "_table")
 
-    def __init__(self, file: Any, **values: Any) -> None:
-        self._file = file
+    def __init__(self, file: Any, metadata: Any, **values: Any) -> None:
+        self._file, self._metadata, self._table = file, metadata, None
         self._reading = threading.Lock()
-        super().__init__(**values)
+        keys = self._read([values["pk_field"], "_seq"])
+        super().__init__(
+            **values,
+            pks=keys.column(values["pk_field"]).to_pylist(),
+            seqs=keys.column("_seq").to_numpy().astype(np.uint64, copy=False),
+            vectors=None,
+            table=None,
+        )
         self.forget_vectors()
 
     @classmethod
     def load(cls, file_path: str, partition: str, pk_field: str, vector_field: str) -> LeanSegment:
-        """Read a data file, which stays open: a compaction may remove it while a search still goes on."""
-        opened = pyarrow.OSFile(file_path) if REMOVABLE else pyarrow.BufferReader(Path(file_path).read_bytes())
-        file = pyarrow.parquet.ParquetFile(opened)
-        table = file.read(columns=[name for name in file.schema_arrow.names if name != vector_field])
+        """Open a data file, which stays open: a compaction may remove it while a search still goes on."""
+        file = pyarrow.OSFile(file_path) if REMOVABLE else pyarrow.BufferReader(Path(file_path).read_bytes())
+        metadata = pyarrow.parquet.read_metadata(file)
         return cls(
-            file,
-            file_path=file_path,
-            partition=partition,
-            pk_field=pk_field,
-            vector_field=vector_field,
-            pks=table.column(pk_field).to_pylist(),
-            seqs=table.column("_seq").to_numpy().astype(np.uint64, copy=False),
-            vectors=None,
-            table=table,
+            file, metadata, file_path=file_path, partition=partition, pk_field=pk_field, vector_field=vector_field
         )
+
+    @property
+    def table(self) -> Any:
+        """Every column but the vectors; it stays in memory once it was asked for."""
+        with self._reading:
+            if self._table is None:
+                names = self._metadata.schema.to_arrow_schema().names
+                self._table = self._read([name for name in names if name != self._vector_field])
+            return self._table
+
+    @table.setter
+    def table(self, _: None) -> None:
+        """It is in the file."""
 
     @property
     def vectors(self) -> Any:
@@ -64,9 +78,13 @@ class LeanSegment(Segment):  # type: ignore[misc]
         with self._reading:
             known = self._vector_data_by_field.get(field_name)
             if known is None:
-                column = self._file.read(columns=[field_name]).column(field_name)
+                column = self._read([field_name]).column(field_name)
                 known = self._vector_data_by_field[field_name] = _extract_vector_array(column)
             return known
+
+    def _read(self, names: list[str]) -> Any:
+        """Columns of the file, with a reader of their own: one keeps the bytes of all that it ever read."""
+        return pyarrow.parquet.ParquetFile(self._file, metadata=self._metadata).read(columns=names)
 
     def forget_vectors(self) -> None:
         """Drop vectors that were read."""
@@ -84,5 +102,15 @@ class LeanSegment(Segment):  # type: ignore[misc]
             super().build_or_load_index(spec, index_dir)
             self.forget_vectors()
         if Path(path).exists():  # what was just made is in memory whole, what is loaded is mapped
-            dimension = self._file.schema_arrow.field(spec.field_name).type.list_size
+            dimension = self._metadata.schema.to_arrow_schema().field(spec.field_name).type.list_size
             self.attach_index(load_index_from_spec(spec, path, dimension), spec.field_name)
+
+
+class LeanCompaction(CompactionManager):  # type: ignore[misc]
+    """Compaction that looks for rows which were written again before it copies all of them to leave those out."""
+
+    def _dedup_max_seq(self, table: Any) -> Any:
+        keys = table.column(self._pk_name)
+        if pyarrow.compute.count_distinct(keys).as_py() == table.num_rows:
+            return table
+        return super()._dedup_max_seq(table)
