@@ -169,7 +169,7 @@ def test_a_collection_that_is_loaded_is_read_whole_so_that_damage_is_seen(tmp_pa
     file, column = Path(segment.file_path), segment._metadata.row_group(0).column(2)
     assert column.path_in_schema == "title"
     damaged = bytearray(file.read_bytes())
-    damaged[column.dictionary_page_offset : column.dictionary_page_offset + 8] = bytes(8)
+    damaged[column.data_page_offset : column.data_page_offset + 8] = bytes(8)
     file.write_bytes(damaged)
     with closing(Engine(tmp_path / "milvus.db")) as second, pytest.raises(OSError, match=r"."):
         second.load_collection(NAME)

@@ -55,10 +55,12 @@ class Engine:
             import pyarrow.dataset  # noqa: F401
         from milvus_lite import DataDirLockedError, MilvusLite
         from milvus_lite.engine import collection
+        from milvus_lite.storage import data_file
 
-        from lorekeeper.cache.milvus_segment import REMOVABLE, LeanCompaction, LeanSegment
+        from lorekeeper.cache.milvus_segment import REMOVABLE, LeanCompaction, LeanParquet, LeanSegment
 
         collection.Segment, collection.CompactionManager = LeanSegment, LeanCompaction
+        data_file.pq = LeanParquet
         _tune_faiss(mapped=REMOVABLE)
         try:
             self._database = MilvusLite(str(path))

@@ -1,4 +1,4 @@
-"""Segments of Milvus Lite whose data stay in their files until they are asked for, and compactions that copy less.
+"""Segments of Milvus Lite whose data stay in their files until they are asked for, and files that are written in less memory.
 
 Milvus Lite reads all vectors of a collection into memory although its index has them already: most of what a library takes,
 and most of the time to open one. Searches of sealed rows need the index only. Where Milvus Lite searches by itself, while rows
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,10 @@ from milvus_lite.storage.segment import Segment, _extract_vector_array
 
 REMOVABLE = sys.platform != "win32"
 """Whether a file that is open or mapped can be removed, as a compaction does; where not, files are held in memory."""
+
+
+ROW_GROUP = 2048
+"""Rows that are encoded together for a data file: all that writing holds of them besides the rows themselves."""
 
 
 class LeanSegment(Segment):  # type: ignore[misc]
@@ -114,3 +119,11 @@ class LeanCompaction(CompactionManager):  # type: ignore[misc]
         if pyarrow.compute.count_distinct(keys).as_py() == table.num_rows:
             return table
         return super()._dedup_max_seq(table)
+
+
+class LeanParquet:
+    """Reads and writes data files for Milvus Lite: in row groups, and without dictionaries, which cost more than they save
+    where nearly every value is another."""
+
+    read_table = staticmethod(pyarrow.parquet.read_table)
+    write_table = staticmethod(partial(pyarrow.parquet.write_table, row_group_size=ROW_GROUP, use_dictionary=False))
