@@ -12,11 +12,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow
+import pyarrow.parquet
 import pytest
+from milvus_lite.storage import data_file
 
 from lorekeeper.cache.milvus_engine import Engine
 from lorekeeper.cache.milvus_schema import SEARCH_PARAMS, Column, ColumnType, Row
 from lorekeeper.cache.milvus_sealed import SealedRows
+from lorekeeper.cache.milvus_segment import ROW_GROUP
 
 NAME, DIMENSION = "things", 16
 COLUMNS = [
@@ -173,6 +176,17 @@ def test_a_collection_that_is_loaded_is_read_whole_so_that_damage_is_seen(tmp_pa
     file.write_bytes(damaged)
     with closing(Engine(tmp_path / "milvus.db")) as second, pytest.raises(OSError, match=r"."):
         second.load_collection(NAME)
+
+
+def test_data_files_are_written_in_row_groups_without_dictionaries(engine: Engine, tmp_path: Path) -> None:
+    engine.upsert(NAME, [row(random.Random(0), key) for key in range(9)])
+    engine.flush(NAME)
+    (segment,) = engine._database.get_collection(NAME)._segments_snapshot()
+    columns = [segment._metadata.row_group(0).column(n) for n in range(segment._metadata.num_columns)]
+    assert not any(column.has_dictionary_page for column in columns)
+    path = data_file.write_data_file(pyarrow.table({"_seq": range(ROW_GROUP + 1)}), str(tmp_path), 0, ROW_GROUP)
+    assert pyarrow.parquet.read_metadata(tmp_path / path).num_row_groups == 2
+    assert data_file.read_data_file(str(tmp_path / path)).num_rows == ROW_GROUP + 1
 
 
 @pytest.mark.parametrize("again", [False, True])
