@@ -25,8 +25,7 @@ FOLDER_ENTRY = "session.model_external_initializers_file_folder_path"
 PROVIDERS = ["CPUExecutionProvider"]
 
 BATCH = 4
-"""Texts run together, of about equal length in word pieces. Twice as many take a seventh more processor time, for padding and
-cache misses, and 15 MB more."""
+"""Texts run together, of about equal length in word pieces: as fast as twice as many on two cores, in 17 MB less."""
 
 DIMENSION = 384
 
