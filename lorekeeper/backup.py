@@ -28,7 +28,7 @@ from lorekeeper.cache.protocol import CacheProtocol, Identity, Progress
 from lorekeeper.cache.threaded import ThreadedCache
 from lorekeeper.cache.vectors import VectorCache, of_one_size, passage_keys, read_packed, write_packed
 from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, Entity, parse_json
-from lorekeeper.errors import FilterError, ImportFileError, brief
+from lorekeeper.errors import FilterError, ImportFileError
 from lorekeeper.hints import hint_text
 from lorekeeper.library import (
     IMPORT_BATCH,
@@ -39,6 +39,7 @@ from lorekeeper.library import (
 )
 from lorekeeper.migration import take_vectors
 from lorekeeper.normalize.build import checked
+from lorekeeper.printable import MAX_REASON, one_line
 from lorekeeper.settings import Settings
 from lorekeeper.system import private_file
 from lorekeeper.text import passages
@@ -359,7 +360,7 @@ class Archive:
                 yield checked(entity_type, parse_json(line)), len(line)
             except (FilterError, ValueError) as error:
                 where = f"{self.path}:{entity_type}.jsonl:{number}"
-                raise ImportFileError(where, f"{brief(error)}; nothing was changed") from error
+                raise ImportFileError(where, f"{one_line(str(error), MAX_REASON)}; nothing was changed") from error
 
     @contextlib.contextmanager
     def _member(self, name: str, checksum: str | None = None) -> Iterator[IO[bytes]]:
@@ -377,7 +378,9 @@ class Archive:
         try:
             yield
         except _UNREADABLE as error:
-            reason = f"is no archive of LoreKeeper, or damaged ({brief(error)}); nothing was changed"
+            reason = (
+                f"is no archive of LoreKeeper, or damaged ({one_line(str(error), MAX_REASON)}); nothing was changed"
+            )
             raise ImportFileError(str(self.path), reason) from error
 
     def __enter__(self) -> Self:

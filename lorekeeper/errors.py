@@ -68,13 +68,3 @@ class ImportFileError(LoreKeeperError):
         super().__init__(f"{where}: {reason}")
         self.where = where
         self.reason = reason
-
-
-MAX_REASON = 300
-"""Characters of a reason that is passed on: it may echo what came from outside."""
-
-
-def brief(error: Exception) -> str:
-    """What an error says, cut to `MAX_REASON` characters."""
-    text = str(error)
-    return text if len(text) <= MAX_REASON else text[: MAX_REASON - 1] + "…"

@@ -20,6 +20,7 @@ from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import ConfigError, EmbeddingError, ImportFileError, UnknownDocumentError
 from lorekeeper.hints import SHIPPED_VECTORS, STARTER
+from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.report import ImportReport
 from lorekeeper.search import Page, Query, Searcher
 from lorekeeper.settings import PREFIX, Settings
@@ -43,9 +44,6 @@ STARTED = (
     "The library was empty, so the starter compendium was loaded; 'lorekeeper sync open5e' and 'lorekeeper import PATH' bring "
     "more books."
 )
-
-SHOWN_CHARS = 200
-"""Of what comes from a file, in a message."""
 
 IMPORT_BATCH = 512
 """Entities of one type stored in one go; when it is done they are safe."""
@@ -164,9 +162,7 @@ class Intake:
             if last is not None:
                 self._count(last == held, -1)
                 if last != entity.content_hash:
-                    clash = (
-                        f"{entity.uri[:SHOWN_CHARS]} is in {place} too, with other content; this one, the last, is kept"
-                    )
+                    clash = f"{one_line(entity.uri, MAX_SHOWN)} is in {place} too, with other content; this one, the last, is kept"
                     self._report.oddities.append(ImportFileError(where, clash))
             self._count(entity.content_hash == held, 1)
             self._seen[key] = entity.content_hash, where

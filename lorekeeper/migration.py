@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_json
-from lorekeeper.errors import FilterError, ImportFileError, brief
+from lorekeeper.errors import FilterError, ImportFileError
 from lorekeeper.library import Library, store_in_batches, vector_cache
 from lorekeeper.normalize import UnknownShapeError, legacy
 from lorekeeper.normalize.build import checked
+from lorekeeper.printable import MAX_REASON, one_line
 from lorekeeper.settings import Settings
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def _entries(opened: SqliteSource, table: str, said: TableReport, known: legacy.
                 )
             )
         except (FilterError, ValueError) as error:
-            said.failed.append(Failure(row.slug and row.slug[:MAX_KEY_LENGTH], brief(error)))
+            said.failed.append(Failure(row.slug and row.slug[:MAX_KEY_LENGTH], one_line(str(error), MAX_REASON)))
             continue
         if found:
             yield _Entry(table, [legacy.corrected(e, known) or e for e in found], row.updated)

@@ -9,6 +9,9 @@ from typing import Any
 MAX_SHOWN = 200
 """Most characters of a value that a message repeats."""
 
+MAX_REASON = 300
+"""Most characters of a reason that is passed on: it may echo what came from outside."""
+
 _DIRECTIONS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"
 """Marks and overrides of bidirectional text, which make a line read as another one."""
 

@@ -23,6 +23,7 @@ from lorekeeper.filters import clean_fields
 from lorekeeper.library import open_cache
 from lorekeeper.settings import Settings, load_settings
 from tests import milvus_standalone
+from tests.embedding_server import EmbeddingServer
 
 CORPUS = "LOREKEEPER_CORPUS"
 SERVER_SECONDS = 60
@@ -219,6 +220,25 @@ def drop_collections(uri: str) -> None:
             client.drop_collection(name)
     finally:
         client.close()
+
+
+@pytest.fixture(scope="module")
+def embeddings() -> Iterator[EmbeddingServer]:
+    """An embedding server for the processes of a test module."""
+    server = EmbeddingServer()
+    with server.running():
+        yield server
+
+
+def library_in(folder: Path, backend: str, server: EmbeddingServer) -> Settings:
+    """Settings of a library in a folder, whose texts that server embeds."""
+    return settings(
+        cache_backend=backend,
+        milvus_db_path=folder / "milvus.db",
+        sqlite_db_path=folder / "cache.db",
+        embedding_provider="http",
+        embedding_url=server.url,
+    )
 
 
 @dataclass

@@ -8,7 +8,6 @@ import json
 import random
 import shutil
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,23 +20,15 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.library import Library, embedding_service
 from lorekeeper.settings import Settings
-from tests.conftest import everything, make
+from tests.conftest import everything, library_in, make
 from tests.embedding_server import EmbeddingServer
 from tests.library_process import batch
 from tests.shelf import environment, run_lorekeeper
-from tests.test_migration import library_in
 
 SPELLS = batch("a", 0, 40)
 WOLF = make(
     "wolf", "A wolf with a “quote”, a \u2028 and a tail.", type="creatures", kind="creature", challenge_rating=0.25
 )
-
-
-@pytest.fixture(scope="module")
-def embeddings() -> Iterator[EmbeddingServer]:
-    server = EmbeddingServer()
-    with server.running():
-        yield server
 
 
 @pytest.fixture(params=["milvus", "sqlite"])

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,13 +28,6 @@ COUNTS = Counter(entry["collection"] for entry in SHELF)
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Inside = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(scope="module")
-def embeddings() -> Iterator[EmbeddingServer]:
-    server = EmbeddingServer()
-    with server.running():
-        yield server
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import logging
 import math
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,6 @@ from lorekeeper.server import build_server
 from lorekeeper.settings import Settings
 from tests import fuzzing
 from tests.conftest import BACKEND_PARAMS, BACKENDS
-from tests.embedding_server import EmbeddingServer
 from tests.fuzzing import Answer, Call, Caller, Judge, Oracle, Rule, make_records
 from tests.library_process import Program
 from tests.raw_client import RawServer, answer_of, make_lines, read_line
@@ -189,13 +188,6 @@ async def test_nor_where_another_process_has_the_library_open(tmp_path, seed, fu
 
 
 # --- raw lines over stdio --------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def embeddings() -> Iterator[EmbeddingServer]:
-    server = EmbeddingServer()
-    with server.running():
-        yield server
 
 
 @pytest.mark.parametrize("name", ["milvus", "sqlite"])

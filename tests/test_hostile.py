@@ -14,7 +14,7 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -31,24 +31,16 @@ from lorekeeper.errors import ImportFileError
 from lorekeeper.library import VECTORS, Library, embedding_service
 from lorekeeper.migration import migrate
 from lorekeeper.settings import Settings
-from tests.conftest import everything, make
+from tests.conftest import everything, library_in, make
 from tests.embedding_server import EmbeddingServer
 from tests.legacy_cache import SPELLS, write_cache
 from tests.library_process import batch
-from tests.test_migration import library_in
 
 GOOD = make("good", "A good entry.").as_record()
 MODEL = "http all-MiniLM-L6-v2"
 """Fingerprint of the tests' embedding server."""
 
 TYPES = ("spells", "creatures", "equipment", "character_options", "rules", "documents")
-
-
-@pytest.fixture(scope="module")
-def embeddings() -> Iterator[EmbeddingServer]:
-    server = EmbeddingServer()
-    with server.running():
-        yield server
 
 
 @pytest.fixture(params=["milvus", "sqlite"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +18,12 @@ from lorekeeper.normalize.orcbrew import packs
 from lorekeeper.repair import repair
 from lorekeeper.settings import Settings
 from lorekeeper.text import passages
-from tests.conftest import everything, make
+from tests.conftest import everything, library_in, make
 from tests.embedding_server import EmbeddingServer
 from tests.legacy_cache import write_cache
 from tests.open5e_server import Open5eServer, serving
-from tests.test_migration import held, library_in
+from tests.test_migration import held
 from tests.test_sync import opened
-
-
-@pytest.fixture(scope="module")
-def embeddings() -> Iterator[EmbeddingServer]:
-    server = EmbeddingServer()
-    with server.running():
-        yield server
 
 
 @pytest.fixture(params=["milvus", "sqlite"])

@@ -8,7 +8,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from lorekeeper.errors import ImportFileError
 from lorekeeper.library import Library, embedding_service
 from lorekeeper.migration import MigrationReport, TableReport, migrate
 from lorekeeper.settings import Settings
-from tests.conftest import everything, make, settings
+from tests.conftest import everything, library_in, make
 from tests.embedding_server import EmbeddingServer
 from tests.legacy_cache import HOUND, SPELLS, TABLES, add, write_cache
 from tests.library_process import batch
@@ -28,27 +27,10 @@ from tests.shelf import environment, run_lorekeeper
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(scope="module")
-def embeddings() -> Iterator[EmbeddingServer]:
-    server = EmbeddingServer()
-    with server.running():
-        yield server
-
-
 @pytest.fixture(params=["milvus", "sqlite"])
 def target(request: pytest.FixtureRequest, tmp_path: Path, embeddings: EmbeddingServer) -> Settings:
     """An empty library of each backend."""
     return library_in(tmp_path / "library", request.param, embeddings)
-
-
-def library_in(folder: Path, backend: str, server: EmbeddingServer) -> Settings:
-    return settings(
-        cache_backend=backend,
-        milvus_db_path=folder / "milvus.db",
-        sqlite_db_path=folder / "cache.db",
-        embedding_provider="http",
-        embedding_url=server.url,
-    )
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ from lorekeeper.printable import MAX_SHOWN, json_text, lines, one_line, shown
 from lorekeeper.server import _Handlers
 from lorekeeper.sources.sync_state import Source
 from lorekeeper.tools import Answer, all_tools
-from tests.embedding_server import EmbeddingServer
 from tests.shelf import ATLAS, environment, open_library, shelf_library, write_lines
 
 HOSTILE = [
@@ -292,13 +290,6 @@ async def test_b22_no_error_repeats_a_long_uri_or_tool_name(tmp_path):
 
 
 # --- commands --------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def embeddings() -> Iterator[EmbeddingServer]:
-    server = EmbeddingServer()
-    with server.running():
-        yield server
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import os
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,21 +24,13 @@ from lorekeeper.library import Library, embedding_service, open_store
 from lorekeeper.repair import repair
 from lorekeeper.search import Query
 from lorekeeper.settings import Settings
-from tests.conftest import everything, make, settings
+from tests.conftest import everything, library_in, make, settings
 from tests.embedding_server import EmbeddingServer
 from tests.library_process import batch
 from tests.shelf import environment, run_lorekeeper
-from tests.test_migration import library_in
 
 SPELLS = [*batch("a", 0, 150), *batch("b", 0, 20)]
 WOLVES = [make(f"wolf{i}", f"Wolf number {i}.", type="creatures", kind="creature") for i in range(20)]
-
-
-@pytest.fixture(scope="module")
-def embeddings() -> Iterator[EmbeddingServer]:
-    server = EmbeddingServer()
-    with server.running():
-        yield server
 
 
 @pytest.fixture(scope="module", params=["milvus", "sqlite"])
