@@ -36,7 +36,7 @@ from benchmarks.common import (
     settings_of,
     varied,
 )
-from lorekeeper.cache.milvus_sharing import read_owner
+from lorekeeper.cache.milvus.sharing import read_owner
 from lorekeeper.entities import Entity
 from lorekeeper.library import Library
 

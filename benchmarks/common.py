@@ -21,11 +21,11 @@ from typing import Any, Self
 
 from benchmarks import SPIN
 from lorekeeper.entities import Entity
-from lorekeeper.hints import STARTER
+from lorekeeper.intake.files import Reader
+from lorekeeper.intake.reports import ImportReport
 from lorekeeper.library import Library
-from lorekeeper.report import ImportReport
 from lorekeeper.settings import PREFIX, Settings, load_settings
-from lorekeeper.sources.files import Reader
+from lorekeeper.text.phrases import STARTER
 
 FOLDER = Path(".bench")
 """Where libraries are kept from one run to the next."""

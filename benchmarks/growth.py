@@ -30,14 +30,14 @@ from benchmarks.common import (
     settings_of,
     varied,
 )
-from lorekeeper.cache.milvus_connection import MilvusConnection
-from lorekeeper.cache.milvus_store import MilvusStore
+from lorekeeper.cache.milvus.connection import MilvusConnection
+from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.store import Cut
 from lorekeeper.cache.vectors import VectorCache
-from lorekeeper.embedding.provider import Vectors, normalized
+from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.library import Library, load_provider
-from lorekeeper.text import CHUNKER, passages
+from lorekeeper.text.passages import CHUNKER, passages
 
 SIZES = (1_000, 10_000, 100_000)
 LOOKUPS = 40

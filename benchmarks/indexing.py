@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.common import Result, fill, median, missing, run, settings_of, source_entities
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.library import load_provider
-from lorekeeper.text import passages
+from lorekeeper.text.passages import passages
 
 SAMPLE = 300
 """Entities whose texts are embedded, and stored."""

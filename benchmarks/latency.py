@@ -30,7 +30,7 @@ from benchmarks.common import (
     run,
     settings_of,
 )
-from lorekeeper.cache.milvus_schema import SEARCH_PARAMS
+from lorekeeper.cache.milvus.schema import SEARCH_PARAMS
 from lorekeeper.embedding import EmbeddingProvider
 from lorekeeper.library import load_provider
 

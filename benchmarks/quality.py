@@ -24,9 +24,9 @@ from typing import Any, Literal
 
 from lorekeeper.entities import fold
 from lorekeeper.library import Library
-from lorekeeper.search import Query
+from lorekeeper.search.pipeline import Query
+from lorekeeper.server.tools import SEARCHED
 from lorekeeper.settings import load_settings
-from lorekeeper.tools import SEARCHED
 
 MODES: tuple[Literal["auto", "semantic", "keyword"], ...] = ("auto", "semantic", "keyword")
 RENAMED = {"creature_type": "type", "class": "classes"}

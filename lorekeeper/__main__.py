@@ -1,5 +1,5 @@
 """``python -m lorekeeper``."""
 
-from lorekeeper.cli import main
+from lorekeeper.cli.commands import main
 
 raise SystemExit(main())

@@ -19,19 +19,19 @@ from lorekeeper.cache.protocol import CacheProtocol, Identity, Progress, Statist
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import ConfigError, EmbeddingError, ImportFileError, UnknownDocumentError
-from lorekeeper.hints import SHIPPED_VECTORS, STARTER
+from lorekeeper.intake.files import Batch, Reader
+from lorekeeper.intake.reports import ImportReport
+from lorekeeper.intake.sync_state import Source
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.report import ImportReport
-from lorekeeper.search import Page, Query, Searcher
+from lorekeeper.search.pipeline import Page, Query, Searcher
 from lorekeeper.settings import PREFIX, Settings
-from lorekeeper.sources.files import Batch, Reader
-from lorekeeper.sources.sync_state import Source
+from lorekeeper.text.phrases import SHIPPED_VECTORS, STARTER
 
 if TYPE_CHECKING:
     from lorekeeper.cache.store import Store
     from lorekeeper.cache.vectors import VectorCache
-    from lorekeeper.misses import Misses
-    from lorekeeper.sync import Step
+    from lorekeeper.intake.on_demand import Misses
+    from lorekeeper.intake.sync import Step
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ def load_provider(settings: Settings) -> EmbeddingProvider:
 
 def open_cache(settings: Settings, embedding: EmbeddingService) -> CacheProtocol:
     """The cache backend that the settings ask for; it opens at first use."""
-    from lorekeeper.cache.threaded import ThreadedCache
+    from lorekeeper.cache.async_cache import ThreadedCache
 
     return ThreadedCache(open_store(settings), embedding)
 
@@ -97,12 +97,12 @@ def open_cache(settings: Settings, embedding: EmbeddingService) -> CacheProtocol
 def open_store(settings: Settings) -> Store:
     """The store that the settings ask for; it opens at first use."""
     if settings.cache_backend == "sqlite":
-        from lorekeeper.cache.sqlite_store import SqliteStore
+        from lorekeeper.cache.sqlite.store import SqliteStore
 
         return SqliteStore(settings.sqlite_db_path)
 
-    from lorekeeper.cache.milvus_connection import MilvusConnection
-    from lorekeeper.cache.milvus_store import MilvusStore
+    from lorekeeper.cache.milvus.connection import MilvusConnection
+    from lorekeeper.cache.milvus.store import MilvusStore
 
     if settings.milvus_uri:
         require_local(settings, "milvus_uri")
@@ -291,7 +291,7 @@ class Library:
         if self.source is None:
             return await self.searcher.search(query)
         if self._misses is None:
-            from lorekeeper.misses import Misses
+            from lorekeeper.intake.on_demand import Misses
 
             self._misses = Misses(self.searcher, self.cache, self.source, offline=self.offline)
         return await self._misses.search(query)
@@ -316,8 +316,8 @@ class Library:
         """
         if self.offline or self.source is None:
             raise ConfigError("LOREKEEPER_OFFLINE is set, so nothing can be synced; unset it for this command")
-        from lorekeeper.sources.open5e import Open5eClient
-        from lorekeeper.sync import Syncer
+        from lorekeeper.intake.open5e import Open5eClient
+        from lorekeeper.intake.sync import Syncer
 
         began, before, report = time.monotonic(), self.embedding.computed, ImportReport()
         async with Open5eClient(self.source.base_url) as client:

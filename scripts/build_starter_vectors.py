@@ -11,12 +11,12 @@ import asyncio
 
 from lorekeeper.cache.vectors import load_vectors, save_vectors
 from lorekeeper.embedding import EmbeddingService
-from lorekeeper.hints import SHIPPED_VECTORS, STARTER, hint_text
+from lorekeeper.intake.files import Reader
+from lorekeeper.intake.reports import ImportReport
 from lorekeeper.library import load_provider
-from lorekeeper.report import ImportReport
 from lorekeeper.settings import load_settings
-from lorekeeper.sources.files import Reader
-from lorekeeper.text import passages
+from lorekeeper.text.passages import passages
+from lorekeeper.text.phrases import SHIPPED_VECTORS, STARTER, hint_text
 
 
 def starter_texts() -> list[str]:

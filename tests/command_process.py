@@ -31,12 +31,12 @@ MAX_ADDRESSES = 2 << 30
 
 POLL_SECONDS = 0.005
 
-_IMPORTED = (
-    "lorekeeper.backup lorekeeper.cache.sqlite_repair lorekeeper.cache.sqlite_source lorekeeper.cache.sqlite_store "
-    "lorekeeper.cache.threaded lorekeeper.cli lorekeeper.embedding.http lorekeeper.library lorekeeper.migration "
-    "lorekeeper.normalize.legacy lorekeeper.normalize.orcbrew lorekeeper.repair lorekeeper.screen lorekeeper.sources.open5e "
-    "lorekeeper.sync rich.progress tests.hostile_check"
-).split()
+_IMPORTED = """
+lorekeeper.cache.async_cache lorekeeper.cache.sqlite.foreign lorekeeper.cache.sqlite.repair lorekeeper.cache.sqlite.store
+lorekeeper.cli.commands lorekeeper.cli.render lorekeeper.embedding.http lorekeeper.intake.open5e lorekeeper.intake.sync
+lorekeeper.library lorekeeper.maintenance.backup lorekeeper.maintenance.migrate lorekeeper.maintenance.repair
+lorekeeper.normalize.legacy lorekeeper.normalize.orcbrew rich.progress tests.hostile_check
+""".split()
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _child(job: Mapping[str, Any]) -> int:
 
             print(json.dumps(asyncio.run(check(**job["check"]))))
             return 0
-        from lorekeeper.cli import main
+        from lorekeeper.cli.commands import main
 
         return main(job["argv"])
     except SystemExit as error:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lorekeeper.cache.milvus_connection import MilvusConnection
+from lorekeeper.cache.milvus.connection import MilvusConnection
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity

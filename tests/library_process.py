@@ -22,7 +22,7 @@ from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library, open5e_of, open_cache
-from lorekeeper.migration import migrate
+from lorekeeper.maintenance.migrate import migrate
 from lorekeeper.settings import load_settings
 from tests.conftest import everything, make
 

@@ -18,12 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.addresses import is_local, shown_address, without_secrets
-from lorekeeper.cache.milvus_connection import MilvusConnection
+from lorekeeper.cache.milvus.connection import MilvusConnection
 from lorekeeper.embedding.http import HttpProvider
 from lorekeeper.errors import ConfigError, EmbeddingError, MilvusConnectionError, SourceError
+from lorekeeper.intake.open5e import Open5eClient
 from lorekeeper.library import load_provider, open_store
 from lorekeeper.settings import ADDRESSES, load_settings
-from lorekeeper.sources.open5e import Open5eClient
 from tests.embedding_server import EmbeddingServer, QuietServer
 from tests.shelf import SHELF, environment, open_library, run_lorekeeper, write_lines
 
@@ -243,7 +243,7 @@ async def test_b17_errors_without_a_server_hide_passwords():
 
 @pytest.mark.parametrize("uri", ["ftp://ann:hush-hush@h", "http://ann:hush-hush@127.0.0.1:9/", "x:hush-hush@h"])
 def test_b17_milvus_errors_hide_passwords(uri, monkeypatch):
-    monkeypatch.setattr("lorekeeper.cache.milvus_server.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("lorekeeper.cache.milvus.server.CONNECT_SECONDS", 0.2)
     connection = MilvusConnection(uri=uri)
     with pytest.raises(MilvusConnectionError) as caught:
         connection.open()
@@ -283,8 +283,8 @@ def test_b17_doctor_and_logs_show_no_password(tmp_path):
 
 
 async def test_b17_no_note_shows_a_password(tmp_path):
-    from lorekeeper.search import Query
-    from lorekeeper.sources.sync_state import Source
+    from lorekeeper.intake.sync_state import Source
+    from lorekeeper.search.pipeline import Query
 
     with answering(404) as address:
         async with open_library(tmp_path, backend="sqlite") as library:
@@ -304,7 +304,7 @@ def test_b1_the_milvus_driver_reads_no_file_of_the_current_folder(tmp_path):
         "HTTPS_PROXY=http://evil.example\nLOREKEEPER_PLANTED=${HOME}\nMILVUS_CONN_TIMEOUT=x\n"
     )
     program = (
-        "import os; from lorekeeper.cache.milvus_server import MilvusServer\n"
+        "import os; from lorekeeper.cache.milvus.server import MilvusServer\n"
         "try: MilvusServer('ftp://x', None)\n"
         "except Exception as error: print(error)\n"
         "print([n for n in os.environ if n in ('HTTPS_PROXY', 'LOREKEEPER_PLANTED')])"

@@ -15,84 +15,53 @@ import lorekeeper
 PACKAGE = Path(lorekeeper.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-BASE = {
-    "system",
-    "errors",
-    "printable",
-    "addresses",
-    "entities",
-    "filters",
-    "text",
-    "names",
-    "hints",
-    "vocabulary",
-    "fusion",
-}
+FOUNDATION = {"system", "errors", "printable", "addresses", "entities", "filters"}
 
 MAY_KNOW = {
     "system": set[str](),
     "errors": set[str](),
     "printable": set[str](),
     "addresses": {"printable"},
-    "fusion": set[str](),
     "entities": {"errors", "printable"},
     "filters": {"errors", "printable", "entities"},
-    "text": {"errors", "entities", "filters"},
-    "names": {"text"},
-    "hints": {"entities"},
-    "vocabulary": {"entities"},
     "settings": {"errors", "printable", "addresses"},
     "attribution": {"entities"},
-    "normalize": BASE,
-    "embedding": BASE,
-    "cache": BASE | {"embedding"},
-    "report": BASE,
-    "sources": BASE | {"normalize", "report"},
-    "shelf": BASE | {"cache"},
-    "search": BASE | {"cache", "shelf"},
-    "identities": BASE | {"normalize", "cache"},
-    "sync": BASE | {"normalize", "cache", "sources", "report", "identities"},
-    "misses": BASE | {"normalize", "cache", "sources", "search", "sync"},
-    "library": BASE | {"settings", "normalize", "embedding", "cache", "sources", "report", "search", "sync", "misses"},
-    "tools": BASE | {"attribution", "search", "library"},
-    "repair": BASE | {"settings", "embedding", "cache", "library", "identities"},
-    "doctor": BASE | {"settings", "cache", "library", "repair"},
-    "stdio": BASE,
-    "web": BASE,
-    "server": BASE | {"library", "tools", "stdio", "web"},
-    "migration": BASE | {"settings", "normalize", "cache", "library"},
-    "backup": BASE | {"settings", "normalize", "cache", "library", "migration"},
-    "screen": BASE | {"cache", "report", "search", "library", "migration", "repair", "backup", "doctor"},
-    "upkeep": BASE | {"settings", "library", "migration", "repair", "backup", "screen"},
-    "demo": BASE | {"settings", "library", "screen"},
-    "cli": BASE
-    | {"normalize", "settings", "library", "search", "tools", "doctor", "server", "screen", "upkeep", "demo"},
+    "text": FOUNDATION,
+    "normalize": FOUNDATION,
+    "embedding": FOUNDATION | {"text"},
+    "cache": FOUNDATION | {"text", "embedding"},
+    "search": FOUNDATION | {"text", "cache"},
+    "intake": FOUNDATION | {"text", "normalize", "cache", "search"},
+    "library": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "search", "intake"},
+    "maintenance": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "intake", "library"},
+    "server": FOUNDATION | {"attribution", "text", "search", "library"},
+    "cli": FOUNDATION | {"settings", "normalize", "cache", "search", "intake", "library", "maintenance", "server"},
     "__main__": {"cli"},
     "__init__": set[str](),
 }
 """Every room (a module, or a folder) and the other rooms it may know."""
 
 DOORS = {
-    "pymilvus": ("cache/milvus_server.py",),
-    "milvus_lite": ("cache/milvus_engine.py", "cache/milvus_sealed.py", "cache/milvus_segment.py"),
-    "faiss": ("cache/milvus_engine.py",),
-    "pyarrow": ("cache/milvus_engine.py", "cache/milvus_segment.py"),
-    "grpc": ("cache/milvus_server.py",),
+    "pymilvus": ("cache/milvus/server.py",),
+    "milvus_lite": ("cache/milvus/engine.py", "cache/milvus/sealed.py", "cache/milvus/segment.py"),
+    "faiss": ("cache/milvus/engine.py",),
+    "pyarrow": ("cache/milvus/engine.py", "cache/milvus/segment.py"),
+    "grpc": ("cache/milvus/server.py",),
     "sqlite3": ("cache/",),
-    "filelock": ("cache/", "sync.py"),
-    "httpx": ("embedding/http.py", "sources/"),
-    "rapidfuzz": ("names.py",),
-    "snowballstemmer": ("cache/milvus_words.py",),
-    "stamina": ("cache/milvus_server.py", "embedding/http.py", "sources/"),
-    "mcp": ("server.py", "stdio.py", "web.py", "demo.py"),
-    "mcp_types": ("server.py", "stdio.py", "demo.py"),
-    "anyio": ("stdio.py",),
-    "pydantic_core": ("stdio.py",),
-    "uvicorn": ("web.py",),
-    "h11": ("web.py",),
-    "starlette": ("web.py",),
-    "rich": ("screen.py", "demo.py"),
-    "pydantic": ("settings.py", "tools.py", "sources/"),
+    "filelock": ("cache/", "intake/sync.py"),
+    "httpx": ("embedding/http.py", "intake/"),
+    "rapidfuzz": ("text/names.py",),
+    "snowballstemmer": ("cache/milvus/words.py",),
+    "stamina": ("cache/milvus/server.py", "embedding/http.py", "intake/"),
+    "mcp": ("server/", "cli/demo.py"),
+    "mcp_types": ("server/", "cli/demo.py"),
+    "anyio": ("server/stdio.py",),
+    "pydantic_core": ("server/stdio.py",),
+    "uvicorn": ("server/web.py",),
+    "h11": ("server/web.py",),
+    "starlette": ("server/web.py",),
+    "rich": ("cli/",),
+    "pydantic": ("settings.py", "server/tools.py", "intake/"),
     "dotenv": ("settings.py",),
     "numpy": ("embedding/", "cache/"),
     "sentence_transformers": ("embedding/",),
@@ -180,14 +149,14 @@ def test_the_command_line_starts_without_any_heavy_library():
         "httpx",
         "sqlite3",
     }
-    loaded = loaded_by("import lorekeeper.cli")
-    assert "lorekeeper.cli" in loaded
+    loaded = loaded_by("import lorekeeper.cli.commands")
+    assert "lorekeeper.cli.commands" in loaded
     assert loaded & heavy == set()
 
 
 def test_the_library_and_the_server_start_without_model_and_store():
-    loaded = loaded_by("import lorekeeper.server, lorekeeper.library")
-    assert {"lorekeeper.server", "mcp"} <= loaded
+    loaded = loaded_by("import lorekeeper.server.mcp, lorekeeper.library")
+    assert {"lorekeeper.server.mcp", "mcp"} <= loaded
     assert (
         loaded & {"torch", "transformers", "sentence_transformers", "pymilvus", "milvus_lite", "faiss", "rich"} == set()
     )
@@ -195,14 +164,14 @@ def test_the_library_and_the_server_start_without_model_and_store():
 
 def test_an_embedded_library_needs_no_driver_and_a_guest_no_engine(tmp_path):
     opened = (
-        "from pathlib import Path; from lorekeeper.cache.milvus_engine import Engine; from lorekeeper.cache.milvus_schema "
+        "from pathlib import Path; from lorekeeper.cache.milvus.engine import Engine; from lorekeeper.cache.milvus.schema "
         f"import Column; opened = Engine(Path({str(tmp_path)!r})); opened.create_collection('a', [Column('pk', 'text', 9, "
         "primary=True), Column('vector', 'vector', 2)], ''); import numpy; opened.upsert('a', [{'pk': 'x', 'vector': "
         "numpy.ones(2)}]); opened.flush('a'); assert opened.get('a', ['x'], ['pk']); opened.close()"
     )
     assert loaded_by(opened) & {"pymilvus", "pandas", "grpc", "snowballstemmer"} == set()
     unused = {"milvus_lite", "faiss", "pyarrow", "snowballstemmer"}
-    assert loaded_by("import lorekeeper.cache.milvus_store") & unused == set()
+    assert loaded_by("import lorekeeper.cache.milvus.store") & unused == set()
 
 
 def test_the_package_itself_loads_nothing():

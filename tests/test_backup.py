@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lorekeeper.backup import Archive, backup, restore
 from lorekeeper.cache.vectors import read_packed, write_packed
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.library import Library, embedding_service
+from lorekeeper.maintenance.backup import Archive, backup, restore
 from lorekeeper.settings import Settings
 from tests.conftest import everything, library_in, make
 from tests.embedding_server import EmbeddingServer
@@ -187,7 +187,7 @@ async def test_a_damaged_archive_is_refused_and_nothing_changes(
 
 
 def test_an_archive_of_another_format_is_named(archive: bytes, tmp_path: Path) -> None:
-    from lorekeeper.backup import SEAL_BYTES, _seal
+    from lorekeeper.maintenance.backup import SEAL_BYTES, _seal
 
     (tmp_path / "a.zip").write_bytes(archive)
     with zipfile.ZipFile(tmp_path / "a.zip") as old, zipfile.ZipFile(tmp_path / "b.zip", "w") as new:

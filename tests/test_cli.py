@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import lorekeeper
-from lorekeeper.cli import main
+from lorekeeper.cli.commands import main
 from lorekeeper.settings import Settings
 from tests.embedding_server import EmbeddingServer
 from tests.shelf import ALMANAC, ATLAS, SHELF, TITLES, environment, run_lorekeeper, write_lines

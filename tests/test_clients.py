@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from benchmarks.common import Server
-from lorekeeper.cache.milvus_sharing import read_owner
+from lorekeeper.cache.milvus.sharing import read_owner
 from tests.shelf import environment, run_lorekeeper
 
 SERVERS, LOOKUPS, IMPORTED = 3, 24, 40

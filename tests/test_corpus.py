@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from lorekeeper.intake.reports import ImportReport
 from lorekeeper.library import Library
-from lorekeeper.report import ImportReport
-from lorekeeper.search import Query, thing
-from lorekeeper.tools import Tool, all_tools, document_list
+from lorekeeper.search.pipeline import Query, thing
+from lorekeeper.server.tools import Tool, all_tools, document_list
 from tests.shelf import open_library
 
 pytestmark = [pytest.mark.corpus, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(1200)]

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from lorekeeper.library import Library
-from lorekeeper.search import Query
+from lorekeeper.search.pipeline import Query
+from lorekeeper.server.tools import SEARCHED
 from lorekeeper.settings import Settings
-from lorekeeper.tools import SEARCHED
 from tests.conftest import settings
 
 DATA = Path(__file__).parent / "data"

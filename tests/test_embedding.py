@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider
 from lorekeeper.embedding.http import HttpProvider
 from lorekeeper.embedding.model import MINILM, find_model
-from lorekeeper.embedding.provider import Vectors
+from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.embedding.sentence_transformers import SentenceTransformersProvider
 from lorekeeper.errors import EmbeddingError
 

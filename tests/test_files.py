@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 
 from lorekeeper.entities import MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Entity
 from lorekeeper.errors import ImportFileError
-from lorekeeper.hints import STARTER
+from lorekeeper.intake import files, json_stream, streams
+from lorekeeper.intake.files import Reader
+from lorekeeper.intake.reports import SAME_LISTED, ImportReport
 from lorekeeper.normalize import normalize
-from lorekeeper.report import SAME_LISTED, ImportReport
-from lorekeeper.sources import files, json_stream, streams
-from lorekeeper.sources.files import Reader
-from lorekeeper.text import full_text
+from lorekeeper.text.passages import full_text
+from lorekeeper.text.phrases import STARTER
 from tests.shelf import open_library
 
 

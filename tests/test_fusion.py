@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.fusion import HEAD, Place, fuse, reciprocal_ranks, relative_scores
+from lorekeeper.search.fusion import HEAD, Place, fuse, reciprocal_ranks, relative_scores
 
 keys = st.sampled_from([f"{letter}{number}" for letter in "abcdefgh" for number in range(4)])
 

@@ -25,7 +25,7 @@ from mcp.shared.exceptions import MCPError
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.http import HttpProvider
 from lorekeeper.library import Library, open_cache
-from lorekeeper.server import build_server
+from lorekeeper.server.mcp import build_server
 from lorekeeper.settings import Settings
 from tests import fuzzing
 from tests.conftest import BACKEND_PARAMS, BACKENDS

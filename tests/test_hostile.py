@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lorekeeper.backup import Archive, backup, restore
-from lorekeeper.cache.sqlite_source import SqliteSource
+from lorekeeper.cache.sqlite.foreign import SqliteSource
 from lorekeeper.cache.vectors import VectorCache, pack_vector, passage_keys, vector_key, write_packed
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.library import VECTORS, Library, embedding_service
-from lorekeeper.migration import migrate
+from lorekeeper.maintenance.backup import Archive, backup, restore
+from lorekeeper.maintenance.migrate import migrate
 from lorekeeper.settings import Settings
 from tests.conftest import everything, library_in, make
 from tests.embedding_server import EmbeddingServer
@@ -230,7 +230,7 @@ async def test_b8_a_list_of_very_many_files_is_refused_before_it_is_read(sqlite,
 BOMB = """
 import asyncio, resource, sys
 from pathlib import Path
-from lorekeeper.backup import restore
+from lorekeeper.maintenance.backup import restore
 from lorekeeper.errors import ImportFileError
 from tests.conftest import settings
 limit = {limit}
@@ -433,7 +433,7 @@ async def poison_library(library: Settings, vector: Any) -> None:
             (row, key) = c.execute("SELECT rowid, key FROM spells_passages LIMIT 1").fetchone()
             c.execute("UPDATE spells_passages SET vector = ? WHERE rowid = ?", (pack_vector(key, vector), row))
         return
-    from lorekeeper.cache.milvus_store import MilvusStore
+    from lorekeeper.cache.milvus.store import MilvusStore
     from lorekeeper.library import open_store
 
     store = open_store(library)
@@ -446,7 +446,7 @@ async def poison_library(library: Settings, vector: Any) -> None:
 
 @pytest.mark.parametrize("name", ["NaN", "zeros", "three numbers"])
 async def test_b2_repair_notices_and_drops_bad_vectors(library, name):
-    from lorekeeper.repair import repair
+    from lorekeeper.maintenance.repair import repair
 
     if name == "three numbers" and library.cache_backend == "milvus":
         pytest.skip("Milvus stores no vector of another dimension")
@@ -470,7 +470,7 @@ async def test_b2_repair_notices_and_drops_bad_vectors(library, name):
 
 
 async def test_b2_repair_drops_bad_vectors_of_the_cache_where_the_library_is_sound(library):
-    from lorekeeper.repair import repair
+    from lorekeeper.maintenance.repair import repair
 
     await fill(library, *batch("a", 0, 3))
     poison(library, BAD["NaN"], 2)

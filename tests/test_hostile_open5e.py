@@ -18,11 +18,11 @@ import stamina
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, SourceError, SourceUnavailableError
+from lorekeeper.intake import body as bodies
+from lorekeeper.intake.open5e import Limits, Open5eClient
 from lorekeeper.library import Library
 from lorekeeper.normalize import UnknownShapeError, normalize_open5e
-from lorekeeper.search import Query
-from lorekeeper.sources import body as bodies
-from lorekeeper.sources.open5e import Limits, Open5eClient
+from lorekeeper.search.pipeline import Query
 from tests.conftest import everything
 from tests.open5e_server import SPELLS, Object, Open5eServer, Reply, creature, json_reply, serving, shelf, spell
 from tests.test_sync import opened

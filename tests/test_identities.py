@@ -10,14 +10,14 @@ import stamina
 
 from lorekeeper.attribution import attribution
 from lorekeeper.entities import Entity
-from lorekeeper.identities import correct_identities
+from lorekeeper.intake.identities import correct_identities
 from lorekeeper.library import Library
-from lorekeeper.migration import migrate
+from lorekeeper.maintenance.migrate import migrate
+from lorekeeper.maintenance.repair import repair
 from lorekeeper.normalize import normalize
 from lorekeeper.normalize.orcbrew import packs
-from lorekeeper.repair import repair
 from lorekeeper.settings import Settings
-from lorekeeper.text import passages
+from lorekeeper.text.passages import passages
 from tests.conftest import everything, library_in, make
 from tests.embedding_server import EmbeddingServer
 from tests.legacy_cache import write_cache

@@ -16,7 +16,7 @@ import pytest
 
 from lorekeeper.errors import ImportFileError
 from lorekeeper.library import Library, embedding_service
-from lorekeeper.migration import MigrationReport, TableReport, migrate
+from lorekeeper.maintenance.migrate import MigrationReport, TableReport, migrate
 from lorekeeper.settings import Settings
 from tests.conftest import everything, library_in, make
 from tests.embedding_server import EmbeddingServer

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lorekeeper.cache.keywords import KeywordIndex
+from lorekeeper.cache.milvus.companion import KeywordIndex
 from lorekeeper.cache.protocol import CacheProtocol
-from lorekeeper.cache.sqlite_file import DamagedFileError
+from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, EmbeddingError, MilvusConnectionError, MilvusSchemaError
 from lorekeeper.library import open_cache
-from lorekeeper.text import CHUNKER, passages
+from lorekeeper.text.passages import CHUNKER, passages
 from tests.conftest import Shelf, drop_collections, everything, make, settings
 from tests.library_process import Program, batch
 
@@ -512,7 +512,7 @@ def test_an_error_prints_nothing_of_its_own(embedded: Shelf, start: Start) -> No
 
 REFUSED = """
 import sys
-from lorekeeper.cache.milvus_connection import MilvusConnection
+from lorekeeper.cache.milvus.connection import MilvusConnection
 from lorekeeper.errors import CacheError
 try:
     MilvusConnection(uri=sys.argv[1]).call("count", "no_such_collection")

@@ -16,10 +16,10 @@ import pyarrow.parquet
 import pytest
 from milvus_lite.storage import data_file
 
-from lorekeeper.cache.milvus_engine import Engine
-from lorekeeper.cache.milvus_schema import SEARCH_PARAMS, Column, ColumnType, Row
-from lorekeeper.cache.milvus_sealed import SealedRows
-from lorekeeper.cache.milvus_segment import ROW_GROUP
+from lorekeeper.cache.milvus.engine import Engine
+from lorekeeper.cache.milvus.schema import SEARCH_PARAMS, Column, ColumnType, Row
+from lorekeeper.cache.milvus.sealed import SealedRows
+from lorekeeper.cache.milvus.segment import ROW_GROUP
 
 NAME, DIMENSION = "things", 16
 COLUMNS = [
@@ -130,7 +130,7 @@ def test_vectors_are_read_while_rows_are_not_sealed_and_forgotten_when_they_are(
 def test_a_segment_whose_file_was_removed_still_gives_its_vectors(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, *, removable: bool
 ) -> None:
-    monkeypatch.setattr("lorekeeper.cache.milvus_segment.REMOVABLE", removable)
+    monkeypatch.setattr("lorekeeper.cache.milvus.segment.REMOVABLE", removable)
     one = row(random.Random(0), 1)
     engine.upsert(NAME, [one])
     engine.flush(NAME)

@@ -15,16 +15,19 @@ import numpy as np
 import pytest
 import stamina
 
-from lorekeeper.cache import milvus_collections, milvus_plain, milvus_server, milvus_store
-from lorekeeper.cache.milvus_schema import PROPERTY, described
-from lorekeeper.cache.milvus_server import MilvusServer
+from lorekeeper.cache.milvus import collections as milvus_collections
+from lorekeeper.cache.milvus import plain as milvus_plain
+from lorekeeper.cache.milvus import server as milvus_server
+from lorekeeper.cache.milvus import store as milvus_store
+from lorekeeper.cache.milvus.schema import PROPERTY, described
+from lorekeeper.cache.milvus.server import MilvusServer
 from lorekeeper.cache.protocol import CacheProtocol
-from lorekeeper.doctor import Check, examine
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
+from lorekeeper.maintenance.doctor import Check, examine
 from lorekeeper.settings import load_settings
-from lorekeeper.text import passages
+from lorekeeper.text.passages import passages
 from tests.conftest import Shelf, change_abilities, everything, make, settings
 from tests.limited_milvus import LimitedServer, limited_server
 

@@ -12,15 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.cache import milvus_schema, milvus_store
-from lorekeeper.cache.milvus_schema import WORDS_BYTES
-from lorekeeper.cache.milvus_words import REPEATS, asked_words, stored_words
+from lorekeeper.cache.milvus import schema as milvus_schema
+from lorekeeper.cache.milvus import store as milvus_store
+from lorekeeper.cache.milvus.schema import WORDS_BYTES
+from lorekeeper.cache.milvus.words import REPEATS, asked_words, stored_words
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.embedding.provider import EmbeddingProvider
+from lorekeeper.embedding.protocol import EmbeddingProvider
 from lorekeeper.errors import EmbeddingError, MilvusSchemaError
 from lorekeeper.library import open_cache
-from lorekeeper.text import passages
+from lorekeeper.text.passages import passages
 from tests.conftest import Shelf, change_abilities, everything, make, settings
 
 Client = Callable[[str], CacheProtocol]

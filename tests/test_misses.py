@@ -13,10 +13,10 @@ import stamina
 
 from lorekeeper.errors import UnknownDocumentError
 from lorekeeper.filters import matches, parse_filters
+from lorekeeper.intake.sync import one_at_a_time
+from lorekeeper.intake.sync_state import encode, load_state, save
 from lorekeeper.library import Library
-from lorekeeper.search import Page, Query
-from lorekeeper.sources.sync_state import encode, load_state, save
-from lorekeeper.sync import one_at_a_time
+from lorekeeper.search.pipeline import Page, Query
 from tests.conftest import make
 from tests.open5e_server import Open5eServer, Reply, creature, serving, shelf, spell
 from tests.shelf import write_lines
@@ -184,7 +184,7 @@ async def test_a_sync_of_another_process_is_not_disturbed(library, server):
 
 
 async def test_a_server_that_hangs_holds_nobody_up_for_long(library, server, monkeypatch):
-    monkeypatch.setattr("lorekeeper.misses.FETCH_SECONDS", 0.3)
+    monkeypatch.setattr("lorekeeper.intake.on_demand.FETCH_SECONDS", 0.3)
     server.fault = lambda path, _: time.sleep(1.5) if path == "v2/spells" else None
     page = await look(library, level=1)
     assert "for lack of time" in (page.note or "")

@@ -26,13 +26,13 @@ from lorekeeper.entities import (
 )
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
-from lorekeeper.hints import STARTER
+from lorekeeper.intake.files import Reader
+from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.build import checked, feet, gold, has_controls, number, slugify
 from lorekeeper.normalize.open5e import ENDPOINTS
-from lorekeeper.report import ImportReport
-from lorekeeper.sources.files import Reader
-from lorekeeper.text import facts, full_text, passages, sentences
+from lorekeeper.text.passages import facts, full_text, passages, sentences
+from lorekeeper.text.phrases import STARTER
 
 
 def one(obj: Mapping[str, Any], **options: Any) -> Entity:

@@ -13,7 +13,7 @@ import pytest
 import stamina
 
 from lorekeeper.errors import SourceError, SourceUnavailableError
-from lorekeeper.sources.open5e import CONCURRENCY, Limits, Open5eClient, list_query
+from lorekeeper.intake.open5e import CONCURRENCY, Limits, Open5eClient, list_query
 from tests.open5e_server import SPELLS, Open5eServer, Reply, serving, shelf
 
 SPELL_PATH = "v2/spells"

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from lorekeeper.cache.milvus_engine import Engine
+from lorekeeper.cache.milvus.engine import Engine
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.library import Library, open_cache
-from lorekeeper.search import Query
-from lorekeeper.server import build_server
+from lorekeeper.search.pipeline import Query
+from lorekeeper.server.mcp import build_server
 from tests.conftest import Shelf, make, settings
 
 

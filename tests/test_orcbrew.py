@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.entities import Entity
+from lorekeeper.intake.files import Reader
+from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize.edn import MAX_DEPTH, MAX_PROBLEMS, read
 from lorekeeper.normalize.orcbrew import Imported, looks_like_orcbrew, packs
-from lorekeeper.report import ImportReport
-from lorekeeper.sources.files import Reader
 from tests.shelf import open_library, run_lorekeeper
 
 SPARK = (

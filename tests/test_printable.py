@@ -18,15 +18,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lorekeeper.cli import _PlainFormatter
+from lorekeeper.cli.commands import _PlainFormatter
 from lorekeeper.entities import Entity
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.filters import clean_fields
+from lorekeeper.intake.sync_state import Source
 from lorekeeper.library import Library
 from lorekeeper.printable import MAX_SHOWN, json_text, lines, one_line, shown
-from lorekeeper.server import _Handlers
-from lorekeeper.sources.sync_state import Source
-from lorekeeper.tools import Answer, all_tools
+from lorekeeper.server.mcp import _Handlers
+from lorekeeper.server.tools import Answer, all_tools
 from tests.shelf import ATLAS, environment, open_library, shelf_library, write_lines
 
 HOSTILE = [

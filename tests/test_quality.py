@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from lorekeeper.demo import QUESTIONS
+from lorekeeper.cli.demo import QUESTIONS
 from lorekeeper.library import Library, embedding_service
-from lorekeeper.search import Query
-from lorekeeper.tools import all_tools
+from lorekeeper.search.pipeline import Query
+from lorekeeper.server.tools import all_tools
 from tests.conftest import settings
 
 SITUATIONS = {

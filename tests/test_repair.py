@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lorekeeper.cache.milvus_repair import MilvusWorkshop
-from lorekeeper.cache.milvus_store import MilvusStore
-from lorekeeper.doctor import examine
+from lorekeeper.cache.milvus.repair import MilvusWorkshop
+from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.errors import CacheError
 from lorekeeper.library import Library, embedding_service, open_store
-from lorekeeper.repair import repair
-from lorekeeper.search import Query
+from lorekeeper.maintenance.doctor import examine
+from lorekeeper.maintenance.repair import repair
+from lorekeeper.search.pipeline import Query
 from lorekeeper.settings import Settings
 from tests.conftest import everything, library_in, make, settings
 from tests.embedding_server import EmbeddingServer

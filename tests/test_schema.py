@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, FieldType
-from lorekeeper.hints import STARTER
 from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.own import schema
+from lorekeeper.text.phrases import STARTER
 from tests.shelf import SHELF, run_lorekeeper
 
 VALIDATORS = {name: jsonschema.Draft202012Validator(schema(c)) for name, c in COLLECTIONS.items()}

@@ -10,7 +10,7 @@ from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.library import Library
-from lorekeeper.search import Page, Query
+from lorekeeper.search.pipeline import Page, Query
 from tests.conftest import make
 from tests.shelf import ALMANAC, ATLAS, SHELF, SPELLS_OF_THE_ATLAS, TITLES, open_library, shelf_library, write_lines
 

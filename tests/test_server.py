@@ -19,7 +19,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
-from lorekeeper.tools import all_tools
+from lorekeeper.server.tools import all_tools
 from tests.shelf import ALMANAC, ATLAS, SHELF, TITLES, environment, run_lorekeeper, write_lines
 
 SECONDS = 60

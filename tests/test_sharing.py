@@ -17,10 +17,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lorekeeper.cache import milvus_connection, milvus_sharing
-from lorekeeper.cache.milvus_connection import MilvusConnection
-from lorekeeper.cache.milvus_schema import columns
-from lorekeeper.cache.milvus_sharing import GREETING_BYTES, IDLE_LINES, METHODS, PROTOCOL, Line, read_owner
+from lorekeeper.cache.milvus import connection as milvus_connection
+from lorekeeper.cache.milvus import sharing as milvus_sharing
+from lorekeeper.cache.milvus.connection import MilvusConnection
+from lorekeeper.cache.milvus.schema import columns
+from lorekeeper.cache.milvus.sharing import GREETING_BYTES, IDLE_LINES, METHODS, PROTOCOL, Line, read_owner
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, MilvusConnectionError
 

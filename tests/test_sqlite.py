@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lorekeeper.cache.sqlite_store import SqliteStore
+from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection, parse_filters
-from lorekeeper.search import Query
-from lorekeeper.text import passages
+from lorekeeper.search.pipeline import Query
+from lorekeeper.text.passages import passages
 from tests.conftest import Shelf, make, settings
 from tests.library_process import batch
 from tests.shelf import ATLAS, shelf_library
@@ -150,7 +150,7 @@ async def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
 
 
 async def test_a_locked_file_is_named_and_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lorekeeper.cache.sqlite_file.BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("lorekeeper.cache.sqlite.file.BUSY_SECONDS", 0.2)
     shelf = Shelf(settings(cache_backend="sqlite", sqlite_db_path=path))
     cache = shelf.open()
     await cache.store_entities(batch("a", 0, 3), "spells")

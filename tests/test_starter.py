@@ -14,9 +14,9 @@ import pytest
 
 from lorekeeper.cache.vectors import load_vectors, vector_key
 from lorekeeper.entities import COLLECTIONS, Entity, fold
-from lorekeeper.hints import PHRASES, SHIPPED_VECTORS, STARTER, base_name
 from lorekeeper.library import load_provider
 from lorekeeper.normalize import normalize
+from lorekeeper.text.phrases import PHRASES, SHIPPED_VECTORS, STARTER, base_name
 from scripts.build_starter_vectors import starter_texts
 from tests.conftest import settings
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lorekeeper.stdio import MESSAGE_BYTES, refusal
+from lorekeeper.server.stdio import MESSAGE_BYTES, refusal
 from tests.shelf import environment
 
 INITIALIZE = {

@@ -20,11 +20,11 @@ import stamina
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, ConfigError, SourceUnavailableError
-from lorekeeper.hints import STARTER_DOCUMENT
+from lorekeeper.intake.sync import endpoints, one_at_a_time, store_from_source
 from lorekeeper.library import Library, open5e_of, open_cache
 from lorekeeper.normalize import normalize_open5e
-from lorekeeper.sync import endpoints, one_at_a_time, store_from_source
-from lorekeeper.tools import all_tools, document_list
+from lorekeeper.server.tools import all_tools, document_list
+from lorekeeper.text.phrases import STARTER_DOCUMENT
 from tests.conftest import everything, make, settings
 from tests.open5e_server import SPELLS, Open5eServer, Reply, creature, serving, shelf, spell
 from tests.shelf import environment, run_lorekeeper, write_lines

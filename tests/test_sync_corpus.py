@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from lorekeeper.tools import document_list
+from lorekeeper.server.tools import document_list
 from tests.test_corpus import ENDPOINTS
 from tests.test_sync import opened
 

@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lorekeeper import cli, server
 from lorekeeper.cache.store import WriteLock
 from lorekeeper.cache.vectors import VectorCache
+from lorekeeper.cli import commands as cli
+from lorekeeper.intake.sync import one_at_a_time
+from lorekeeper.intake.sync_state import SyncState, encode, save
 from lorekeeper.library import Library
+from lorekeeper.server import mcp as server
 from lorekeeper.settings import Settings
-from lorekeeper.sources.sync_state import SyncState, encode, save
-from lorekeeper.sync import one_at_a_time
 from lorekeeper.system import collector_paused, descriptor_share
 from tests.conftest import Shelf, make, settings
 from tests.shelf import environment, write_lines

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from lorekeeper.embedding.model import MAX_TOKENS, find_model
 from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Entity
 from lorekeeper.filters import clean_fields
-from lorekeeper.report import ImportReport
-from lorekeeper.sources.files import Reader
-from lorekeeper.text import (
+from lorekeeper.intake.files import Reader
+from lorekeeper.intake.reports import ImportReport
+from lorekeeper.text.passages import (
     PASSAGE_TOKENS,
     SNIPPET_CHARS,
     Passage,

@@ -11,7 +11,7 @@ import pytest
 
 from lorekeeper.errors import FilterError, LoreKeeperError
 from lorekeeper.library import Library
-from lorekeeper.tools import Answer, all_tools, dump
+from lorekeeper.server.tools import Answer, all_tools, dump
 from tests.shelf import ALMANAC, ATLAS, SHELF, TITLES, open_library, shelf_library, write_lines
 
 PAGING = "documents limit offset detail"

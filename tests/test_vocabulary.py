@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.entities import fold
-from lorekeeper.vocabulary import ABBREVIATIONS, SPELLINGS, SYNONYMS, spelt_out, with_synonyms
+from lorekeeper.text.vocabulary import ABBREVIATIONS, SPELLINGS, SYNONYMS, spelt_out, with_synonyms
 
 
 @pytest.mark.parametrize("table", [ABBREVIATIONS, SPELLINGS, SYNONYMS])

@@ -20,7 +20,7 @@ import httpx
 import pytest
 import stamina
 
-from lorekeeper import web
+from lorekeeper.server import web
 from tests.shelf import SHELF, environment, run_lorekeeper, write_lines
 
 resource = pytest.importorskip("resource")

@@ -11,12 +11,12 @@ from typing import Protocol
 from filelock import FileLock, Timeout
 
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
-from lorekeeper.embedding.provider import Vectors
+from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, EmbeddingError
 from lorekeeper.filters import Selection
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_folder
-from lorekeeper.text import Passage
+from lorekeeper.text.passages import Passage
 
 Cut = list[tuple[Entity, list[Passage]]]
 """Entities with their passages."""

@@ -22,12 +22,12 @@ from typing import IO, Any, TypeVar
 
 import numpy as np
 
-from lorekeeper.cache.sqlite_file import SQLITE_ERRORS
-from lorekeeper.embedding.provider import Vectors, is_unit
+from lorekeeper.cache.sqlite.file import SQLITE_ERRORS
+from lorekeeper.embedding.protocol import Vectors, is_unit
 from lorekeeper.entities import Entity
-from lorekeeper.hints import hint_text
 from lorekeeper.system import keep_private, private_file, private_folder
-from lorekeeper.text import passages
+from lorekeeper.text.passages import passages
+from lorekeeper.text.phrases import hint_text
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import numpy as np
 import stamina
 
 from lorekeeper.addresses import is_local, shown_address
-from lorekeeper.embedding.provider import Vectors, check_finite, normalized
+from lorekeeper.embedding.protocol import Vectors, check_finite, normalized
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.printable import shown
 

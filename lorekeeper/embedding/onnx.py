@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lorekeeper.embedding.model import MAX_TOKENS, MINILM_SHA256, ModelFiles
-from lorekeeper.embedding.provider import Vectors, normalized
+from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.errors import EmbeddingError
 
 GRAPH = Path(__file__).resolve().parent.parent / "data" / "minilm.onnx"

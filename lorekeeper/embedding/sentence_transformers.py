@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lorekeeper.embedding.model import MAX_TOKENS, ModelFiles
-from lorekeeper.embedding.provider import Vectors, normalized
+from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.errors import EmbeddingError
 
 BATCH = 8

@@ -14,7 +14,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
-from lorekeeper.embedding.provider import EmbeddingProvider, Vectors, check_finite, is_unit
+from lorekeeper.embedding.protocol import EmbeddingProvider, Vectors, check_finite, is_unit
 from lorekeeper.errors import EmbeddingError
 
 P = ParamSpec("P")

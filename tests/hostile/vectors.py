@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from lorekeeper.cache.vectors import pack_vector, vector_key
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import Entity
-from lorekeeper.hints import hint_text
-from lorekeeper.text import passages
+from lorekeeper.text.passages import passages
+from lorekeeper.text.phrases import hint_text
 from tests.conftest import make
 from tests.hostile.input import Good, Input
 

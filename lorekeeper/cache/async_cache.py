@@ -1,0 +1,218 @@
+"""`CacheProtocol` on any store: checks what is asked, embeds, and runs all blocking work in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, ParamSpec, Self, TypeVar
+
+from lorekeeper.cache.protocol import Documents, Hit, Identity, Progress, Ranked, Statistics, hits
+from lorekeeper.cache.store import Cut, Store
+from lorekeeper.embedding import EmbeddingService
+from lorekeeper.embedding.protocol import Vectors
+from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.errors import CacheError, FilterError
+from lorekeeper.filters import Selection, collection_of, parse_filters
+from lorekeeper.text.passages import CHUNKER, passages
+from lorekeeper.text.phrases import hint_text
+
+logger = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+STORE_ENTITIES = 128
+"""Entities embedded and written together."""
+
+
+class ThreadedCache:
+    """A cache that opens its store at first use.
+
+    Args:
+        store: keeps everything.
+        embedding: makes the vectors.
+    """
+
+    def __init__(self, store: Store, embedding: EmbeddingService) -> None:
+        self._store = store
+        self._embedding = embedding
+
+    async def store_entities(
+        self, entities: Sequence[Entity], entity_type: str, progress: Progress | None = None
+    ) -> int:
+        collection_of(entity_type)
+        for entity in entities:
+            if entity.type != entity_type:
+                raise FilterError(f"{entity.uri} is no {entity_type} entity; store it under {entity.type}")
+        latest = list({e.identity: e for e in entities}.values())
+        written: asyncio.Task[None] | None = None
+        try:
+            for start in range(0, len(latest), STORE_ENTITIES):
+                cut, vectors = await self._embedded(latest[start : start + STORE_ENTITIES])
+                if written:  # one batch is written while the next one is embedded
+                    await written
+                written = asyncio.create_task(self._write(entity_type, cut, vectors, progress))
+        finally:
+            if written:
+                await written
+        if latest:
+            await _in_thread(self._store.flush, entity_type)
+        return len(latest)
+
+    async def delete_document(self, document: str, entity_type: str | None = None) -> int:
+        types = [collection_of(entity_type).name] if entity_type else list(COLLECTIONS)
+        return sum([await _in_thread(self._store.delete, t, document) for t in types])
+
+    async def delete_entities(self, entity_type: str, identities: Iterable[Identity]) -> int:
+        collection_of(entity_type)
+        return await _in_thread(self._store.delete_entities, entity_type, list(dict.fromkeys(identities)))
+
+    async def reindex(self, progress: Progress | None = None) -> int:
+        embedding = await self._fingerprint()
+        dimension = (await self._embedding.provider()).dimension
+        done = 0
+        for entity_type in COLLECTIONS:
+            lock = self._store.write_lock()
+            await _in_thread(lock.__enter__)
+            try:
+                done += await self._rebuild(entity_type, embedding, dimension, progress)
+            finally:
+                await _in_thread(lock.__exit__, None, None, None)
+        return done
+
+    async def get_entities(
+        self,
+        entity_type: str,
+        document: Documents = None,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        **filters: Any,
+    ) -> list[Entity]:
+        selection = _selected(entity_type, document, filters)
+        found = await _in_thread(self._store.find, selection, limit, offset)
+        return await self.load(entity_type, found)
+
+    async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:
+        found = await self.load(entity_type, [(document, slug)])
+        return found[0] if found else None
+
+    async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+        collection_of(entity_type)
+        return await _in_thread(self._store.heads, entity_type, identities)
+
+    async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
+        return await _in_thread(self._store.count, _selected(entity_type, document, filters))
+
+    async def semantic_search(
+        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+    ) -> list[Hit]:
+        return await hits(self, entity_type, await self.rank_semantic(entity_type, query, limit, document, **filters))
+
+    async def keyword_search(
+        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+    ) -> list[Hit]:
+        return await hits(self, entity_type, await self.rank_keyword(entity_type, query, limit, document, **filters))
+
+    async def rank_semantic(
+        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+    ) -> list[Ranked]:
+        selection = _selected(entity_type, document, filters)
+        if not self._embedding.loaded and await _in_thread(self._store.embedding_of, entity_type) is None:
+            return []
+        vector, embedding = await self._embedding.embed_query(query), await self._fingerprint()
+        return await _in_thread(self._store.nearest, selection, vector, limit, embedding)
+
+    async def rank_keyword(
+        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+    ) -> list[Ranked]:
+        return await _in_thread(self._store.by_keywords, _selected(entity_type, document, filters), query, limit)
+
+    async def rank_names(
+        self, entity_type: str, query: str, document: Documents = None, **filters: Any
+    ) -> list[Ranked]:
+        return await _in_thread(self._store.by_name, _selected(entity_type, document, filters), query)
+
+    async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
+        return await _in_thread(self._store.known_words, collection_of(entity_type).name, words)
+
+    async def iterate(self, entity_type: str, batch_size: int = 256) -> AsyncIterator[list[Entity]]:
+        collection_of(entity_type)
+        identities = await _in_thread(self._store.identities, entity_type)
+        for start in range(0, len(identities), batch_size):
+            batch = await self.load(entity_type, identities[start : start + batch_size])
+            if batch:
+                yield batch
+
+    async def content_hashes(self, entity_type: str) -> dict[Identity, str]:
+        return await _in_thread(self._store.hashes, collection_of(entity_type).name)
+
+    async def documents(self, types: Iterable[str] = COLLECTIONS) -> dict[str, dict[str, int]]:
+        counts: dict[str, dict[str, int]] = {}
+        wanted, refusals = list(types), []
+        for entity_type in wanted:
+            try:
+                held = await _in_thread(self._store.tally, entity_type, "document")
+            except CacheError as error:
+                logger.warning("the documents of %s are not known: %s", entity_type, error)
+                refusals.append(error)
+                continue
+            for document, number in held.items():
+                counts.setdefault(document, {})[entity_type] = number
+        if refusals and len(refusals) == len(wanted):
+            raise refusals[0]
+        return dict(sorted(counts.items()))
+
+    async def statistics(self) -> Statistics:
+        return await _in_thread(self._store.statistics)
+
+    async def open(self, types: Iterable[str] = COLLECTIONS) -> None:
+        await _in_thread(self._store.open, list(types))
+
+    async def close(self) -> None:
+        await _in_thread(self._store.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _rebuild(self, entity_type: str, embedding: str, dimension: int, progress: Progress | None) -> int:
+        """Make all vectors of a type anew aside, and let them take the place of the old ones."""
+        if not await _in_thread(self._store.begin_rebuild, entity_type, embedding, dimension):
+            return 0
+        done = 0
+        async for batch in self.iterate(entity_type, STORE_ENTITIES):
+            await _in_thread(self._store.rebuild, entity_type, *await self._embedded(batch))
+            done += len(batch)
+            if progress:
+                progress(len(batch))
+        await _in_thread(self._store.end_rebuild, entity_type)
+        return done
+
+    async def _write(self, entity_type: str, cut: Cut, vectors: Vectors, progress: Progress | None) -> None:
+        await _in_thread(self._store.write, entity_type, cut, vectors, await self._fingerprint())
+        if progress:
+            progress(len(cut))
+
+    async def _embedded(self, entities: Sequence[Entity]) -> tuple[Cut, Vectors]:
+        """Entities with their passages, and the vectors of all of these."""
+        cut = await _in_thread(lambda: [(entity, passages(entity, hint=hint_text(entity))) for entity in entities])
+        return cut, await self._embedding.embed([p.embedded for _, found in cut for p in found])
+
+    async def _fingerprint(self) -> str:
+        return f"{self._embedding.fingerprint or (await self._embedding.provider()).fingerprint} {CHUNKER}"
+
+
+async def _in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    return await asyncio.to_thread(function, *args, **kwargs)
+
+
+def _selected(entity_type: str, document: Documents, filters: Mapping[str, Any]) -> Selection:
+    documents = [document] if isinstance(document, str) else None if document is None else list(document)
+    return Selection(entity_type, parse_filters(entity_type, filters), documents)

@@ -1,0 +1,1 @@
+"""The Milvus backend: the embedded library (Milvus Lite and its SQLite companion), and Milvus servers."""

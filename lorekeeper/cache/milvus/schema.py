@@ -1,0 +1,364 @@
+"""The Milvus side of the declarations: collection schemas, filter expressions, and entities as rows.
+
+One row is one passage with its vector. Row 0 of an entity, its head, carries the whole entity; all rows carry its
+filter fields, so that a filtered vector search is exact. Strings are stored folded, decimals as whole thousandths.
+
+This is format 1, with nullable columns: that of every embedded library, and of collections that earlier versions made on
+servers. `milvus_plain` is format 2, that of collections on servers; both are a `Layout`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import quote
+
+from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Collection, Entity, FieldType, Value, canonical_json, fold
+from lorekeeper.errors import CacheError
+from lorekeeper.filters import Condition, Selection, loaded, stored
+from lorekeeper.text.passages import Passage
+
+Row = dict[str, Any]
+
+Get = Callable[[Sequence[str], Sequence[str]], list[Row]]
+"""Reads rows: their primary keys, the fields wanted."""
+
+FORMAT = 1
+"""Version of the rows' shape, kept with each collection."""
+
+WORDS_FORMAT = 1
+"""Version of the words on a server: how they are stemmed, and how often each stands there; kept in the same place."""
+
+NLIST = 128
+"""Lists of the IVF_FLAT index. All of them are probed: with fewer, a filter sees only part of the collection."""
+
+SEARCH_PARAMS: dict[str, Any] = {"metric_type": "COSINE", "params": {"nprobe": NLIST}}
+
+INDEX = ("vector", {"index_type": "IVF_FLAT", "metric_type": "COSINE", "params": {"nlist": NLIST}})
+"""Indexed column, and how."""
+
+WORDS = "words"
+"""Column with the words of an entity's head, "" of its other rows; `milvus_words` says what stands there."""
+
+WORDS_RANKED = "words_ranked"
+"""Column that the server makes of it, by its BM25 function."""
+
+WORDS_INDEX = (
+    WORDS_RANKED,
+    {"index_type": "SPARSE_INVERTED_INDEX", "metric_type": "BM25", "params": {"bm25_k1": 1.2, "bm25_b": 0.2}},
+)
+"""The same for words. ``b`` is a quarter of what is usual, since a quarter of the rows have words, about."""
+
+WORDS_BYTES = 65_535
+
+JSON_BYTES = 65_536
+"""Most bytes that a server takes in a JSON column."""
+
+PASSAGES = ""
+"""Test that holds for the rows that are passages: all of them."""
+
+NOTHING = "part < 0"
+"""Test that holds for no row."""
+
+PROPERTY = "lorekeeper"
+"""Collection property that holds what LoreKeeper says of a collection."""
+
+HEAD_FIELDS = ["name", "kind_name", "document", "slug", "source_api_name", "document_name", "entity"]
+
+UPSERT_ROWS = 128
+"""Rows a call: small enough that the event loop is not held up by their conversion."""
+
+MESSAGE_BYTES = 3 * 2**20
+"""Bytes a call, about: some proxies in front of servers let no more than 4 MiB through."""
+
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+_KEY_BYTES = 8192
+_TEXT_BYTES = 4 * MAX_TEXT_LENGTH
+_PASSAGE_BYTES = 16384
+_MANY = 256
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """What the place where collections are kept can do, and how they are made there.
+
+    Attributes:
+        format: of new collections.
+        words: version of the words that are ranked there by BM25; None where the keyword index on this machine ranks.
+        infix: whether LIKE finds a text in the middle of another.
+        remarks: which server it is, what it lacks and what serves instead, for people.
+    """
+
+    format: int = FORMAT
+    words: int | None = None
+    infix: bool = True
+    remarks: str = ""
+
+
+class Layout(Protocol):
+    """How entities are laid out in a collection of one format. The modules `milvus_schema` and `milvus_plain` are one each."""
+
+    PASSAGES: str
+
+    def columns(self, collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
+        """The columns of a collection's passages, for vectors of ``dimension`` values; with those for words or without."""
+        ...
+
+    def rows(
+        self, entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any], words: str | None = None
+    ) -> list[Row]:
+        """The rows of one entity, head first; ``words`` where the collection has a column for them."""
+        ...
+
+    def entities(self, entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
+        """Those of the entities that there are; ValueError, KeyError, TypeError or CacheError where one is damaged."""
+        ...
+
+    def expression(self, selection: Selection, *, heads: bool = False, names: Sequence[str] | None = None) -> str:
+        """A Milvus filter expression; "" where everything matches.
+
+        Args:
+            selection: what is to match.
+            heads: restricts it to one row per entity.
+            names: the folded names that contain the name asked for, where the server cannot find them itself.
+        """
+        ...
+
+
+def described(text: str | None) -> dict[str, Any]:
+    """What LoreKeeper said of a collection when it made it; {} where another program made it."""
+    try:
+        said = json.loads(text or "")
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) and {"format", "store", "embedding", "dimension"} <= said.keys() else {}
+
+
+def primary_key(document: str, slug: str, part: int = 0) -> str:
+    """Primary key of one passage: ``document/slug#part``, percent-encoded."""
+    return f"{quote(document, safe='')}/{quote(slug, safe='')}#{part}"
+
+
+class ColumnType(StrEnum):
+    """What a column holds."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    FLAG = "flag"
+    JSON = "json"
+    TEXTS = "texts"
+    VECTOR = "vector"
+    WORDS = "words"
+    RANKED = "ranked"
+
+
+class Column(NamedTuple):
+    """One column of a collection.
+
+    Attributes:
+        size: longest text in bytes; of a vector its dimension.
+        many: most items of a list.
+    """
+
+    name: str
+    type: ColumnType
+    size: int = 0
+    nullable: bool = False
+    primary: bool = False
+    many: int = 0
+
+
+_FIELD_TYPES = {
+    FieldType.TEXT: ColumnType.TEXT,
+    FieldType.INTEGER: ColumnType.INTEGER,
+    FieldType.DECIMAL: ColumnType.INTEGER,
+    FieldType.FLAG: ColumnType.FLAG,
+    FieldType.TEXTS: ColumnType.TEXTS,
+}
+
+
+def columns(collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
+    """The columns of a collection's passages, for vectors of ``dimension`` values; with those for words or without."""
+    worded = [Column(WORDS, ColumnType.WORDS, WORDS_BYTES), Column(WORDS_RANKED, ColumnType.RANKED)]
+    names = ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api", "source_api_name")
+    return [
+        Column("pk", ColumnType.TEXT, _KEY_BYTES, primary=True),
+        *(Column(name, ColumnType.TEXT, _TEXT_BYTES) for name in names),
+        Column("document_name", ColumnType.TEXT, _TEXT_BYTES, nullable=True),
+        Column("part", ColumnType.INTEGER),
+        Column("hash", ColumnType.TEXT, 64),
+        Column("section", ColumnType.TEXT, _PASSAGE_BYTES),
+        Column("passage", ColumnType.TEXT, _PASSAGE_BYTES),
+        Column("entity", ColumnType.JSON, nullable=True),
+        *(Column(f.name, _FIELD_TYPES[f.type], _TEXT_BYTES, nullable=True, many=_MANY) for f in collection.fields),
+        Column("vector", ColumnType.VECTOR, dimension),
+        *(worded if words else []),
+    ]
+
+
+def base_values(entity: Entity) -> Row:
+    """What every row of an entity says of it, beside its filter fields."""
+    return {
+        "name": entity.name,
+        "name_folded": fold(entity.name),
+        "kind": fold(entity.kind),
+        "kind_name": entity.kind,
+        "document": entity.document,
+        "slug": entity.slug,
+        "source_api": fold(entity.source_api),
+        "hash": entity.content_hash,
+    }
+
+
+def rows(entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any], words: str | None = None) -> list[Row]:
+    """The rows of one entity, head first; ``words`` where the collection has a column for them."""
+    common = base_values(entity) | {
+        "source_api_name": entity.source_api,
+        "document_name": entity.document_name,
+    }
+    for field in entity.collection.fields:
+        value = entity.fields.get(field.name)
+        item = None if value is None else stored(field, value)
+        common[field.name] = list(item) if isinstance(item, tuple) else item
+    return [
+        {
+            **common,
+            "pk": primary_key(*entity.identity, part),
+            "part": part,
+            "section": passage.section,
+            "passage": passage.text,
+            "entity": canonical_json(entity.data) if part == 0 else None,
+            "vector": vector,
+            **({} if words is None else {WORDS: words if part == 0 else ""}),
+        }
+        for part, (passage, vector) in enumerate(zip(passages, vectors, strict=True))
+    ]
+
+
+def entities(entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
+    """Those of the entities that there are; ValueError, KeyError or TypeError where one is damaged."""
+    found = get([primary_key(*i) for i in identities], head_fields(entity_type))
+    return {identity(row): entity(entity_type, row) for row in found}
+
+
+def entity(entity_type: str, row: Mapping[str, Any]) -> Entity:
+    """The entity of a head row that was read with `head_fields`."""
+    fields: dict[str, Value] = {
+        f.name: loaded(f, row[f.name]) for f in COLLECTIONS[entity_type].fields if row.get(f.name) is not None
+    }
+    data = row["entity"]
+    return Entity(
+        type=entity_type,
+        slug=row["slug"],
+        name=row["name"],
+        kind=row["kind_name"],
+        document=row["document"],
+        source_api=row["source_api_name"],
+        data=json.loads(data) if isinstance(data, (str, bytes)) else data,
+        fields=fields,
+        document_name=row.get("document_name"),
+    )
+
+
+def head_fields(entity_type: str) -> list[str]:
+    """Output fields that make an entity."""
+    return [*HEAD_FIELDS, *(f.name for f in COLLECTIONS[entity_type].fields)]
+
+
+def identity(row: Mapping[str, Any]) -> Identity:
+    """(document, slug) of a row."""
+    return row["document"], row["slug"]
+
+
+def expression(selection: Selection, *, heads: bool = False, names: Sequence[str] | None = None) -> str:
+    """A Milvus filter expression; "" where everything matches. See `Layout.expression`."""
+    return joined(selection, test, heads=heads, names=names)
+
+
+def joined(
+    selection: Selection, rendered: Callable[[Condition], str], *, heads: bool, names: Sequence[str] | None
+) -> str:
+    """The expression of a selection whose conditions are rendered one by one."""
+    parts = ["part == 0"] if heads else []
+    for condition in selection.conditions:
+        if condition.op == "name" and names is not None:
+            parts.append(f"name_folded in {quoted(list(names))}" if names else NOTHING)
+        else:
+            parts.append(rendered(condition))
+    if selection.documents is not None:
+        parts.append(f"document in {quoted(list(selection.documents))}")
+    return " and ".join(parts)
+
+
+def quoted(value: object) -> str:
+    """A value, or a list of them, as a Milvus literal. Of JSON's escapes Milvus Lite reads only those made here."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(quoted, value))}]"
+    return f'"{value.translate(_ESCAPES)}"' if isinstance(value, str) else json.dumps(value)
+
+
+def test(condition: Condition) -> str:
+    """One condition as an expression."""
+    name, values = condition.field.name, list(condition.values)
+    match condition.op:
+        case "name":
+            return f"name_folded like {quoted(f'%{_like(str(values[0]))}%')}"
+        case "min":
+            return f"{name} >= {quoted(values[0])}"
+        case "max":
+            return f"{name} <= {quoted(values[0])}"
+    if not values:
+        return NOTHING
+    if condition.field.type is FieldType.TEXTS:
+        return f"array_contains_any({name}, {quoted(values)})"
+    if condition.field.type is FieldType.FLAG:
+        return "(" + " or ".join(f"{name} == {quoted(v)}" for v in dict.fromkeys(values)) + ")"
+    return f"{name} in {quoted(values)}"
+
+
+def _like(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def place(entity_type: str, row: Row) -> Ranked:
+    """The place in a ranking of a row that a search gave."""
+    score = float(row["distance"])
+    if math.isnan(score):
+        raise CacheError(f"{entity_type} holds broken vectors; run 'lorekeeper reindex' to make them again")
+    return Ranked(identity(row), row["name"], score, row["passage"], row["section"])
+
+
+def groups(entities: Iterable[list[Row]]) -> Iterator[list[Row]]:
+    """The rows of whole entities, about `UPSERT_ROWS` or `MESSAGE_BYTES` at a time, whatever comes first."""
+    group: list[Row] = []
+    size = 0
+    for rows in entities:
+        own = sum(map(row_bytes, rows))
+        if group and size + own > MESSAGE_BYTES:
+            yield group
+            group, size = [], 0
+        group, size = group + rows, size + own
+        if len(group) >= UPSERT_ROWS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def row_bytes(row: Row) -> int:
+    """About how many bytes a row takes in a message."""
+    return sum(_bytes(value) for value in row.values())
+
+
+def _bytes(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value) if value.isascii() else len(value.encode("utf-8"))
+    if isinstance(value, list):
+        return sum(map(_bytes, value))
+    return int(getattr(value, "nbytes", 8))

@@ -1,0 +1,1 @@
+"""The SQLite backend: one file holds entities, full-text index and vectors."""

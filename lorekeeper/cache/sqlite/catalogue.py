@@ -1,0 +1,267 @@
+"""Entities in SQLite: filter columns, words, names and the entities themselves, as every file of ours keeps them.
+
+The functions write within a transaction of the caller's; `Catalogue` reads.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
+from lorekeeper.cache.sqlite.sql import column_definitions, column_value, fts_query, where
+from lorekeeper.entities import COLLECTIONS, Entity, canonical_json, fold, parse_json
+from lorekeeper.filters import Selection
+from lorekeeper.text.names import name_key, similar_names
+from lorekeeper.text.passages import facts, full_text
+from lorekeeper.text.phrases import Hint, hint_of
+from lorekeeper.text.vocabulary import with_synonyms
+
+R = TypeVar("R")
+
+COLUMN_WEIGHTS = "4.0, 1.0, 1.0, 0.5"
+"""How much a word counts in the name, the text, the phrases and the description of the hint."""
+
+NAMES = 40
+"""Most similar names that are looked at."""
+
+MAX_NAME_QUERY = 80
+"""Characters of a query that may be a name."""
+
+KEYS = 400
+"""Identities a query."""
+
+MAX_UNPACKED_BYTES = 256 << 20
+"""Largest entry that is read from a library of ours: earlier versions stored larger ones than `MAX_RECORD_BYTES`."""
+
+_BASE = ("document", "slug", "name_folded", "name_key", "kind", "kind_name", "source_api", "hash", "record")
+
+
+@dataclass(frozen=True)
+class NameList:
+    """Names of a type, side by side: identities, folded names, and these with their words in order."""
+
+    identities: list[Identity]
+    folded: list[str]
+    keys: list[str]
+
+
+def statements() -> list[str]:
+    """What makes the tables of an empty file."""
+    made = ["CREATE TABLE changes (type TEXT PRIMARY KEY, number INTEGER NOT NULL)"]
+    for name, collection in COLLECTIONS.items():
+        made += [
+            f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, document TEXT NOT NULL, slug TEXT NOT NULL, "
+            "name_folded TEXT NOT NULL, name_key TEXT NOT NULL, kind TEXT, kind_name TEXT, source_api TEXT, "
+            f"hash TEXT NOT NULL, record BLOB NOT NULL, {column_definitions(collection)}, UNIQUE (document, slug))",
+            f"CREATE VIRTUAL TABLE {name}_fts USING fts5("
+            "name, body, phrases, description, tokenize = 'porter unicode61 remove_diacritics 2')",
+        ]
+    return made
+
+
+def insert(c: sqlite3.Connection, entity_type: str, entities: Iterable[Entity]) -> list[int]:
+    """Store entities in place of those of equal identity; their row ids, in order."""
+    columns, marks = column_list(entity_type), ", ".join("?" * len(columns_named(entity_type)))
+    ids = []
+    for entity in entities:
+        remove(c, entity_type, [entity.identity])
+        sql = f"INSERT INTO {entity_type} ({columns}) VALUES ({marks})"
+        row = c.execute(sql, columns_of(entity)).lastrowid or 0
+        c.execute(f"INSERT INTO {entity_type}_fts (rowid, name, body, phrases, description) VALUES (?, ?, ?, ?, ?)",
+                  (row, *words_of(entity)))  # fmt: skip
+        ids.append(row)
+    changed(c, entity_type)
+    return ids
+
+
+def remove(c: sqlite3.Connection, entity_type: str, identities: Iterable[Identity]) -> list[int]:
+    """Remove entities by identity; the row ids they had."""
+    sql = f"SELECT id FROM {entity_type} WHERE document = ? AND slug = ?"
+    rows = [row for identity in identities for row in c.execute(sql, identity)]
+    c.executemany(f"DELETE FROM {entity_type}_fts WHERE rowid = ?", rows)
+    c.executemany(f"DELETE FROM {entity_type} WHERE id = ?", rows)
+    changed(c, entity_type)
+    return [row for (row,) in rows]
+
+
+def changed(c: sqlite3.Connection, entity_type: str) -> None:
+    """Note that a type is not what it was."""
+    c.execute("INSERT INTO changes VALUES (?, 1) ON CONFLICT (type) DO UPDATE SET number = number + 1", (entity_type,))
+
+
+def columns_named(entity_type: str) -> list[str]:
+    """The names of an entity's columns, in the order of `columns_of`."""
+    return [*_BASE, *(f.name for f in COLLECTIONS[entity_type].fields)]
+
+
+def column_list(entity_type: str) -> str:
+    """The same as SQL."""
+    return ", ".join(f'"{name}"' for name in columns_named(entity_type))
+
+
+def columns_of(entity: Entity) -> tuple[object, ...]:
+    """Values of an entity's columns, in the order of the table."""
+    folded = fold(entity.name)
+    return (
+        *entity.identity,
+        folded,
+        name_key(folded),
+        fold(entity.kind),
+        entity.kind,
+        fold(entity.source_api),
+        entity.content_hash,
+        pack(entity),
+        *(column_value(f, entity.fields.get(f.name)) for f in COLLECTIONS[entity.type].fields),
+    )
+
+
+def words_of(entity: Entity) -> tuple[str, str, str, str]:
+    """What keywords are looked up in: name, text, phrases and description of the hint."""
+    hint = hint_of(entity) or Hint("", ())
+    return entity.name, f"{facts(entity)}\n{full_text(entity)}", "\n".join(hint.asked_as), hint.description
+
+
+def pack(entity: Entity) -> bytes:
+    """A whole entity as compressed JSON, which carries a checksum."""
+    return zlib.compress(canonical_json(entity.as_record()).encode("utf-8"), 1)
+
+
+def unpack(entity_type: str, record: bytes) -> Entity:
+    """The entity of `pack`; DamagedFileError where the bytes are not what was packed."""
+    try:
+        return Entity.from_record(entity_type, parse_json(unpacked(record)))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedFileError(f"an entry of {entity_type} is damaged ({error})") from error
+
+
+def unpacked(record: object, limit: int = MAX_UNPACKED_BYTES) -> bytes:
+    """The JSON that `pack` has compressed; ValueError where it is none, or has more than ``limit`` bytes."""
+    if not isinstance(record, bytes):
+        raise ValueError("it holds no compressed JSON")
+    stream = zlib.decompressobj()
+    try:
+        content = stream.decompress(record, limit + 1)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    if len(content) > limit:
+        raise ValueError(f"it has more than {limit:,} bytes")
+    if not stream.eof:
+        raise ValueError("it is cut off")
+    return content
+
+
+class Catalogue:
+    """Answers what columns, words and names can tell. Blocking, safe in several threads."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self.file = file
+        self._listed: dict[str, tuple[tuple[int, int], NameList]] = {}
+
+    def count(self, selection: Selection) -> int:
+        """Number of entities under the filters."""
+        test, values = where(selection)
+        return int(self._rows(f"SELECT count(*) FROM {selection.entity_type} WHERE {test}", values)[0][0])
+
+    def find(self, selection: Selection, limit: int | None, offset: int) -> list[Identity]:
+        """Identities under the filters: whole name matches first, then by name, document and slug."""
+        test, values = where(selection)
+        wanted = [] if selection.name is None else [selection.name]
+        sql = (
+            f"SELECT document, slug FROM {selection.entity_type} WHERE {test} "
+            f"ORDER BY {'name_rank(name_folded, ?), ' * len(wanted)}name_folded, document, slug LIMIT ? OFFSET ?"
+        )
+        return self._rows(sql, [*values, *wanted, -1 if limit is None else limit, offset])
+
+    def tally(self, entity_type: str, column: str) -> dict[str, int]:
+        """Number of entities by "document" or "kind_name"."""
+        return dict(self._rows(f"SELECT {column}, count(*) FROM {entity_type} GROUP BY {column}"))
+
+    def identities(self, entity_type: str) -> list[Identity]:
+        """Identities of all entities of a type, in order."""
+        return self._rows(f"SELECT document, slug FROM {entity_type} ORDER BY document, slug")
+
+    def hashes(self, entity_type: str) -> dict[Identity, str]:
+        """Content hashes of all entities of a type."""
+        rows = self._rows(f"SELECT document, slug, hash FROM {entity_type}")
+        return {(document, slug): content_hash for document, slug, content_hash in rows}
+
+    def heads(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+        """The entities of these identities, in their order; those that are gone are left out."""
+        found: dict[Identity, Entity] = {}
+        for start in range(0, len(identities), KEYS):
+            part = identities[start : start + KEYS]
+            marks = ", ".join(["(?, ?)"] * len(part))
+            sql = f"SELECT record FROM {entity_type} WHERE (document, slug) IN (VALUES {marks})"
+            entities = [unpack(entity_type, record) for (record,) in self._rows(sql, [k for i in part for k in i])]
+            found |= {e.identity: e for e in entities}
+        return [found[i] for i in identities if i in found]
+
+    def by_keywords(self, selection: Selection, query: str, limit: int) -> list[Ranked]:
+        """The entities that share words with the query or their synonyms, best first; BM25 scores, above 0."""
+        expression, every = fts_query(with_synonyms(query)), fts_query(query, "AND")
+        if expression is None:
+            return []
+        test, values = where(selection)
+        entity_type = selection.entity_type
+        fts = f"{entity_type}_fts"
+        sql = (
+            # the rows themselves are read for the best scores only; a LEFT JOIN that no condition looks at costs nothing
+            f"WITH found AS MATERIALIZED (SELECT {fts}.rowid AS id, -bm25({fts}, {COLUMN_WEIGHTS}) AS score "
+            f"FROM {fts} LEFT JOIN {entity_type} ON {entity_type}.id = {fts}.rowid WHERE {fts} MATCH ? AND {test}), "
+            "worst AS (SELECT score FROM found ORDER BY score DESC LIMIT 1 OFFSET ?) "
+            f"SELECT document, slug, name, score, id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
+            f"FROM found JOIN {entity_type} USING (id) JOIN {fts} ON {fts}.rowid = id "
+            "WHERE score >= ifnull((SELECT score FROM worst), 0) ORDER BY score DESC, document, slug LIMIT ?"
+        )
+        rows = self._rows(sql, [expression, *values, limit - 1, every, limit])
+        return [Ranked((d, s), name, score, complete=bool(whole)) for d, s, name, score, whole in rows]
+
+    def by_name(self, selection: Selection, query: str) -> list[Ranked]:
+        """The entities whose names are most similar to a query, best first; similarity 0 to 1."""
+        wanted = fold(query)
+        if not wanted or len(wanted) > MAX_NAME_QUERY:
+            return []
+        listed = self._read(lambda c: self._names(c, selection))
+        found = similar_names(wanted, listed.folded, listed.keys, NAMES)
+        return [Ranked(listed.identities[place], listed.folded[place], score) for place, score in found]
+
+    def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
+        """Those of the words that occur, in any form that has their stem, in an entity of the type."""
+        sql = f"SELECT 1 FROM {entity_type}_fts WHERE {entity_type}_fts MATCH ? LIMIT 1"
+        tests = [(word, expression) for word in words if (expression := fts_query(word))]
+        return self._read(lambda c: {word for word, test in tests if c.execute(sql, (test,)).fetchone()})
+
+    def version(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:
+        """What differs whenever a type has changed."""
+        row = c.execute("SELECT number FROM changes WHERE type = ?", (entity_type,)).fetchone()
+        return self.file.opened, row[0] if row else 0
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        self.file.close()
+
+    def _names(self, c: sqlite3.Connection, selection: Selection) -> NameList:
+        """All names under the filters; the whole list of a type is kept until the type changes."""
+        entity_type = selection.entity_type
+        version, kept = self.version(c, entity_type), self._listed.get(entity_type)
+        if selection.everything and kept and kept[0] == version:
+            return kept[1]
+        test, values = where(selection)
+        sql = f"SELECT document, slug, name_folded, name_key FROM {entity_type} WHERE {test} ORDER BY id"
+        rows = c.execute(sql, values).fetchall()
+        listed = NameList([(d, s) for d, s, _, _ in rows], [n for _, _, n, _ in rows], [k for _, _, _, k in rows])
+        if selection.everything:
+            self._listed[entity_type] = version, listed
+        return listed
+
+    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        return self._read(lambda c: c.execute(sql, values).fetchall())
+
+    def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
+        """Read from one state of the file; what is done about damage is for subclasses to say."""
+        return self.file.read(function)

@@ -1,0 +1,289 @@
+"""A SQLite file from elsewhere, read and never changed: a library of ours, the companion of a Milvus library, an earlier cache.
+
+Whoever made it may mean harm. Only its real tables are read: no view, virtual table or generated column of it is ever evaluated,
+no trigger runs, and what it holds is bounded before it is unpacked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+from lorekeeper.cache.milvus import companion as keywords
+from lorekeeper.cache.sqlite import store as sqlite_store
+from lorekeeper.cache.sqlite.catalogue import unpacked
+from lorekeeper.cache.sqlite.file import SQLITE_ERRORS
+from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES
+from lorekeeper.errors import ImportFileError
+
+BUSY_SECONDS = 2.0
+
+VECTORS = 500
+"""Vectors a batch."""
+
+MAX_VECTOR_BYTES = 64 << 10
+"""Longest packed vector that is read; those of real models have up to 16 kB."""
+
+MAX_ROW_BYTES = 16 << 20
+"""Largest row that SQLite reads: ten entries of the largest size are smaller."""
+
+MAX_TEXT_BYTES = 4 * MAX_RECORD_BYTES
+"""Longest JSON text that is parsed: with escapes and spaces it may be longer than the entry that it holds."""
+
+MAX_GROWTH = 10
+FREE_BYTES = 16 << 20
+"""How many times its size a file may unpack to, and what any file may: ours unpack to a few times their size."""
+
+_STEPS = 1_000
+_MAX_CALLS = 10_000
+"""Instructions of SQLite's machine between two looks at the clockwork, and looks until the next row: a row takes some twenty."""
+
+_TOO_LARGE = f"it is damaged, or larger than an entry may be ({MAX_RECORD_BYTES:,} bytes as JSON)"
+
+_READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_PRAGMA, sqlite3.SQLITE_FUNCTION}
+
+_MAGIC = b"SQLite format 3\0"
+_WAL = b"\x02\x02"
+
+_FORMATS = {sqlite_store.APPLICATION: sqlite_store.FORMAT, keywords.APPLICATION: keywords.FORMAT}
+
+_VECTOR = ", ".join(f"iif(length({name}) <= {MAX_VECTOR_BYTES}, {name}, NULL)" for name in ("key", "vector"))
+"""The columns of a packed vector; what is too long for one is NULL, so that a batch of them stays small."""
+
+_LEGACY = {"slug", "name", "data"}
+"""Columns that make a table of an earlier cache; others may be missing."""
+
+_NO_LORE = {"api_cache"}
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """One entry as it stands in a file, or why it cannot be read.
+
+    Attributes:
+        slug: its key, None where it is missing.
+        content: JSON text of the whole entry, of our own files that of `Entity.as_record`; None where ``problem`` is set.
+        document: key of its document where a column says it.
+        source_api: where it came from where a column says it.
+        name: as the column says it.
+        updated: seconds since the epoch, 0 where nothing says it.
+        problem: why it cannot be read, in one sentence.
+    """
+
+    slug: str | None
+    content: str | bytes | None = None
+    document: str | None = None
+    source_api: str | None = None
+    name: str | None = None
+    updated: float = 0.0
+    problem: str | None = None
+
+
+class SqliteSource:
+    """An open source file; use it as a context manager, in one thread.
+
+    Args:
+        path: the file, or the folder of an embedded Milvus library, whose companion is read then.
+
+    Raises:
+        ImportFileError: it is no SQLite file, or locked, or holds nothing that LoreKeeper knows.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.with_name(f"{path.name}.keywords") if path.is_dir() else path
+        self._folder: str | None = None
+        self._calls = self._unpacked = self._most = 0
+        with self._named("cannot be opened"):
+            self._connection = self._open()
+        try:
+            with self._named("cannot be read"):
+                application = self._connection.execute("PRAGMA application_id").fetchone()[0]
+                version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+                # views and virtual tables have no page of their own, whatever else their rows say
+                names = self._connection.execute(
+                    "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND sql LIKE 'CREATE TABLE%'"
+                ).fetchall()
+                self.ours = application in _FORMATS
+                self._names = [name.decode("utf-8", "replace") for (name,) in names]
+                self.tables = self._chosen(self._names, application, version)
+        except BaseException:
+            self.close()
+            raise
+
+    def rows(self, table: str) -> Iterator[SourceRow]:
+        """All entries of a table; where the file is damaged, one row says so and the rest is left out."""
+        try:
+            yield from self._records(table) if self.ours else self._legacy(table)
+        except SQLITE_ERRORS as error:
+            yield SourceRow(None, problem=f"the rest of the table cannot be read: {error}")
+
+    def vectors(self) -> Iterator[list[tuple[Any, Any]]]:
+        """All vectors of a library of ours, by key and packed, unchecked; nothing of other files."""
+        tables = [f"{t}_passages" for t in self.tables] if self.ours else []
+        for table in tables:
+            with contextlib.suppress(*SQLITE_ERRORS):  # a vector that cannot be read is computed
+                found = self._columns(table) >= {"key", "vector"}
+                rows = filter(None, self._select(table, _VECTOR)) if found else iter(())
+                yield from iter(lambda r=rows: list(itertools.islice(r, VECTORS)), [])  # type: ignore[misc]
+
+    def close(self) -> None:
+        """Close it, and remove the copy if there is one."""
+        if hasattr(self, "_connection"):
+            self._connection.close()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _open(self) -> sqlite3.Connection:
+        if not self.path.is_file():
+            raise ImportFileError(str(self.path), "there is no such file")
+        with self.path.open("rb") as file:
+            header = file.read(20)
+        if header[:16] != _MAGIC:
+            raise ImportFileError(str(self.path), "is empty" if not header else "is no SQLite database")
+        place, options = self.path, "mode=ro"
+        wal, shm = (Path(f"{self.path}{suffix}") for suffix in ("-wal", "-shm"))
+        size = sum(file.stat().st_size for file in (self.path, wal) if file.exists())
+        self._most = max(FREE_BYTES, MAX_GROWTH * size)
+        if header[18:20] == _WAL and not shm.exists():
+            # SQLite would make files beside it: nobody has it open, so it can be read as it is, or as a copy with its log
+            if wal.exists() and wal.stat().st_size:
+                self._folder = tempfile.mkdtemp(prefix="lorekeeper-")
+                place = Path(self._folder) / self.path.name
+                shutil.copyfile(self.path, place)
+                shutil.copyfile(wal, f"{place}-wal")
+            else:
+                options = "mode=ro&immutable=1"
+        uri = f"file:{quote(str(place.absolute()))}?{options}"
+        connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, check_same_thread=False)
+        connection.text_factory = bytes
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES)
+        connection.set_progress_handler(self._is_endless, _STEPS)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA query_only = ON")
+        connection.set_authorizer(_authorized)
+        return connection
+
+    def _is_endless(self) -> bool:
+        self._calls += 1
+        return self._calls > _MAX_CALLS
+
+    def _select(self, table: str, columns: str) -> Iterator[Any]:
+        """The rows of a table by their ids, None for one that is too large, or not where it should be."""
+        quoted, taken = table.replace('"', '""'), self._columns(table)
+        key = next((name for name in ("rowid", "_rowid_", "oid") if name not in taken), "rowid")
+        last = -math.inf
+        for (row_id,) in self._rows(f'SELECT {key} FROM "{quoted}" NOT INDEXED'):
+            if not isinstance(row_id, int) or row_id <= last:  # pages that are listed many times over have no end
+                raise sqlite3.DatabaseError("its rows are not in order")
+            last = row_id
+            try:
+                yield next(self._rows(f'SELECT {columns} FROM "{quoted}" WHERE {key} = ?', [row_id]), None)
+            except sqlite3.DataError:
+                yield None
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+        """The rows of a query; each has its own share of SQLite's instructions."""
+        self._calls = 0
+        for row in self._connection.execute(sql, values):
+            yield row
+            self._calls = 0
+
+    def _chosen(self, names: list[str], application: int, version: int) -> list[str]:
+        if self.ours:
+            if version != _FORMATS[application]:
+                raise ImportFileError(
+                    str(self.path), f"has format {version}; this version reads {_FORMATS[application]}"
+                )
+            return list(COLLECTIONS)
+        tables = [n for n in names if n not in _NO_LORE and self._columns(n) >= _LEGACY]
+        if not tables:
+            held = f"its tables are {', '.join(names[:10])}" if names else "it has no tables"
+            raise ImportFileError(
+                str(self.path),
+                f"is no library and no earlier cache of LoreKeeper: {held}, none with slug, name and data",
+            )
+        return tables
+
+    def _columns(self, table: str) -> set[str]:
+        quoted = table.replace('"', '""')
+        rows = self._connection.execute(f'PRAGMA table_info("{quoted}")')  # which leaves generated columns out
+        return {row[1].decode("utf-8", "replace") for row in rows} if table in self._names else set()
+
+    def _records(self, table: str) -> Iterator[SourceRow]:
+        if not self._columns(table) >= {"slug", "record"}:
+            yield SourceRow(None, problem="the file has no such table with slug and record")
+            return
+        for row in self._select(table, "slug, record"):
+            if row is None:
+                yield SourceRow(None, problem=_TOO_LARGE)
+                continue
+            slug, record = row
+            try:
+                content = unpacked(record, MAX_TEXT_BYTES)
+            except ValueError as error:
+                yield SourceRow(_text(slug), problem=f"it is damaged: {error}")
+                continue
+            self._unpacked += len(content)
+            if self._unpacked > self._most:
+                yield SourceRow(_text(slug), problem="the rest of the file unpacks to far more than a library holds")
+                return
+            yield SourceRow(_text(slug), content)
+
+    def _legacy(self, table: str) -> Iterator[SourceRow]:
+        known = self._columns(table)
+        wanted = ("slug", "name", "data", "document", "source_api", "updated_at")
+        columns = ", ".join(f'"{name}"' if name in known else "NULL" for name in wanted)
+        for row in self._select(table, columns):
+            if row is None:
+                yield SourceRow(None, problem=_TOO_LARGE)
+                continue
+            slug, *texts, updated = row
+            key = _text(slug)
+            try:
+                name, data, document, source = (t.decode() if isinstance(t, bytes) else t for t in texts)
+            except UnicodeDecodeError as error:
+                yield SourceRow(key, problem=f"is not UTF-8: {error.reason} at byte {error.start}")
+                continue
+            problem = None if key and key.strip() else "its slug is missing"
+            if not isinstance(data, str):
+                problem = problem or "its data is missing"
+            elif len(data) > MAX_TEXT_BYTES:
+                problem = problem or _TOO_LARGE
+            when = float(updated) if isinstance(updated, (int, float)) else 0.0
+            yield SourceRow(key, None if problem else data, document, source, name, when, problem)
+
+    @contextlib.contextmanager
+    def _named(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (*SQLITE_ERRORS, OSError) as error:
+            advice = "; close the program that uses it" if "locked" in str(error) else ""
+            raise ImportFileError(str(self.path), f"{what}: {error}{advice}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _authorized(action: int, _one: str | None, _two: str | None, _database: str | None, within: str | None) -> int:
+    """Whether SQLite may do something: read tables, and not for a view or a trigger."""
+    allowed = within is None and action in _READING
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+
+def _text(value: Any) -> str | None:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else None if value is None else str(value)

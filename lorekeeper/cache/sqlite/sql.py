@@ -1,0 +1,70 @@
+"""Columns and filter conditions in SQL, for everything that keeps entities in SQLite."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Literal
+
+from lorekeeper.entities import Collection, Field, FieldType, fold
+from lorekeeper.filters import Condition, Selection, stored
+from lorekeeper.text.passages import content_words
+
+_COLUMN = {
+    FieldType.TEXT: "TEXT",
+    FieldType.INTEGER: "INTEGER",
+    FieldType.DECIMAL: "INTEGER",
+    FieldType.FLAG: "INTEGER",
+    FieldType.TEXTS: "TEXT",
+}
+
+
+def column_definitions(collection: Collection) -> str:
+    """The filter fields of a collection as column definitions; lists are JSON arrays, decimals thousandths."""
+    return ", ".join(f'"{f.name}" {_COLUMN[f.type]}' for f in collection.fields)
+
+
+def column_value(field: Field, value: object) -> str | int | None:
+    """One field value as SQLite stores it; None for absent ones."""
+    if value is None:
+        return None
+    item = stored(field, value)
+    return json.dumps(item, ensure_ascii=False) if isinstance(item, tuple) else item
+
+
+def where(selection: Selection) -> tuple[str, list[str | int]]:
+    """A WHERE expression over the columns, and its parameters."""
+    parts, values = ["1"], []  # type: list[str], list[str | int]
+    for condition in selection.conditions:
+        part, own = _test(condition)
+        parts.append(part)
+        values += own
+    if selection.documents is not None:
+        parts.append(f"document IN ({_marks(selection.documents)})")
+        values += selection.documents
+    return " AND ".join(parts), values
+
+
+def fts_query(query: str, join: Literal["AND", "OR"] = "OR") -> str | None:
+    """An FTS5 expression that matches any content word of a query, or all of them; None where it has none."""
+    words = content_words(fold(query.replace("\0", " ")))
+    return f" {join} ".join('"' + w.replace('"', '""') + '"' for w in words[:MAX_WORDS]) or None
+
+
+MAX_WORDS = 64
+"""Words of a query that are looked up; a longer one is a pasted text."""
+
+
+def _test(condition: Condition) -> tuple[str, list[str | int]]:
+    column, values = f'"{condition.field.name}"', list(condition.values)
+    if condition.op == "name":
+        return "instr(name_folded, ?) > 0", values
+    if condition.op != "any":
+        return f"{column} {'>=' if condition.op == 'min' else '<='} ?", values
+    if condition.field.type is FieldType.TEXTS:
+        return f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value IN ({_marks(values)}))", values
+    return f"{column} IN ({_marks(values)})", values
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))

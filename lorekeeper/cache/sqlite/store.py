@@ -1,0 +1,320 @@
+"""The SQLite backend: a whole library in one file, vectors included, searched exactly with NumPy. Blocking.
+
+Everything of an entity is written in one transaction, so that nothing can fall out of step.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from lorekeeper.cache.protocol import Identity, Ranked, Statistics
+from lorekeeper.cache.sqlite import catalogue
+from lorekeeper.cache.sqlite.catalogue import Catalogue
+from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
+from lorekeeper.cache.sqlite.sql import where
+from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Cut, WriteLock, require_dimension, require_model
+from lorekeeper.cache.vectors import CHECK_BYTES, pack_vector, unpack_vector, vector_key
+from lorekeeper.embedding.protocol import Vectors
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.errors import CacheError
+from lorekeeper.filters import Selection
+from lorekeeper.text.passages import CHUNKER
+
+R = TypeVar("R")
+
+APPLICATION = 0x4C4F5245
+FORMAT = 1
+"""Stored as SQLite's application_id ("LORE") and user_version."""
+
+_COLUMNS = (
+    "(entity INTEGER NOT NULL, part INTEGER NOT NULL, section TEXT NOT NULL, passage TEXT NOT NULL, "
+    "key BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (entity, part))"
+)
+
+
+def statements() -> list[str]:
+    """What makes the tables of an empty library."""
+    return [
+        *catalogue.statements(),
+        *(f"CREATE TABLE {name}_passages {_COLUMNS}" for name in COLLECTIONS),
+        "CREATE TABLE models (type TEXT PRIMARY KEY, embedding TEXT NOT NULL, following TEXT)",
+    ]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """All vectors of a type, those of one entity side by side.
+
+    Attributes:
+        vectors: shape (passages, dimension) float32.
+        parts: number of each passage within its entity, shape (passages,).
+        entities: row ids of the entities, shape (entities,).
+        starts: where the passages of each begin, shape (entities,).
+    """
+
+    vectors: Vectors
+    parts: Any
+    entities: Any
+    starts: Any
+
+    @classmethod
+    def of(cls, vectors: Sequence[Vectors], parts: Sequence[int], owners: Sequence[int]) -> Matrix:
+        """The matrix of passages that are in order of their owners, at least one."""
+        entities, starts = np.unique(np.array(owners, dtype=np.int64), return_index=True)
+        return cls(np.stack(vectors), np.array(parts), entities, starts)
+
+    def best(self, scores: Any) -> tuple[Any, Any]:
+        """Best score of each entity's passages, and which passage has it."""
+        ends = np.append(self.starts[1:], len(scores))
+        best = np.maximum.reduceat(scores, self.starts)
+        return best, lambda i: int(self.parts[self.starts[i] + np.argmax(scores[self.starts[i] : ends[i]])])
+
+
+class LibraryFile(SqliteFile):
+    """The file of a library; says what stands in its place where it is none."""
+
+    advice = "check LOREKEEPER_SQLITE_DB_PATH, and the permissions of the file and its folder"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "the library", APPLICATION, FORMAT, statements(), durable=True)
+
+    def refuse(self, connection: sqlite3.Connection, application: int, version: int) -> None:
+        """Name what the database is instead."""
+        if application == APPLICATION:
+            raise CacheError(
+                f"the library {self.path} has format {version}, this version of LoreKeeper reads {FORMAT}; use the version "
+                "that made it to write a backup, and restore that"
+            )
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        legacy = tables & {"api_cache", "monsters", "spells", "creatures"} and "spells_fts" not in tables
+        raise CacheError(
+            f"{self.path} is the cache of an earlier LoreKeeper; it was left alone. Set LOREKEEPER_SQLITE_DB_PATH to a new "
+            f"file and run 'lorekeeper migrate {self.path}'"
+            if legacy
+            else f"{self.path} is another program's database, no library of LoreKeeper; it was left alone. Set "
+            "LOREKEEPER_SQLITE_DB_PATH to a new file"
+        )
+
+
+class SqliteStore(Catalogue):
+    """One library in one SQLite file, usable by several threads and processes.
+
+    Args:
+        path: the file; made at first use.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(LibraryFile(path))
+        self.path = path
+        self._lock = WriteLock(Path(f"{path}.lock"), str(path))
+        self._matrices: dict[str, tuple[tuple[int, int], Matrix | None]] = {}
+
+    @contextmanager
+    def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
+        """One writer at a time, over all threads and processes; CacheError after ``wait`` seconds."""
+        self._read(lambda _: None)
+        with self._lock.hold(wait):
+            yield
+
+    def closed_lock(self) -> AbstractContextManager[None]:
+        """The same lock, without opening the library: for what has to be done to one that cannot be opened."""
+        return self._lock.hold()
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    def write(self, entity_type: str, cut: Cut, vectors: Vectors, embedding: str) -> None:
+        """Store entities with the vectors of all their passages, in order, in one transaction."""
+
+        def store(c: sqlite3.Connection) -> None:
+            made_with = _embedding(c, entity_type)
+            for other in COLLECTIONS if made_with is None else [entity_type]:
+                require_model(_embedding(c, other), embedding)
+            require_dimension(_dimension(c, entity_type), vectors)
+            c.execute("INSERT OR IGNORE INTO models VALUES (?, ?, NULL)", (entity_type, embedding))
+            _remove(c, entity_type, [entity.identity for entity, _ in cut])
+            ids = catalogue.insert(c, entity_type, [entity for entity, _ in cut])
+            _insert_passages(c, f"{entity_type}_passages", ids, cut, vectors, embedding)
+
+        with self.write_lock():
+            self._write(store)
+
+    def flush(self, entity_type: str) -> None:
+        """Nothing is left to do: every write is safe when it returns."""
+
+    def delete(self, entity_type: str, document: str) -> int:
+        """Remove a document's entities of one type; returns how many."""
+        with self.write_lock():
+            found = self.find(Selection(entity_type, documents=[document]), None, 0)
+            return self._write(lambda c: _remove(c, entity_type, found))
+
+    def delete_entities(self, entity_type: str, identities: Sequence[Identity]) -> int:
+        """Remove entities by identity; returns how many there were."""
+        with self.write_lock():
+            return self._write(lambda c: _remove(c, entity_type, identities))
+
+    def begin_rebuild(self, entity_type: str, embedding: str, dimension: int) -> bool:  # noqa: ARG002
+        """Make the table that is to be filled anew; False where the type has nothing."""
+
+        def begin(c: sqlite3.Connection) -> bool:
+            if _embedding(c, entity_type) is None:
+                return False
+            c.execute(f"DROP TABLE IF EXISTS {entity_type}_rebuilt")
+            c.execute(f"CREATE TABLE {entity_type}_rebuilt {_COLUMNS}")
+            c.execute("UPDATE models SET following = ? WHERE type = ?", (embedding, entity_type))
+            return True
+
+        return self._write(begin)
+
+    def rebuild(self, entity_type: str, cut: Cut, vectors: Vectors) -> None:
+        """Fill that table."""
+
+        def fill(c: sqlite3.Connection) -> None:
+            (embedding,) = c.execute("SELECT following FROM models WHERE type = ?", (entity_type,)).fetchone()
+            sql = f"SELECT id FROM {entity_type} WHERE document = ? AND slug = ?"
+            ids = [c.execute(sql, entity.identity).fetchone()[0] for entity, _ in cut]
+            _insert_passages(c, f"{entity_type}_rebuilt", ids, cut, vectors, embedding)
+
+        self._write(fill)
+
+    def end_rebuild(self, entity_type: str) -> None:
+        """Let that table's content take the place of the old one's."""
+
+        def end(c: sqlite3.Connection) -> None:
+            c.execute(f"DROP TABLE {entity_type}_passages")
+            c.execute(f"ALTER TABLE {entity_type}_rebuilt RENAME TO {entity_type}_passages")
+            c.execute("UPDATE models SET embedding = following, following = NULL WHERE type = ?", (entity_type,))
+            catalogue.changed(c, entity_type)
+
+        self._write(end)
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def embedding_of(self, entity_type: str) -> str | None:
+        """What a type's vectors were made with, None where nothing was stored yet."""
+        return self._read(lambda c: _embedding(c, entity_type))
+
+    def nearest(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
+        """The entities whose best passage is nearest to a vector, exactly, by cosine similarity."""
+        entity_type = selection.entity_type
+
+        def rank(c: sqlite3.Connection) -> list[Ranked]:
+            require_model(_embedding(c, entity_type), embedding)
+            matrix = self._matrix(c, entity_type)
+            if matrix is None or limit < 1:
+                return []
+            if matrix.vectors.shape[1] != len(vector):
+                raise DamagedFileError(f"vectors of {entity_type} in the library {self.path} are not the model's")
+            best, part = matrix.best(matrix.vectors @ vector)
+            chosen = np.arange(len(best))
+            if not selection.everything:
+                test, values = where(selection)
+                allowed = [i for (i,) in c.execute(f"SELECT id FROM {entity_type} WHERE {test}", values)]
+                chosen = np.flatnonzero(np.isin(matrix.entities, allowed))
+            if len(chosen) > limit:
+                chosen = chosen[best[chosen] >= np.partition(best[chosen], -limit)[-limit]]
+            places = [_place(c, entity_type, int(matrix.entities[i]), part(i), float(best[i])) for i in chosen]
+            return sorted(places, key=lambda place: (-place.score, place.identity))[:limit]
+
+        return self._read(rank)
+
+    def open(self, types: Iterable[str]) -> None:
+        """Open the file, and read the vectors of these types."""
+        for entity_type in types:
+            self._read(lambda c, t=entity_type: self._matrix(c, t))  # type: ignore[misc]
+
+    def statistics(self) -> Statistics:
+        """Counts, model, size."""
+        kinds = {t: self.tally(t, "kind_name") for t in COLLECTIONS}
+        models = {embedding for (embedding,) in self._rows("SELECT embedding FROM models")}
+        return Statistics(
+            backend="sqlite",
+            location=str(self.path),
+            counts={t: sum(kinds[t].values()) for t in COLLECTIONS},
+            kinds=kinds,
+            passages={t: self._rows(f"SELECT count(*) FROM {t}_passages")[0][0] for t in COLLECTIONS},
+            embedding=", ".join(sorted(models)) or None,
+            details={"size": f"{self.path.stat().st_size / 1e6:,.1f} MB"},
+        )
+
+    def _matrix(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
+        """All vectors of a type, kept until it changes; None where it has none."""
+        version, kept = self.version(c, entity_type), self._matrices.get(entity_type)
+        if kept and kept[0] == version:
+            return kept[1]
+        rows = c.execute(
+            f"SELECT entity, part, key, vector FROM {entity_type}_passages ORDER BY entity, part"
+        ).fetchall()
+        vectors = [v for _, _, key, blob in rows if (v := unpack_vector(key, blob)) is not None]
+        if len(vectors) < len(rows) or len({v.shape for v in vectors}) > 1:
+            raise DamagedFileError(f"vectors of {entity_type} in the library {self.path} are damaged")
+        matrix = Matrix.of(vectors, [r[1] for r in rows], [r[0] for r in rows]) if rows else None
+        self._matrices[entity_type] = version, matrix
+        return matrix
+
+    def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
+        with _named_repair():
+            return self.file.read(function)
+
+    def _write(self, function: Callable[[sqlite3.Connection], R]) -> R:
+        with _named_repair():
+            return self.file.write(function)
+
+
+@contextmanager
+def _named_repair() -> Iterator[None]:
+    try:
+        yield
+    except DamagedFileError as error:
+        raise CacheError(
+            f"{error}. Run 'lorekeeper repair': it puts the file aside and keeps all that can still be read"
+        ) from error
+
+
+def _embedding(c: sqlite3.Connection, entity_type: str) -> str | None:
+    row = c.execute("SELECT embedding FROM models WHERE type = ?", (entity_type,)).fetchone()
+    return row[0] if row else None
+
+
+def _dimension(c: sqlite3.Connection, entity_type: str) -> int | None:
+    row = c.execute(f"SELECT length(vector) FROM {entity_type}_passages LIMIT 1").fetchone()
+    return (row[0] - CHECK_BYTES) // 4 if row else None
+
+
+def _remove(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> int:
+    ids = catalogue.remove(c, entity_type, identities)
+    c.executemany(f"DELETE FROM {entity_type}_passages WHERE entity = ?", ((i,) for i in ids))
+    return len(ids)
+
+
+def _insert_passages(
+    c: sqlite3.Connection, table: str, ids: Sequence[int], cut: Cut, vectors: Vectors, embedding: str
+) -> None:
+    model, remaining = embedding.removesuffix(f" {CHUNKER}"), iter(vectors)
+    for entity, (_, passages) in zip(ids, cut, strict=True):
+        for part, (passage, vector) in enumerate(
+            zip(passages, itertools.islice(remaining, len(passages)), strict=True)
+        ):
+            key = vector_key(model, passage.embedded)
+            row = (entity, part, passage.section, passage.text, key, pack_vector(key, vector))
+            c.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?)", row)
+
+
+def _place(c: sqlite3.Connection, entity_type: str, entity: int, part: int, score: float) -> Ranked:
+    row = c.execute(
+        f"SELECT document, slug, name, passage, section FROM {entity_type} "
+        f"JOIN {entity_type}_fts ON {entity_type}_fts.rowid = id JOIN {entity_type}_passages ON entity = id "
+        "WHERE id = ? AND part = ?",
+        (entity, part),
+    ).fetchone()
+    if row is None:
+        raise DamagedFileError(f"an entry of {entity_type} is not whole")
+    document, slug, name, passage, section = row
+    return Ranked((document, slug), name, score, passage, section)

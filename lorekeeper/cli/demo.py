@@ -1,0 +1,132 @@
+"""``lorekeeper demo``: the starter compendium, asked through a real MCP server over stdio."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Any
+
+from rich.table import Table
+
+from lorekeeper.cli.render import Bar, console, plain
+from lorekeeper.library import Library
+from lorekeeper.settings import PREFIX, Settings
+
+QUESTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    (
+        "Which spell keeps us alive when we fall off this cliff?",
+        "lookup_spell",
+        {"semantic_query": "we are falling off a cliff"},
+    ),
+    (
+        "... one my sorcerer can cast at level 1 or 2?",
+        "lookup_spell",
+        {"semantic_query": "not die from a long fall", "class_key": "sorcerer", "level_max": 2},
+    ),
+    (
+        "The ranger was bitten and turns blue.",
+        "lookup_spell",
+        {"semantic_query": "the ranger was bitten and the venom is in his blood"},
+    ),
+    (
+        "A locked door, and the guards are coming.",
+        "lookup_spell",
+        {"semantic_query": "a locked door, no key, and the guards are coming"},
+    ),
+    ("What did this to him?", "lookup_creature", {"semantic_query": "its stare turned our friend to stone"}),
+    (
+        "That was no treasure chest.",
+        "lookup_creature",
+        {"semantic_query": "the treasure chest bit off the thief's hand"},
+    ),
+    (
+        "The corridor is wet, and it moves.",
+        "lookup_creature",
+        {"semantic_query": "see-through slime that fills the whole corridor"},
+    ),
+    (
+        "It gets up again and again!",
+        "lookup_creature",
+        {"semantic_query": "heals its wounds unless burned with fire"},
+    ),
+    ("An undead of challenge rating 1/4?", "lookup_creature", {"type": "undead", "cr": "1/4"}),
+    (
+        "The hoard is ours. How do we get it home?",
+        "lookup_equipment",
+        {"semantic_query": "we found a dragon's hoard and cannot carry it all"},
+    ),
+    (
+        "How does the thief get up there?",
+        "lookup_equipment",
+        {"semantic_query": "get up a smooth tower wall with both hands free"},
+    ),
+    (
+        "Can I hit somebody who walks away from me?",
+        "lookup_rule",
+        {"semantic_query": "an enemy walks away from me, may I strike it"},
+    ),
+    (
+        "The wizard was hit. Does his spell hold?",
+        "lookup_rule",
+        {"semantic_query": "our wizard was hit while he holds a spell up"},
+    ),
+    (
+        "Who fights with bare hands?",
+        "lookup_character_option",
+        {"semantic_query": "fighting with bare hands and inner calm"},
+    ),
+    ("What was that tarasque again?", "search_lore", {"query": "tarasque"}),
+)
+
+SHOWN = 3
+
+
+async def run_demo(settings: Settings) -> None:
+    """Load the starter compendium into the configured library, then ask a server questions and show its answers.
+
+    Raises:
+        LoreKeeperError: the library or the model cannot be had.
+    """
+    async with Library.from_settings(settings) as library:
+        with Bar("Loading the starter compendium", sizes=True) as bar:
+            report = await library.load_starter(start=bar.start, progress=bar.advance)
+        location = (await library.statistics()).location
+    console.print(
+        f"Starter compendium: {report.stored:,} entries stored, {report.unchanged:,} already there, in {plain(location)}\n"
+    )
+
+    from mcp import Client, StdioServerParameters
+
+    environment = {
+        **os.environ,
+        **{PREFIX + k.upper(): str(v) for k, v in settings if v is not None and v is not False},
+    }
+    parameters = StdioServerParameters(
+        command=sys.executable, args=["-P", "-m", "lorekeeper", "serve"], env=environment
+    )
+    async with Client(parameters, read_timeout_seconds=120) as client:
+        for question, tool, arguments in QUESTIONS:
+            began = time.perf_counter()
+            result = await client.call_tool(tool, {**arguments, "limit": SHOWN})
+            milliseconds = (time.perf_counter() - began) * 1e3
+            _show(question, tool, arguments, result.structured_content or {}, milliseconds)
+
+
+def _show(question: str, tool: str, arguments: dict[str, Any], content: dict[str, Any], milliseconds: float) -> None:
+    console.print(f"[bold]{question}[/]")
+    asked = ", ".join(f"{k}={v!r}" for k, v in arguments.items())
+    console.print(f"[dim]{tool}({asked})  {milliseconds:.0f} ms[/]")
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(justify="right", width=4)
+    table.add_column(ratio=1)
+    table.add_column(style="cyan", no_wrap=True)
+    for hit in content.get("results", []):
+        score = "" if hit["score"] is None else f"{hit['score']:.2f}"
+        table.add_row(
+            score,
+            f"[bold]{plain(hit['name'])}[/]  [green]{plain(hit['facts'])}[/]\n{plain(hit['snippet'])}",
+            plain(hit["document_name"]),
+        )
+    console.print(table)
+    console.print()

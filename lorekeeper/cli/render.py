@@ -1,0 +1,266 @@
+"""What the command line shows people: tables on stdout, a progress bar on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from lorekeeper.intake.reports import by_suffix, grouped, summary
+from lorekeeper.printable import one_line, shown
+from lorekeeper.search.pipeline import Page, Result
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.protocol import Statistics
+    from lorekeeper.intake.reports import ImportReport
+    from lorekeeper.maintenance.backup import ArchiveReport
+    from lorekeeper.maintenance.doctor import Findings
+    from lorekeeper.maintenance.migrate import MigrationReport
+    from lorekeeper.maintenance.repair import RepairReport
+
+SHOWN_FAILURES = 20
+
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False)
+
+
+def plain(text: str) -> str:
+    """A text from outside as one line for the console: no markup, and nothing that a terminal would obey."""
+    return escape(one_line(text))
+
+
+class _RateColumn(ProgressColumn):
+    """How many are done in a second."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:,.0f}/s" if task.speed else "")
+
+
+class Bars:
+    """Progress bars with a rate and the time left, one a label, on stderr, and only on a terminal.
+
+    Args:
+        sizes: what they count is bytes.
+    """
+
+    def __init__(self, *, sizes: bool = False) -> None:
+        counts = (DownloadColumn(), TransferSpeedColumn()) if sizes else (MofNCompleteColumn(), _RateColumn())
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            *counts,
+            TimeRemainingColumn(),
+            console=errors,
+            transient=True,
+            disable=not errors.is_terminal,
+        )
+        self._tasks: dict[str, TaskID] = {}
+
+    def step(self, label: str, more: int, done: int) -> None:
+        """Say how much more there is to do, and how much more is done."""
+        if label not in self._tasks:
+            self._tasks[label] = self._progress.add_task(label, total=None)
+        task = self._progress.tasks[self._tasks[label]]
+        self._progress.update(task.id, advance=done, total=(task.total or 0) + more if more else task.total)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+
+class Bar(Bars):
+    """One progress bar."""
+
+    def __init__(self, label: str, *, sizes: bool = False) -> None:
+        super().__init__(sizes=sizes)
+        self._label = label
+        self.step(label, 0, 0)
+
+    def start(self, total: int) -> None:
+        """Say how much there is to do."""
+        self.step(self._label, total, 0)
+
+    def advance(self, done: int) -> None:
+        """Say how much more is done."""
+        self.step(self._label, 0, done)
+
+
+def print_page(page: Page) -> None:
+    """Search results as a table."""
+    if page.note:
+        console.print(f"[yellow]{plain(page.note)}[/]")
+    if not page.results:
+        console.print("Nothing found.")
+        return
+    console.print(results_table(page.results))
+    console.print(f"[dim]{len(page.results)} of {page.total}, {page.mode}[/]")
+
+
+def results_table(results: Sequence[Result]) -> Table:
+    """Results as name, facts and snippet, source, score."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("score", justify="right")
+    table.add_column("entry", ratio=1)
+    table.add_column("source", style="cyan", max_width=24)
+    for r in results:
+        score = "" if r.score is None else f"{r.score:.2f}"
+        text = f"[bold]{plain(r.entity.name)}[/]  [green]{plain(r.facts)}[/]\n{plain(r.snippet)}"
+        table.add_row(score, text, plain(r.document_name))
+    return table
+
+
+def print_report(report: ImportReport, *, dry_run: bool) -> None:
+    """What an import did; failures on stderr."""
+    verb = "would be stored" if dry_run else "stored"
+    console.print(
+        f"{report.stored:,} {verb}, {report.unchanged:,} unchanged, {report.embedded:,} texts embedded, "
+        f"{len(report.failed):,} failed, in {report.seconds:.1f} s"
+    )
+    print_problems(report)
+
+
+def print_sync(report: ImportReport) -> None:
+    """What a sync did, by type; failures on stderr."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("type", "stored", "unchanged", "removed"):
+        table.add_column(name, justify="left" if name == "type" else "right")
+    for entity_type, numbers in sorted(report.by_type.items()):
+        table.add_row(entity_type, *(f"{numbers[n]:,}" for n in ("stored", "unchanged", "removed")))
+    table.add_row("all", f"{report.stored:,}", f"{report.unchanged:,}", f"{report.removed:,}", style="bold")
+    console.print(table)
+    console.print(f"{report.embedded:,} texts embedded, {len(report.failed):,} failed, in {report.seconds:.1f} s")
+    print_problems(report)
+
+
+def print_problems(report: ImportReport, *, lost: bool = True) -> None:
+    """What was passed over, put right or (unless that is told elsewhere) lost, on stderr."""
+    for name, number in sorted(report.skipped.items()):
+        errors.print(f"[dim]{plain(name)}: {number:,} without lore, passed over[/]", soft_wrap=True)
+    if report.passed_over:
+        errors.print(f"[dim]passed over in folders: {plain(by_suffix(report.passed_over))}[/]", soft_wrap=True)
+    for label, found in (("[yellow]warning[/]", report.oddities), ("[red]failed[/] ", report.failed if lost else [])):
+        groups = grouped(found)
+        for group in groups[:SHOWN_FAILURES]:
+            errors.print(f"{label} {plain(str(summary(group)))}", soft_wrap=True)
+        if hidden := sum(map(len, groups[SHOWN_FAILURES:])):
+            errors.print(f"... and {hidden:,} more{'; --json lists them' if found is report.failed else ''}")
+
+
+def print_migration(report: MigrationReport, *, dry_run: bool) -> None:
+    """What a migration did, table by table; failures on stderr."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    names = ("read", "stored", "unchanged", "merged", "skipped")
+    table.add_column("table")
+    for name in (*names, "failed"):
+        table.add_column("to store" if dry_run and name == "stored" else name, justify="right")
+    for name, said in report.tables.items():
+        table.add_row(plain(name), *(f"{getattr(said, n):,}" for n in names), f"{len(said.failed):,}")
+    table.add_row("all", *(f"{report.total(n):,}" for n in names), f"{len(report.failed):,}", style="bold")
+    console.print(table)
+    console.print(f"{report.embedded:,} texts embedded, in {report.seconds:.1f} s")
+    for name, failure in report.failed[:SHOWN_FAILURES]:
+        errors.print(f"[red]failed[/] {plain(name)} {plain(shown(failure.slug))}: {plain(failure.reason)}")
+    if len(report.failed) > SHOWN_FAILURES:
+        errors.print(f"... and {len(report.failed) - SHOWN_FAILURES} more; --json lists them all")
+
+
+def print_backup(report: ArchiveReport) -> None:
+    """What an archive holds."""
+    counts = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.counts.items() if number)
+    console.print(
+        f"{plain(report.archive)}: {counts or 'nothing'}, {report.vectors:,} vectors, in {report.seconds:.1f} s"
+    )
+
+
+def print_restore(report: ArchiveReport) -> None:
+    """What a restore changed."""
+    console.print(
+        f"{report.stored:,} stored, {report.unchanged:,} unchanged, {report.removed:,} removed, {report.embedded:,} texts "
+        f"embedded, in {report.seconds:.1f} s"
+    )
+    if report.before:
+        console.print(f"What the library held before is in {plain(report.before)}.")
+
+
+def print_repair(report: RepairReport) -> None:
+    """What was wrong, and what was kept."""
+    for entity_type, problems in report.problems.items():
+        for problem in problems[:SHOWN_FAILURES]:
+            console.print(f"[red]{entity_type}[/]: {plain(problem)}")
+    if report.corrected:
+        console.print(
+            f"{report.corrected:,} entries of an earlier migration have their document's key and their own now."
+        )
+    if report.dropped:
+        console.print(f"{report.dropped:,} unusable vectors were removed from the embedding cache.")
+    if report.aside is None:
+        changed = report.corrected or report.dropped
+        console.print("The library is sound." if changed else "The library is sound; nothing was changed.")
+        return
+    kept = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.kept.items() if number)
+    console.print(f"Kept: {kept}; {report.embedded:,} texts embedded anew, in {report.seconds:.1f} s")
+    console.print(f"The damaged library is now {plain(report.aside)}; delete it when you miss nothing.")
+
+
+def print_statistics(statistics: Statistics) -> None:
+    """Counts by type and kind, and where they are kept."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name, justify in (("type", "left"), ("entries", "right"), ("passages", "right"), ("kinds", "left")):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    for name, count in statistics.counts.items():
+        kinds = ", ".join(f"{plain(k)} {n:,}" for k, n in statistics.kinds.get(name, {}).items())
+        table.add_row(name, f"{count:,}", f"{statistics.passages[name]:,}", kinds)
+    console.print(table)
+    total, vectors = sum(statistics.counts.values()), sum(statistics.passages.values())
+    console.print(f"{total:,} entries, {vectors:,} vectors, {plain(statistics.embedding or 'no model yet')}")
+    console.print(f"{statistics.backend} at {plain(statistics.location)}")
+
+
+def print_documents(documents: Sequence[Mapping[str, Any]]) -> None:
+    """Documents with publisher, licences and counts."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("key", "title", "publisher", "licence", "entries"):
+        table.add_column(name)
+    for d in documents:
+        counts = ", ".join(f"{n:,} {t}" for t, n in d["counts"].items())
+        table.add_row(
+            plain(d["key"]), plain(d["name"]), plain(d["publisher"] or ""), plain(", ".join(d["licenses"])), counts
+        )
+    console.print(table)
+
+
+def print_findings(findings: Findings) -> None:
+    """Settings with their origins, then each check."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("setting", "value", "from"):
+        table.add_column(name)
+    for setting in findings.settings:
+        table.add_row(setting["name"], plain(setting["value"]), plain(setting["from"]))
+    console.print(table)
+    for check in findings.checks:
+        mark = "[green]ok[/]  " if check.ok else "[red]bad[/] "
+        console.print(f"{mark} {plain(check.name)}: {plain(check.message)}")

@@ -1,0 +1,375 @@
+"""A client of the Open5e API, versions 1 and 2: its lists, page by page. The one that asks is polite and trusts nothing.
+
+Requests go to the configured origin only, a few at a time; what passes (a busy server, a broken line) is tried again
+with growing pauses, and answers that are too large, too slow, go in circles or are no lists are refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import re
+import time
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
+
+import httpx
+import stamina
+
+import lorekeeper
+from lorekeeper.addresses import shown_address
+from lorekeeper.errors import SourceError, SourceUnavailableError
+from lorekeeper.intake.body import Body, DamagedBodyError, RefusedBodyError
+from lorekeeper.printable import MAX_SHOWN, one_line, shown
+
+logger = logging.getLogger(__name__)
+
+PAGE_SIZE = 100
+"""Objects a page: a page of creatures has about a megabyte then."""
+
+CONCURRENCY = 4
+"""Requests at a time."""
+
+MAX_BODY_BYTES = 32 << 20
+"""Largest answer that is read, both as received and unpacked."""
+
+MAX_TOTAL_BYTES = 2 << 30
+"""Most that one client reads, over all its answers: forty times as much as all of Open5e."""
+
+MAX_OBJECTS = 100_000
+"""Most objects in a list: thirty times as many as the longest of Open5e has."""
+
+MAX_PAGES = 10_000
+SPARE_PAGES = 10
+"""Most pages in a list, and how many more there may be than the first page's size makes of it."""
+
+MAX_QUERY_LENGTH = 8_000
+"""Longest query of a link to the next page, in characters."""
+
+MAX_REDIRECTS = 3
+
+CONNECT_SECONDS = 10.0
+READ_SECONDS = 30.0
+"""Longest wait for a connection, and longest pause between two pieces of an answer."""
+
+ANSWER_SECONDS = 120.0
+PAGE_SECONDS = 300.0
+LIST_SECONDS = 1800.0
+"""Longest time for one answer, for one page with all attempts and pauses, and for the pages of one list together.
+The time in which the reader uses the pages does not count."""
+
+ATTEMPTS = 6
+LONGEST_PAUSE = 60.0
+"""A server that asks to be left alone for longer, in seconds, is not waited for."""
+
+_JSON = re.compile(r"application/(?:[\w.+-]+\+)?json", re.IGNORECASE)
+
+_PASSING = frozenset({429, 500, 501, 502, 503, 504, 524})
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a client takes from a server before it gives up.
+
+    Attributes:
+        body_bytes: largest answer.
+        total_bytes: all answers together.
+        objects: objects in a list.
+        pages: pages in a list.
+        answer_seconds: time for one answer.
+        page_seconds: time for one page, with all attempts and the pauses between them.
+        list_seconds: time for all pages of one list.
+    """
+
+    body_bytes: int = MAX_BODY_BYTES
+    total_bytes: int = MAX_TOTAL_BYTES
+    objects: int = MAX_OBJECTS
+    pages: int = MAX_PAGES
+    answer_seconds: float = ANSWER_SECONDS
+    page_seconds: float = PAGE_SECONDS
+    list_seconds: float = LIST_SECONDS
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass
+class _Allowance:
+    """Seconds that the server may still take for the pages of one list."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of a list.
+
+    Attributes:
+        count: objects in the whole list.
+        objects: those on this page, as the server wrote them.
+        following: the query of the next page, None on the last one.
+    """
+
+    count: int
+    objects: list[Any]
+    following: str | None
+
+
+class _Passing(Exception):  # noqa: N818  # a reason to try again, never seen outside
+    """An answer that may be better next time; ``pause`` is what the server asked for, in seconds."""
+
+    def __init__(self, reason: str, pause: float | None = None) -> None:
+        super().__init__(reason)
+        self.pause = pause
+
+
+class Open5eClient:
+    """Reads lists of one Open5e server. Use it as an async context manager.
+
+    Args:
+        base_url: its address, without the version, as in ``https://api.open5e.com``.
+        attempts: how often a request is made before it counts as failed.
+        connect_seconds: longest wait for a connection.
+        limits: what is taken from the server before it is given up.
+        patient: try to connect again where nobody answers.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        attempts: int = ATTEMPTS,
+        connect_seconds: float = CONNECT_SECONDS,
+        limits: Limits = DEFAULT_LIMITS,
+        patient: bool = True,
+    ) -> None:
+        self.base_url = base_url.rstrip("/")
+        self.shown = shown_address(self.base_url)
+        """The server's address, for messages."""
+        self.requests = 0
+        """Requests made so far."""
+        self.reached = False
+        """Whether the server has answered anything yet."""
+        self.received = 0
+        """Bytes of answers so far, unpacked."""
+        self._attempts = attempts
+        self._patient = patient
+        self._limits = limits
+        self._slots = asyncio.Semaphore(CONCURRENCY)
+        self._client = httpx.AsyncClient(
+            headers={
+                "Accept": "application/json",
+                "Accept-Encoding": "gzip",
+                "User-Agent": f"lorekeeper/{lorekeeper.__version__}",
+            },
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            timeout=httpx.Timeout(READ_SECONDS, connect=connect_seconds),
+            limits=httpx.Limits(max_connections=CONCURRENCY),
+        )
+
+    async def pages(self, path: str, query: str, done: int = 0) -> AsyncGenerator[Page, None]:
+        """The pages of a list, each asked for while the one before it is being used.
+
+        Args:
+            path: of the list, as in ``v2/spells``.
+            query: of the first page wanted, as in ``limit=100``.
+            done: objects on the pages before it.
+
+        Raises:
+            SourceError: a page is no page, or the list has no end, or more objects than it says.
+            SourceUnavailableError: a page cannot be had now, or all of them take too long.
+        """
+        following: str | None = query
+        seen: set[str] = set()
+        most = self._limits.pages
+        allowance = _Allowance(self._limits.list_seconds)
+        coming = asyncio.create_task(self.page(path, query, allowance))
+        try:
+            while following is not None:
+                page = await coming
+                if not seen and page.objects:
+                    most = min(most, math.ceil((page.count - done) / len(page.objects)) + SPARE_PAGES)
+                seen.add(following)
+                done += len(page.objects)
+                following = page.following
+                if following is not None:
+                    if following in seen or not page.objects or done >= page.count or len(seen) >= most:
+                        raise self._wrong(path, f"a list of {page.count} objects whose pages do not end")
+                    coming = asyncio.create_task(self.page(path, following, allowance))
+                elif done > page.count:
+                    raise self._wrong(path, f"{done} objects in a list of {page.count}")
+                yield page
+        finally:
+            coming.cancel()
+            await asyncio.gather(coming, return_exceptions=True)
+
+    async def page(self, path: str, query: str, allowance: _Allowance | None = None) -> Page:
+        """One page of a list; SourceError where it cannot be had."""
+        body = await self._get(path, query, allowance or _Allowance(self._limits.list_seconds))
+        try:
+            count, objects, following = body["count"], body["results"], body["next"]
+            if type(count) is not int or count < 0 or not isinstance(objects, list):
+                raise TypeError
+            page = Page(count, objects, None if following is None else _own_query(following))
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._wrong(path, "something that is no page of a list") from error
+        if count > self._limits.objects:
+            raise self._wrong(path, f"a list of more than {self._limits.objects:,} objects")
+        return page
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _get(self, path: str, query: str, allowance: _Allowance) -> Any:
+        """The JSON value at a path, tried again while that may help."""
+        if self.received > self._limits.total_bytes:
+            raise self._wrong(path, f"more than {self._limits.total_bytes / 2**30:g} GB in all")
+        async with self._slots:
+            began = time.monotonic()
+            try:
+                async with asyncio.timeout(min(self._limits.page_seconds, allowance.seconds)):
+                    return await self._tried(path, query)
+            except _Passing as error:
+                raise self._unavailable(f"could not answer for {path}: {error}; try again later") from error
+            except TimeoutError as error:
+                raise self._unavailable(f"took too long to answer for {path}; try again later") from error
+            except httpx.RemoteProtocolError as error:
+                raise self._unavailable(f"gave no whole answer for {path}; try again later") from error
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                raise self._unavailable(
+                    f"cannot be reached ({type(error).__name__}); check your connection and "
+                    "LOREKEEPER_OPEN5E_BASE_URL, then run the same command again"
+                ) from error
+            finally:
+                allowance.seconds -= time.monotonic() - began
+
+    async def _tried(self, path: str, query: str) -> Any:
+        async for attempt in stamina.retry_context(
+            on=self._pause,
+            attempts=self._attempts,
+            timeout=None,
+            wait_initial=0.2,
+            wait_max=20.0,
+            wait_jitter=0.5,
+        ):
+            with attempt:
+                return await self._once(path, f"{self.base_url}/{path}/?{query}")
+        raise AssertionError("stamina raises the last error")
+
+    async def _once(self, path: str, url: str) -> Any:
+        for _ in range(MAX_REDIRECTS):
+            self.requests += 1
+            async with (
+                asyncio.timeout(self._limits.answer_seconds),
+                self._client.stream("GET", url) as response,
+            ):
+                self.reached = True
+                if not response.is_redirect:
+                    return await self._value(path, response)
+                target = response.headers.get("Location", "")
+            try:
+                following = urljoin(url, target)
+                foreign = _origin(following) != _origin(url)
+            except ValueError as error:
+                raise self._wrong(path, f"a redirect to {shown(target)}, which is no address") from error
+            if foreign:
+                raise SourceError(
+                    f"{self.shown} redirects {path} to {one_line(shown_address(target), MAX_SHOWN)}, on another server, "
+                    "which is not followed; if that is the right address now, set LOREKEEPER_OPEN5E_BASE_URL"
+                )
+            url = following
+        raise SourceError(f"{self.shown} redirects {path} in circles")
+
+    async def _value(self, path: str, response: httpx.Response) -> Any:
+        """The JSON value of an answer."""
+        status, kind = response.status_code, response.headers.get("Content-Type", "")
+        if status in _PASSING:
+            raise _Passing(f"status {status}", _asked_pause(response))
+        if status != httpx.codes.OK:
+            raise self._wrong(path, f"status {status}")
+        if not _JSON.fullmatch(kind.partition(";")[0].strip()):
+            raise self._wrong(path, f"{one_line(kind, MAX_SHOWN) or 'nothing that is'} instead of JSON")
+        try:
+            body = Body(response.headers.get("Content-Encoding", ""), self._limits.body_bytes)
+            try:
+                async for received in response.aiter_raw():
+                    body.add(received)
+            finally:
+                self.received += max(body.received, len(body.content))
+            return await asyncio.to_thread(body.value)
+        except RefusedBodyError as error:
+            raise self._wrong(path, str(error)) from error
+        except DamagedBodyError as error:
+            raise _Passing(str(error)) from error
+
+    def _pause(self, error: Exception) -> bool | float:
+        """Whether to try again after an error, or after how many seconds where the server says so."""
+        if isinstance(error, _Passing):
+            return True if error.pause is None else error.pause if error.pause <= LONGEST_PAUSE else False
+        logger.info("%s: %s", type(error).__name__, error)
+        if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)) and not self._patient:
+            return False
+        passing = (httpx.TransportError, TimeoutError)
+        return isinstance(error, passing) and not isinstance(error, httpx.UnsupportedProtocol)
+
+    def _unavailable(self, why: str) -> SourceUnavailableError:
+        return SourceUnavailableError(f"{self.shown} {why}")
+
+    def _wrong(self, path: str, what: str) -> SourceError:
+        return SourceError(
+            f"{self.shown} answered for {path} with {what}; is LOREKEEPER_OPEN5E_BASE_URL an Open5e server?"
+        )
+
+
+def list_query(documents: Sequence[str] | None, version: int | None, **filters: str) -> str:
+    """The query of a list's first page; of some documents only where they are named."""
+    own = {} if documents is None else {f"document__{'slug' if version == 1 else 'key'}__in": ",".join(documents)}
+    return urlencode({"limit": str(PAGE_SIZE), **own, **filters}, safe=",")
+
+
+def _own_query(link: object) -> str:
+    """The query of a link to the next page: all that is used of it. Built from a Host header, it may name any server.
+
+    Raises:
+        TypeError: the link is no text.
+        ValueError: it has no query, or one that is too long.
+    """
+    if not isinstance(link, str):
+        raise TypeError(f"a link of type {type(link).__name__}")
+    if len(link) > MAX_QUERY_LENGTH:
+        raise ValueError("a link that is too long")
+    query = urlencode(parse_qsl(urlsplit(link).query, keep_blank_values=True), safe=",")
+    if not query:
+        raise ValueError("a link without a query")
+    return query
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc
+
+
+def _asked_pause(response: httpx.Response) -> float | None:
+    """Seconds that a Retry-After header asks for, as a number or as a date."""
+    value = str(response.headers.get("Retry-After", "")).strip()
+    if value.isdecimal():
+        return float(value)
+    try:
+        return max(parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
+    except (ValueError, TypeError, OverflowError, OSError):
+        return None

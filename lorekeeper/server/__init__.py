@@ -1,0 +1,1 @@
+"""The MCP server: its tools, and the transports stdio and HTTP."""

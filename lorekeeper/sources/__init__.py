@@ -1,1 +1,0 @@
-"""Where entities come from."""
