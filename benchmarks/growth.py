@@ -32,7 +32,7 @@ from benchmarks.common import (
 )
 from lorekeeper.cache.milvus.connection import MilvusConnection
 from lorekeeper.cache.milvus.store import MilvusStore
-from lorekeeper.cache.store import Cut
+from lorekeeper.cache.store import Chunked
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.entities import COLLECTIONS
@@ -108,7 +108,9 @@ async def _fill(folder: Path, size: int) -> None:
         vectors = known.get(embedding, [p.embedded for _, found in cut for p in found])
         whole = [(e, found) for e, found in cut if all(p.embedded in vectors for p in found)]
         wanted = size * len(cut) // total
-        copies: Cut = [(varied(e, n) if n else e, found) for n in range(wanted // len(whole) + 1) for e, found in whole]
+        copies: Chunked = [
+            (varied(e, n) if n else e, found) for n in range(wanted // len(whole) + 1) for e, found in whole
+        ]
         for start in range(0, wanted, BATCH):
             part = copies[start : min(start + BATCH, wanted)]
             exact = np.stack([vectors[p.embedded] for _, found in part for p in found])

@@ -81,7 +81,7 @@ def test_the_nearest_are_those_of_brute_force_under_every_filter(path: Path) -> 
         query = vectors[7] + 0.1
         scores = vectors @ query
         best = {f"s{i}": scores[owners == i].max() for i in range(300) if level in (None, i % 7)}
-        found = store.nearest(Selection("spells", parse_filters("spells", {"level": level})), query, 25, "model")
+        found = store.rank_semantic(Selection("spells", parse_filters("spells", {"level": level})), query, 25, "model")
         assert [r.identity[1] for r in found] == sorted(best, key=lambda slug: -best[slug])[:25]
         assert np.allclose([r.score for r in found], sorted(best.values(), reverse=True)[:25])
     store.close()

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
 from lorekeeper.cache.protocol import Documents, Hit, Identity, Progress, Ranked, Statistics, hits
-from lorekeeper.cache.store import Cut, Store
+from lorekeeper.cache.store import Chunked, Store
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
@@ -50,10 +50,10 @@ class ThreadedCache:
         written: asyncio.Task[None] | None = None
         try:
             for start in range(0, len(latest), STORE_ENTITIES):
-                cut, vectors = await self._embedded(latest[start : start + STORE_ENTITIES])
+                chunked, vectors = await self._embedded(latest[start : start + STORE_ENTITIES])
                 if written:  # one batch is written while the next one is embedded
                     await written
-                written = asyncio.create_task(self._write(entity_type, cut, vectors, progress))
+                written = asyncio.create_task(self._write(entity_type, chunked, vectors, progress))
         finally:
             if written:
                 await written
@@ -63,7 +63,7 @@ class ThreadedCache:
 
     async def delete_document(self, document: str, entity_type: str | None = None) -> int:
         types = [collection_of(entity_type).name] if entity_type else list(COLLECTIONS)
-        return sum([await _in_thread(self._store.delete, t, document) for t in types])
+        return sum([await _in_thread(self._store.delete_document, t, document) for t in types])
 
     async def delete_entities(self, entity_type: str, identities: Iterable[Identity]) -> int:
         collection_of(entity_type)
@@ -101,7 +101,7 @@ class ThreadedCache:
 
     async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         collection_of(entity_type)
-        return await _in_thread(self._store.heads, entity_type, identities)
+        return await _in_thread(self._store.load, entity_type, identities)
 
     async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
         return await _in_thread(self._store.count, _selected(entity_type, document, filters))
@@ -123,17 +123,17 @@ class ThreadedCache:
         if not self._embedding.loaded and await _in_thread(self._store.embedding_of, entity_type) is None:
             return []
         vector, embedding = await self._embedding.embed_query(query), await self._fingerprint()
-        return await _in_thread(self._store.nearest, selection, vector, limit, embedding)
+        return await _in_thread(self._store.rank_semantic, selection, vector, limit, embedding)
 
     async def rank_keyword(
         self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
-        return await _in_thread(self._store.by_keywords, _selected(entity_type, document, filters), query, limit)
+        return await _in_thread(self._store.rank_keyword, _selected(entity_type, document, filters), query, limit)
 
     async def rank_names(
         self, entity_type: str, query: str, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
-        return await _in_thread(self._store.by_name, _selected(entity_type, document, filters), query)
+        return await _in_thread(self._store.rank_names, _selected(entity_type, document, filters), query)
 
     async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         return await _in_thread(self._store.known_words, collection_of(entity_type).name, words)
@@ -147,14 +147,14 @@ class ThreadedCache:
                 yield batch
 
     async def content_hashes(self, entity_type: str) -> dict[Identity, str]:
-        return await _in_thread(self._store.hashes, collection_of(entity_type).name)
+        return await _in_thread(self._store.content_hashes, collection_of(entity_type).name)
 
     async def documents(self, types: Iterable[str] = COLLECTIONS) -> dict[str, dict[str, int]]:
         counts: dict[str, dict[str, int]] = {}
         wanted, refusals = list(types), []
         for entity_type in wanted:
             try:
-                held = await _in_thread(self._store.tally, entity_type, "document")
+                held = await _in_thread(self._store.count_by, entity_type, "document")
             except CacheError as error:
                 logger.warning("the documents of %s are not known: %s", entity_type, error)
                 refusals.append(error)
@@ -195,15 +195,15 @@ class ThreadedCache:
         await _in_thread(self._store.end_rebuild, entity_type)
         return done
 
-    async def _write(self, entity_type: str, cut: Cut, vectors: Vectors, progress: Progress | None) -> None:
-        await _in_thread(self._store.write, entity_type, cut, vectors, await self._fingerprint())
+    async def _write(self, entity_type: str, chunked: Chunked, vectors: Vectors, progress: Progress | None) -> None:
+        await _in_thread(self._store.write, entity_type, chunked, vectors, await self._fingerprint())
         if progress:
-            progress(len(cut))
+            progress(len(chunked))
 
-    async def _embedded(self, entities: Sequence[Entity]) -> tuple[Cut, Vectors]:
+    async def _embedded(self, entities: Sequence[Entity]) -> tuple[Chunked, Vectors]:
         """Entities with their passages, and the vectors of all of these."""
-        cut = await _in_thread(lambda: [(entity, passages(entity, hint=hint_text(entity))) for entity in entities])
-        return cut, await self._embedding.embed([p.embedded for _, found in cut for p in found])
+        chunked = await _in_thread(lambda: [(entity, passages(entity, hint=hint_text(entity))) for entity in entities])
+        return chunked, await self._embedding.embed([p.embedded for _, found in chunked for p in found])
 
     async def _fingerprint(self) -> str:
         return f"{self._embedding.fingerprint or (await self._embedding.provider()).fingerprint} {CHUNKER}"

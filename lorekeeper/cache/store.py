@@ -18,7 +18,7 @@ from lorekeeper.filters import Selection
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_folder
 from lorekeeper.text.passages import Passage
 
-Cut = list[tuple[Entity, list[Passage]]]
+Chunked = list[tuple[Entity, list[Passage]]]
 """Entities with their passages."""
 
 WRITE_WAIT_SECONDS = 600.0
@@ -42,7 +42,7 @@ class Store(Protocol):
         """The same lock, without opening the library: for what has to be done to one that cannot be opened."""
         ...
 
-    def write(self, entity_type: str, cut: Cut, vectors: Vectors, embedding: str) -> None:
+    def write(self, entity_type: str, chunked: Chunked, vectors: Vectors, embedding: str) -> None:
         """Store entities with the vectors of all their passages, in order; EmbeddingError for another model's."""
         ...
 
@@ -50,7 +50,7 @@ class Store(Protocol):
         """Called after the last of several writes."""
         ...
 
-    def delete(self, entity_type: str, document: str) -> int:
+    def delete_document(self, entity_type: str, document: str) -> int:
         """Remove a document's entities; returns how many."""
         ...
 
@@ -62,7 +62,7 @@ class Store(Protocol):
         """Begin to make all vectors of a type anew, aside; False where it has nothing. The caller holds the lock."""
         ...
 
-    def rebuild(self, entity_type: str, cut: Cut, vectors: Vectors) -> None:
+    def rebuild(self, entity_type: str, chunked: Chunked, vectors: Vectors) -> None:
         """Add new vectors aside."""
         ...
 
@@ -78,11 +78,11 @@ class Store(Protocol):
         """Number of entities under the filters."""
         ...
 
-    def tally(self, entity_type: str, column: str) -> dict[str, int]:
+    def count_by(self, entity_type: str, column: str) -> dict[str, int]:
         """Number of entities by "document" or "kind_name"."""
         ...
 
-    def heads(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+    def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         """The entities of these identities, in their order; those that are gone are left out."""
         ...
 
@@ -90,19 +90,19 @@ class Store(Protocol):
         """Identities of all entities of a type, in order."""
         ...
 
-    def hashes(self, entity_type: str) -> dict[Identity, str]:
+    def content_hashes(self, entity_type: str) -> dict[Identity, str]:
         """Content hashes of all entities of a type."""
         ...
 
-    def nearest(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
+    def rank_semantic(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
         """The entities whose best passage is nearest to a vector; EmbeddingError for another model's."""
         ...
 
-    def by_keywords(self, selection: Selection, query: str, limit: int) -> list[Ranked]:
+    def rank_keyword(self, selection: Selection, query: str, limit: int) -> list[Ranked]:
         """The entities that share words with a query, best first."""
         ...
 
-    def by_name(self, selection: Selection, query: str) -> list[Ranked]:
+    def rank_names(self, selection: Selection, query: str) -> list[Ranked]:
         """The entities whose names are similar to a query, best first."""
         ...
 

@@ -15,7 +15,7 @@ from lorekeeper.cache.milvus.connection import MilvusConnection
 from lorekeeper.cache.milvus.recovery import REBUILT
 from lorekeeper.cache.milvus.schema import Layout, Row
 from lorekeeper.cache.protocol import Identity
-from lorekeeper.cache.store import Cut
+from lorekeeper.cache.store import Chunked
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
@@ -138,7 +138,7 @@ class MilvusCollections:
         rows: list[Row] = self.connection.call("query", entity_type, test, fields)
         return rows
 
-    def upsert(self, name: str, cut: Cut, vectors: Vectors, info: CollectionInfo) -> dict[Identity, int]:
+    def upsert(self, name: str, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> dict[Identity, int]:
         """Write rows, whole entities at a time, to the collection of that name that says this of itself.
 
         Returns how many each entity has.
@@ -146,7 +146,7 @@ class MilvusCollections:
         remaining, lengths = iter(vectors), dict[Identity, int]()
 
         def made() -> Iterator[list[Row]]:
-            for entity, found in cut:
+            for entity, found in chunked:
                 words = self._words(entity) if info.words else None
                 rows = info.layout.rows(entity, found, list(itertools.islice(remaining, len(found))), words)
                 self._require_room(info, entity, rows[0])

@@ -125,7 +125,7 @@ class MilvusWorkshop:
         """The hashes that Milvus has for a type, and all entities it gives, whatever the companion says."""
         checked, self._store.collections.examine = self._store.collections.examine, lambda _entity_type, _info: None
         try:
-            hashes = self._store.hashes(entity_type)
+            hashes = self._store.content_hashes(entity_type)
             identities = sorted(hashes)
             parts = (identities[i : i + KEYS] for i in range(0, len(identities), KEYS))
             entities = [entity for part in parts for entity in self._heads(entity_type, part)]
@@ -144,7 +144,7 @@ class MilvusWorkshop:
 
     def _heads(self, entity_type: str, identities: list[Identity]) -> list[Entity]:
         try:
-            return self._store.heads(entity_type, identities)
+            return self._store.load(entity_type, identities)
         except CacheError:
             if len(identities) == 1:
                 return []

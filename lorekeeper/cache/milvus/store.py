@@ -19,7 +19,7 @@ from lorekeeper.cache.milvus.schema import Row
 from lorekeeper.cache.milvus.sharing import read_owner
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.cache.sqlite.file import DamagedFileError
-from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Cut, WriteLock, require_dimension, require_model
+from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, WriteLock, require_dimension, require_model
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError
@@ -80,7 +80,7 @@ class MilvusStore:
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
-    def write(self, entity_type: str, cut: Cut, vectors: Vectors, embedding: str) -> None:
+    def write(self, entity_type: str, chunked: Chunked, vectors: Vectors, embedding: str) -> None:
         """Store entities with the vectors of all their passages, in order."""
         with self.write_lock():
             self.connection.require_space()
@@ -91,12 +91,12 @@ class MilvusStore:
             require_dimension(info.dimension if info else None, vectors)
             self.collections.require_words(entity_type)
             self._keep_keywords(entity_type)
-            self.keywords.begin(entity_type, [entity.identity for entity, _ in cut])
+            self.keywords.begin(entity_type, [entity.identity for entity, _ in chunked])
             info = self.collections.info(entity_type)
             assert info is not None
-            lengths = self.collections.upsert(entity_type, cut, vectors, info)
+            lengths = self.collections.upsert(entity_type, chunked, vectors, info)
             self._delete(entity_type, self.collections.surplus(entity_type, lengths))
-            self.keywords.apply(entity_type, [entity for entity, _ in cut])
+            self.keywords.apply(entity_type, [entity for entity, _ in chunked])
 
     def flush(self, entity_type: str) -> None:
         """Seal what was written: unflushed rows are searched 20 to 90 times slower."""
@@ -105,7 +105,7 @@ class MilvusStore:
             self.connection.call("flush", entity_type)
             self._note_rows(entity_type)
 
-    def delete(self, entity_type: str, document: str) -> int:
+    def delete_document(self, entity_type: str, document: str) -> int:
         """Remove a document's entities of one type; returns how many."""
         if self.collections.info(entity_type) is None:
             return 0
@@ -134,9 +134,9 @@ class MilvusStore:
         )
         return True
 
-    def rebuild(self, entity_type: str, cut: Cut, vectors: Vectors) -> None:
+    def rebuild(self, entity_type: str, chunked: Chunked, vectors: Vectors) -> None:
         """Fill that collection."""
-        self.collections.upsert(entity_type + REBUILT, cut, vectors, self._rebuilt[entity_type])
+        self.collections.upsert(entity_type + REBUILT, chunked, vectors, self._rebuilt[entity_type])
 
     def end_rebuild(self, entity_type: str) -> None:
         """Let that collection take the first one's place."""
@@ -184,13 +184,13 @@ class MilvusStore:
             return self.keywords.count(selection)
         return self.collections.count(selection.entity_type, self._test(selection, heads=True))
 
-    def tally(self, entity_type: str, column: str) -> dict[str, int]:
+    def count_by(self, entity_type: str, column: str) -> dict[str, int]:
         """Number of entities by "document" or "kind_name"."""
         if self._catalogued(entity_type):
-            return self.keywords.tally(entity_type, column)
+            return self.keywords.count_by(entity_type, column)
         return dict(Counter(row[column] for row in self.collections.scan(entity_type, "part == 0", [column])))
 
-    def heads(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+    def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         """The entities of these identities, in their order; those that are gone are left out."""
         info = self.collections.info(entity_type)
         if not identities or info is None:
@@ -210,12 +210,12 @@ class MilvusStore:
         """Identities of all entities of a type, in order."""
         return sorted(ms.identity(row) for row in self.collections.scan(entity_type, "part == 0", ["document", "slug"]))
 
-    def hashes(self, entity_type: str) -> dict[Identity, str]:
+    def content_hashes(self, entity_type: str) -> dict[Identity, str]:
         """Content hashes of all entities of a type."""
         rows = self.collections.scan(entity_type, "part == 0", ["document", "slug", "hash"])
         return {ms.identity(row): row["hash"] for row in rows}
 
-    def nearest(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
+    def rank_semantic(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
         """The entities whose best passage is nearest to a vector; asks for more passages until there are enough."""
         entity_type = selection.entity_type
         if self.collections.info(entity_type) is None:
@@ -235,21 +235,21 @@ class MilvusStore:
             wanted = min(2 * wanted, MAX_ROWS)
             self._breadth[entity_type] = min(1.2 * breadth, 2 * ROWS_PER_ENTITY)
 
-    def by_keywords(self, selection: Selection, query: str, limit: int) -> list[Ranked]:
+    def rank_keyword(self, selection: Selection, query: str, limit: int) -> list[Ranked]:
         """The entities that share words with a query, best first; where a server has BM25 by that, from no copy."""
         info = self.collections.info(selection.entity_type)
         if info is None or info.words is None:
             ready = self._keywords_ready(selection.entity_type)
-            return self.keywords.by_keywords(selection, query, limit) if ready else []
+            return self.keywords.rank_keyword(selection, query, limit) if ready else []
         from lorekeeper.cache.milvus.words import by_words
 
         self.collections.require_words(selection.entity_type)
         test = self._test(selection, heads=True)
         return by_words(self.connection, selection.entity_type, test, query, limit)
 
-    def by_name(self, selection: Selection, query: str) -> list[Ranked]:
+    def rank_names(self, selection: Selection, query: str) -> list[Ranked]:
         """The entities whose names are similar to a query, best first."""
-        return self.keywords.by_name(selection, query) if self._keywords_ready(selection.entity_type) else []
+        return self.keywords.rank_names(selection, query) if self._keywords_ready(selection.entity_type) else []
 
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         """Those of the words that occur in an entity of the type."""
@@ -258,7 +258,7 @@ class MilvusStore:
     def statistics(self) -> Statistics:
         """Counts, model, and who owns the store."""
         infos = {t: self.collections.info(t) for t in COLLECTIONS}
-        kinds = {t: self.tally(t, "kind_name") for t in COLLECTIONS}
+        kinds = {t: self.count_by(t, "kind_name") for t in COLLECTIONS}
         details = {"role": self.connection.role, "keyword index": str(self.keywords.path)}
         owner = read_owner(self.connection.path) if self.connection.path else None
         if self.connection.abilities.remarks:
@@ -354,7 +354,7 @@ class MilvusStore:
     def _each(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Entity]:
         """The entities of these identities, however many, read a part at a time."""
         for start in range(0, len(identities), GET_KEYS):
-            yield from self.heads(entity_type, identities[start : start + GET_KEYS])
+            yield from self.load(entity_type, identities[start : start + GET_KEYS])
 
     def require_whole(self, entity_type: str, info: CollectionInfo | None) -> None:
         """MilvusSchemaError where an embedded store has lost, or got back, entries that its companion knows better."""
@@ -380,7 +380,7 @@ class MilvusStore:
         began = time.monotonic()
         if self.connection.uri is None or began < self._next_comparison.get(entity_type, -math.inf):
             return set()
-        differing = self.hashes(entity_type).items() ^ self.keywords.hashes(entity_type).items()
+        differing = self.content_hashes(entity_type).items() ^ self.keywords.content_hashes(entity_type).items()
         ended = time.monotonic()
         self._next_comparison[entity_type] = ended + max(COMPARE_SECONDS, COMPARE_SHARE * (ended - began))
         return {identity for identity, _ in differing}

@@ -177,7 +177,7 @@ class Catalogue:
         )
         return self._rows(sql, [*values, *wanted, -1 if limit is None else limit, offset])
 
-    def tally(self, entity_type: str, column: str) -> dict[str, int]:
+    def count_by(self, entity_type: str, column: str) -> dict[str, int]:
         """Number of entities by "document" or "kind_name"."""
         return dict(self._rows(f"SELECT {column}, count(*) FROM {entity_type} GROUP BY {column}"))
 
@@ -185,12 +185,12 @@ class Catalogue:
         """Identities of all entities of a type, in order."""
         return self._rows(f"SELECT document, slug FROM {entity_type} ORDER BY document, slug")
 
-    def hashes(self, entity_type: str) -> dict[Identity, str]:
+    def content_hashes(self, entity_type: str) -> dict[Identity, str]:
         """Content hashes of all entities of a type."""
         rows = self._rows(f"SELECT document, slug, hash FROM {entity_type}")
         return {(document, slug): content_hash for document, slug, content_hash in rows}
 
-    def heads(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+    def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         """The entities of these identities, in their order; those that are gone are left out."""
         found: dict[Identity, Entity] = {}
         for start in range(0, len(identities), KEYS):
@@ -201,7 +201,7 @@ class Catalogue:
             found |= {e.identity: e for e in entities}
         return [found[i] for i in identities if i in found]
 
-    def by_keywords(self, selection: Selection, query: str, limit: int) -> list[Ranked]:
+    def rank_keyword(self, selection: Selection, query: str, limit: int) -> list[Ranked]:
         """The entities that share words with the query or their synonyms, best first; BM25 scores, above 0."""
         expression, every = fts_query(with_synonyms(query)), fts_query(query, "AND")
         if expression is None:
@@ -221,7 +221,7 @@ class Catalogue:
         rows = self._rows(sql, [expression, *values, limit - 1, every, limit])
         return [Ranked((d, s), name, score, complete=bool(whole)) for d, s, name, score, whole in rows]
 
-    def by_name(self, selection: Selection, query: str) -> list[Ranked]:
+    def rank_names(self, selection: Selection, query: str) -> list[Ranked]:
         """The entities whose names are most similar to a query, best first; similarity 0 to 1."""
         wanted = fold(query)
         if not wanted or len(wanted) > MAX_NAME_QUERY:

@@ -20,7 +20,7 @@ from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.catalogue import Catalogue
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
 from lorekeeper.cache.sqlite.sql import where
-from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Cut, WriteLock, require_dimension, require_model
+from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, WriteLock, require_dimension, require_model
 from lorekeeper.cache.vectors import CHECK_BYTES, pack_vector, unpack_vector, vector_key
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
@@ -130,7 +130,7 @@ class SqliteStore(Catalogue):
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
-    def write(self, entity_type: str, cut: Cut, vectors: Vectors, embedding: str) -> None:
+    def write(self, entity_type: str, chunked: Chunked, vectors: Vectors, embedding: str) -> None:
         """Store entities with the vectors of all their passages, in order, in one transaction."""
 
         def store(c: sqlite3.Connection) -> None:
@@ -139,9 +139,9 @@ class SqliteStore(Catalogue):
                 require_model(_embedding(c, other), embedding)
             require_dimension(_dimension(c, entity_type), vectors)
             c.execute("INSERT OR IGNORE INTO models VALUES (?, ?, NULL)", (entity_type, embedding))
-            _remove(c, entity_type, [entity.identity for entity, _ in cut])
-            ids = catalogue.insert(c, entity_type, [entity for entity, _ in cut])
-            _insert_passages(c, f"{entity_type}_passages", ids, cut, vectors, embedding)
+            _remove(c, entity_type, [entity.identity for entity, _ in chunked])
+            ids = catalogue.insert(c, entity_type, [entity for entity, _ in chunked])
+            _insert_passages(c, f"{entity_type}_passages", ids, chunked, vectors, embedding)
 
         with self.write_lock():
             self._write(store)
@@ -149,7 +149,7 @@ class SqliteStore(Catalogue):
     def flush(self, entity_type: str) -> None:
         """Nothing is left to do: every write is safe when it returns."""
 
-    def delete(self, entity_type: str, document: str) -> int:
+    def delete_document(self, entity_type: str, document: str) -> int:
         """Remove a document's entities of one type; returns how many."""
         with self.write_lock():
             found = self.find(Selection(entity_type, documents=[document]), None, 0)
@@ -173,14 +173,14 @@ class SqliteStore(Catalogue):
 
         return self._write(begin)
 
-    def rebuild(self, entity_type: str, cut: Cut, vectors: Vectors) -> None:
+    def rebuild(self, entity_type: str, chunked: Chunked, vectors: Vectors) -> None:
         """Fill that table."""
 
         def fill(c: sqlite3.Connection) -> None:
             (embedding,) = c.execute("SELECT following FROM models WHERE type = ?", (entity_type,)).fetchone()
             sql = f"SELECT id FROM {entity_type} WHERE document = ? AND slug = ?"
-            ids = [c.execute(sql, entity.identity).fetchone()[0] for entity, _ in cut]
-            _insert_passages(c, f"{entity_type}_rebuilt", ids, cut, vectors, embedding)
+            ids = [c.execute(sql, entity.identity).fetchone()[0] for entity, _ in chunked]
+            _insert_passages(c, f"{entity_type}_rebuilt", ids, chunked, vectors, embedding)
 
         self._write(fill)
 
@@ -201,7 +201,7 @@ class SqliteStore(Catalogue):
         """What a type's vectors were made with, None where nothing was stored yet."""
         return self._read(lambda c: _embedding(c, entity_type))
 
-    def nearest(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
+    def rank_semantic(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
         """The entities whose best passage is nearest to a vector, exactly, by cosine similarity."""
         entity_type = selection.entity_type
 
@@ -232,7 +232,7 @@ class SqliteStore(Catalogue):
 
     def statistics(self) -> Statistics:
         """Counts, model, size."""
-        kinds = {t: self.tally(t, "kind_name") for t in COLLECTIONS}
+        kinds = {t: self.count_by(t, "kind_name") for t in COLLECTIONS}
         models = {embedding for (embedding,) in self._rows("SELECT embedding FROM models")}
         return Statistics(
             backend="sqlite",
@@ -295,10 +295,10 @@ def _remove(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identi
 
 
 def _insert_passages(
-    c: sqlite3.Connection, table: str, ids: Sequence[int], cut: Cut, vectors: Vectors, embedding: str
+    c: sqlite3.Connection, table: str, ids: Sequence[int], chunked: Chunked, vectors: Vectors, embedding: str
 ) -> None:
     model, remaining = embedding.removesuffix(f" {CHUNKER}"), iter(vectors)
-    for entity, (_, passages) in zip(ids, cut, strict=True):
+    for entity, (_, passages) in zip(ids, chunked, strict=True):
         for part, (passage, vector) in enumerate(
             zip(passages, itertools.islice(remaining, len(passages)), strict=True)
         ):
