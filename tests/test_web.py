@@ -47,7 +47,7 @@ class HttpServer:
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self.log = folder / f"{self.port}.log"
-        program = f"from lorekeeper import cli, web; {limits}; raise SystemExit(cli.main())"
+        program = f"from lorekeeper.server import web; from lorekeeper.cli.commands import main; {limits}; raise SystemExit(main())"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", program, "serve", "--transport", "http", "--port", str(self.port)],
