@@ -24,8 +24,10 @@ from lorekeeper.errors import ConfigError, EmbeddingError, MilvusConnectionError
 from lorekeeper.intake.open5e import Open5eClient
 from lorekeeper.library import load_provider, open_store
 from lorekeeper.settings import ADDRESSES, load_settings
-from tests.embedding_server import EmbeddingServer, QuietServer
-from tests.shelf import SHELF, environment, open_library, run_lorekeeper, write_lines
+from tests.support.commands import environment, run_lorekeeper
+from tests.support.embedding_server import EmbeddingServer, QuietServer
+from tests.support.libraries import open_library
+from tests.support.samples import SAMPLES, write_lines
 
 PASSWORD = "hush-hush"
 NOWHERE = "http://ann:hush-hush@127.0.0.1:9"
@@ -288,7 +290,7 @@ async def test_b17_no_note_shows_a_password(tmp_path):
 
     with answering(404) as address:
         async with open_library(tmp_path, backend="sqlite") as library:
-            await library.import_paths([write_lines(tmp_path / "one.jsonl", SHELF[:3])])
+            await library.import_paths([write_lines(tmp_path / "one.jsonl", SAMPLES[:3])])
             library.offline = False
             library.source = Source(with_password(address), tmp_path / "state.sync", 30)
             page = await library.search(Query(["spells"], filters={"name": "x"}))

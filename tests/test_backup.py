@@ -20,10 +20,10 @@ from lorekeeper.errors import ImportFileError
 from lorekeeper.library import Library, embedding_service
 from lorekeeper.maintenance.backup import Archive, backup, restore
 from lorekeeper.settings import Settings
-from tests.conftest import everything, library_in, make
-from tests.embedding_server import EmbeddingServer
-from tests.library_process import batch
-from tests.shelf import environment, run_lorekeeper
+from tests.support.commands import environment, run_lorekeeper
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.entities import batch, everything, make
+from tests.support.libraries import settings_in
 
 SPELLS = batch("a", 0, 40)
 WOLF = make(
@@ -35,7 +35,7 @@ WOLF = make(
 def library(request: pytest.FixtureRequest, tmp_path: Path, embeddings: EmbeddingServer) -> Settings:
     """An empty library of each backend."""
     embedding_service.cache_clear()
-    return library_in(tmp_path / "library", request.param, embeddings)
+    return settings_in(tmp_path / "library", request.param, embeddings)
 
 
 async def fill(library: Settings, *entities: Entity) -> None:
@@ -63,7 +63,7 @@ async def test_what_one_backend_wrote_any_backend_restores_without_computing(
     written = await backup(library, tmp_path / "shelf.zip")
     assert (written.counts["spells"], written.counts["creatures"]) == (40, 1)
     assert written.vectors > 41
-    target = library_in(tmp_path / "other", other, embeddings)
+    target = settings_in(tmp_path / "other", other, embeddings)
     embedding_service.cache_clear()
     report = await restore(target, tmp_path / "shelf.zip")
     assert (report.stored, report.embedded, report.removed, report.before) == (41, 0, 0, None)
@@ -143,7 +143,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory, embeddings: EmbeddingServe
     folder = tmp_path_factory.mktemp("archive")
 
     async def write() -> None:
-        chosen = library_in(folder, "sqlite", embeddings)
+        chosen = settings_in(folder, "sqlite", embeddings)
         await fill(chosen, *SPELLS, WOLF)
         await backup(chosen, folder / "shelf.zip")
 

@@ -18,7 +18,8 @@ from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity, canonical_json
 from lorekeeper.errors import EmbeddingError, FilterError, LoreKeeperError
-from tests.conftest import Shelf, everything, make
+from tests.support.backends import Caches
+from tests.support.entities import everything, make
 
 IN_ONE_STORE = settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -597,12 +598,12 @@ async def test_statistics_agree_with_what_is_stored(cache: CacheProtocol) -> Non
 # --- another model -------------------------------------------------------------------------------------------------
 
 
-async def test_another_model_is_an_error_until_everything_is_embedded_again(shelf: Shelf) -> None:
-    old = shelf.open(HashingProvider(512))
+async def test_another_model_is_an_error_until_everything_is_embedded_again(caches: Caches) -> None:
+    old = caches.open(HashingProvider(512))
     await old.store_entities([*SPELLS, make("long", LONG)], "spells")
     await old.store_entities([make("wolf", "A wolf.", type="creatures")], "creatures")
     await old.close()
-    new = shelf.open(HashingProvider(256))
+    new = caches.open(HashingProvider(256))
     calls: tuple[Callable[[], Awaitable[object]], ...] = (
         lambda: new.semantic_search("spells", "fire"),
         lambda: new.store_entities([FIRE], "spells"),
@@ -623,20 +624,20 @@ async def test_another_model_is_an_error_until_everything_is_embedded_again(shel
     assert slugs([h.entity for h in await new.keyword_search("spells", "hail")]) == ["ice-storm"]
 
 
-async def test_b2_vectors_of_another_dimension_are_refused_and_harm_nothing(shelf: Shelf) -> None:
+async def test_b2_vectors_of_another_dimension_are_refused_and_harm_nothing(caches: Caches) -> None:
     """As a server gives them that has another model now, under the same name."""
-    old = shelf.open(HashingProvider(512))
+    old = caches.open(HashingProvider(512))
     await old.store_entities(SPELLS, "spells")
     await old.close()
     other = HashingProvider(256)
     other.fingerprint = "hashing-512"
-    new = shelf.open(other)
+    new = caches.open(other)
     with pytest.raises(EmbeddingError, match="512 numbers, but the current model makes 256"):
         await new.store_entities([make("wolf", "A wolf."), FIRE], "spells")
     with pytest.raises(LoreKeeperError):
         await new.semantic_search("spells", "bright light")
     await new.close()
-    again = shelf.open(HashingProvider(512))
+    again = caches.open(HashingProvider(512))
     assert len(await again.semantic_search("spells", "bright light")) == len(await everything(again)) == len(SPELLS)
 
 
@@ -673,10 +674,10 @@ async def test_closing_twice_does_nothing_and_using_it_again_reopens(cache: Cach
     assert [h.entity for h in await cache.semantic_search("spells", "flame")] == [FIRE]
 
 
-async def test_it_closes_as_a_context_manager_and_what_was_stored_stays(shelf: Shelf) -> None:
-    async with shelf.open() as first:
+async def test_it_closes_as_a_context_manager_and_what_was_stored_stays(caches: Caches) -> None:
+    async with caches.open() as first:
         await first.store_entities(SPELLS, "spells")
-    async with shelf.open() as second:
+    async with caches.open() as second:
         assert {e.slug for e in await everything(second)} == {e.slug for e in SPELLS}
         assert slugs(await second.get_entities("spells", level=3)) == ["fireball"]
         assert (await second.semantic_search("spells", "hail", limit=1))[0].entity == ICE

@@ -19,12 +19,13 @@ import pytest
 import lorekeeper
 from lorekeeper.cli.commands import main
 from lorekeeper.settings import Settings
-from tests.embedding_server import EmbeddingServer
-from tests.shelf import ALMANAC, ATLAS, SHELF, TITLES, environment, run_lorekeeper, write_lines
+from tests.support.commands import environment, run_lorekeeper
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
 
 SECONDS = 60
 REPORT_KEYS = ["stored", "unchanged", "embedded", "removed", "failed", "seconds"]
-COUNTS = Counter(entry["collection"] for entry in SHELF)
+COUNTS = Counter(entry["collection"] for entry in SAMPLES)
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Inside = Callable[..., tuple[int, str, str]]
@@ -93,8 +94,8 @@ def test_import_prints_one_json_document_of_the_promised_shape_and_nothing_else(
     _, done = imported
     said = report(done.stdout)
     assert (done.returncode, done.stderr) == (0, "")
-    assert (said["stored"], said["unchanged"], said["removed"], said["failed"]) == (len(SHELF), 0, 0, [])
-    assert said["embedded"] >= len(SHELF) - 2
+    assert (said["stored"], said["unchanged"], said["removed"], said["failed"]) == (len(SAMPLES), 0, 0, [])
+    assert said["embedded"] >= len(SAMPLES) - 2
     assert said["seconds"] > 0
 
 
@@ -102,7 +103,7 @@ def test_a_second_import_embeds_nothing(run, library):
     done = run(library, "import", "shelf.jsonl", "--json")
     said = report(done.stdout)
     assert done.returncode == 0
-    assert (said["stored"], said["unchanged"], said["embedded"], said["failed"]) == (0, len(SHELF), 0, [])
+    assert (said["stored"], said["unchanged"], said["embedded"], said["failed"]) == (0, len(SAMPLES), 0, [])
 
 
 def test_import_goes_on_past_broken_lines_and_names_file_and_line(run, inside, tmp_path):
@@ -136,12 +137,12 @@ def test_import_goes_on_past_broken_lines_and_names_file_and_line(run, inside, t
 def test_a_dry_run_reads_and_counts_and_stores_nothing(inside, tmp_path):
     write_lines(tmp_path / "shelf.jsonl")
     _, out, _ = inside(tmp_path, "import", "shelf.jsonl", "--dry-run", "--json")
-    assert (report(out)["stored"], report(out)["embedded"]) == (len(SHELF), 0)
+    assert (report(out)["stored"], report(out)["embedded"]) == (len(SAMPLES), 0)
     assert json.loads(inside(tmp_path, "stats", "--json")[1])["total"] == 0
 
 
 def test_import_files_everything_under_the_document_it_is_given(inside, tmp_path):
-    write_lines(tmp_path / "shelf.jsonl", [e for e in SHELF if e["collection"] == "rules"])
+    write_lines(tmp_path / "shelf.jsonl", [e for e in SAMPLES if e["collection"] == "rules"])
     inside(tmp_path, "import", "shelf.jsonl", "--document", "my-book")
     documents = json.loads(inside(tmp_path, "documents", "--json")[1])["documents"]
     assert [(d["key"], d["counts"]) for d in documents] == [("my-book", {"rules": COUNTS["rules"]})]
@@ -174,7 +175,7 @@ def test_progress_is_shown_on_a_terminal_and_results_stay_on_stdout(embeddings, 
             while part := screen.read(1024):
                 shown += part
         out, _ = process.communicate(timeout=SECONDS)
-    assert report(out)["stored"] == len(SHELF)
+    assert report(out)["stored"] == len(SAMPLES)
     assert b"Importing" in shown
     size = f"{(tmp_path / 'shelf.jsonl').stat().st_size / 1000:.1f}"
     assert f"{size}/{size} kB".encode() in shown
@@ -222,7 +223,7 @@ def test_d9_a_folder_of_notes_only_is_a_failure_that_says_what_is_there(inside, 
 
 def test_d5_one_reason_in_one_file_is_told_once_with_its_number(inside, tmp_path):
     write_lines(tmp_path / "foreign.jsonl", [{"index": n} for n in range(50)])
-    write_lines(tmp_path / "shelf.jsonl", [*SHELF[:1], {"index": 1}])
+    write_lines(tmp_path / "shelf.jsonl", [*SAMPLES[:1], {"index": 1}])
     status, _, err = inside(tmp_path, "import", "foreign.jsonl", "shelf.jsonl")
     told = [line for line in err.splitlines() if "failed" in line]
     assert status == 1
@@ -255,7 +256,7 @@ def test_b23_what_another_program_writes_is_read(embeddings, tmp_path, command):
         timeout=SECONDS,
         check=False,
     )
-    assert (done.returncode, report(done.stdout)["stored"]) == (0, len(SHELF)), done.stderr
+    assert (done.returncode, report(done.stdout)["stored"]) == (0, len(SAMPLES)), done.stderr
 
 
 # --- search ----------------------------------------------------------------------------------------------------------
@@ -376,13 +377,13 @@ def test_stats_count_by_type_and_kind(here):
     status, out, _ = here("stats", "--json")
     stats = json.loads(out)
     assert status == 0
-    assert (stats["total"], stats["counts"]) == (len(SHELF), dict(COUNTS))
-    kinds = Counter(e["kind"] for e in SHELF if e["collection"] == "equipment")
+    assert (stats["total"], stats["counts"]) == (len(SAMPLES), dict(COUNTS))
+    kinds = Counter(e["kind"] for e in SAMPLES if e["collection"] == "equipment")
     assert stats["kinds"]["equipment"] == dict(kinds)
     assert all(stats["passages"][t] >= n for t, n in stats["counts"].items())
     status, table, _ = here("stats")
     assert status == 0
-    assert f"{len(SHELF)} entries" in table
+    assert f"{len(SAMPLES)} entries" in table
 
 
 def test_documents_list_titles_licences_and_counts(here):
@@ -390,7 +391,7 @@ def test_documents_list_titles_licences_and_counts(here):
     documents = {d["key"]: d for d in json.loads(out)["documents"]}
     assert status == 0
     for key, document in documents.items():
-        counts = Counter(e["collection"] for e in SHELF if e["document"] == key)
+        counts = Counter(e["collection"] for e in SAMPLES if e["document"] == key)
         assert document["name"] == TITLES[key]
         assert document["counts"] == {t: n for t, n in counts.items() if t != "documents"}
     assert documents[ALMANAC]["licenses"] == ["CC0"]
@@ -416,10 +417,10 @@ def test_another_model_is_refused_until_reindex_has_run(run, inside, tmp_path):
     assert "reindex" in fallback["note"]
     done = run(tmp_path, "reindex", **other)
     assert (done.returncode, done.stderr) == (0, "")
-    assert str(len(SHELF)) in done.stdout
+    assert str(len(SAMPLES)) in done.stdout
     page = json.loads(inside(tmp_path, "search", "tide lance", "--mode", "semantic", "--json", **other)[1])
     assert page["results"][0]["name"] == "Tide Lance"
-    assert page["total"] == len(SHELF) - COUNTS["documents"]
+    assert page["total"] == len(SAMPLES) - COUNTS["documents"]
 
 
 # --- doctor and settings ---------------------------------------------------------------------------------------------

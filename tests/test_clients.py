@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.common import Server
 from lorekeeper.cache.milvus.sharing import read_owner
-from tests.shelf import environment, run_lorekeeper
+from tests.support.commands import environment, run_lorekeeper
+from tests.support.raw_client import RawServer
 
 SERVERS, LOOKUPS, IMPORTED = 3, 24, 40
 
@@ -43,20 +43,26 @@ class Client(threading.Thread):
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self.folder = folder
-        self.server = Server(folder)
+        self.server = self._start()
         self.answered = 0
         self.errors: list[str] = []
+
+    def _start(self) -> RawServer:
+        server = RawServer(environment(self.folder), self.folder / f"{self.name}.log")
+        server.greet()
+        return server
 
     def run(self) -> None:
         while self.answered < LOOKUPS and not self.errors:
             semantic: dict[str, Any] = {"semantic_query": f"burning {self.answered} moths"}
             arguments: dict[str, Any] = [semantic, {"name": "before"}, semantic | {"level_max": 3}][self.answered % 3]
             try:
-                if self.server.ask("lookup_spell", **arguments)["total"] == 0:
-                    self.errors.append(f"nothing found by {arguments}")
+                answer = self.server.ask("lookup_spell", **arguments)
+                if answer.is_error or answer.structured["total"] == 0:
+                    self.errors.append(f"{arguments}: {answer.text}")
                 self.answered += 1
-            except (EOFError, BrokenPipeError):
-                self.server = Server(self.folder)
+            except EOFError:
+                self.server = self._start()
             except Exception as error:
                 self.errors.append(str(error))
 
@@ -90,11 +96,8 @@ def test_servers_and_an_import_survive_the_end_of_their_owner_twice(tmp_path: Pa
     for client in clients:
         client.join()
     said, complaint = importing.communicate(timeout=60)
-    with clients[0].server as server:
-        assert server.ask("lookup_spell", limit=1)["total"] == 20 + IMPORTED
-    for client in clients[1:]:
-        with client.server:
-            pass
     assert [client.errors for client in clients] == [[]] * SERVERS
+    assert clients[0].server.ask("lookup_spell", limit=1).structured["total"] == 20 + IMPORTED
+    assert [client.server.end() for client in clients] == [(0, "")] * SERVERS
     assert complaint == ""
     assert json.loads(said)["stored"] == IMPORTED

@@ -18,22 +18,12 @@ from lorekeeper.intake.reports import ImportReport
 from lorekeeper.library import Library
 from lorekeeper.search.pipeline import Query, thing
 from lorekeeper.server.tools import Tool, all_tools, document_list
-from tests.shelf import open_library
+from tests.support.corpus import ENDPOINTS
+from tests.support.libraries import open_library
 
 pytestmark = [pytest.mark.corpus, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(1200)]
 
 Raw = dict[str, Any]
-
-ENDPOINTS = {
-    "spells": ["spells"],
-    "creatures": ["creatures"],
-    "equipment": ["magicitems", "items", "weapons", "armor", "services"],
-    "character_options": ["classes", "species", "feats", "backgrounds"],
-    "rules": """rules rulesets sections_v1 planes_v1 conditions abilities skills languages environments alignments
-        damagetypes creaturetypes spellschools weaponproperties itemsets""".split(),
-    "documents": ["documents"],
-}
-"""The corpus's files by the collection their objects belong to."""
 
 NO_LORE = {"sizes", "creaturesets", "itemcategories", "itemrarities", "licenses", "publishers", "gamesystems"}
 TOOL_TYPES = [name for name in ENDPOINTS if name != "documents"]

@@ -11,27 +11,25 @@ from pathlib import Path
 
 import pytest
 
-from tests.killing import SUITES, Outcome, hashing, look
-from tests.library_process import ROOT, Program
-from tests.shelf import place
-
-ROUNDS = 2
+from tests.support.commands import ROOT, variables
+from tests.support.killing import SUITES, Outcome, hashing, look
+from tests.support.library_process import Program
 
 
 @pytest.mark.parametrize("suite", list(SUITES))
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 async def test_a_killed_program_loses_nothing_that_it_had_acknowledged(
-    tmp_path: Path, backend: str, suite: str
+    tmp_path: Path, backend: str, suite: str, kills: int, seed: int
 ) -> None:
     outcome = Outcome()
-    await SUITES[suite](tmp_path, backend, ROUNDS, outcome, random.Random())
-    assert outcome.rounds == ROUNDS
+    await SUITES[suite](tmp_path, backend, kills, outcome, random.Random(f"{seed} {suite} {backend}"))
+    assert outcome.rounds == kills
     assert (outcome.lost, outcome.doubled, outcome.apart) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 async def test_three_processes_of_eight_threads_that_write_and_read_lose_nothing(tmp_path: Path, backend: str) -> None:
-    environ = place(tmp_path, backend)
+    environ = variables(tmp_path, backend)
     programs = [Program(environ) for _ in "abc"]
     for program, prefix in zip(programs, "abc", strict=True):
         program.tell("crowd", prefix, 8)
@@ -49,13 +47,13 @@ FULL_DISK = """
 import asyncio, os, sys
 from pathlib import Path
 from lorekeeper.errors import CacheError
-from tests.killing import Outcome, hashing, look
-from tests.library_process import batch
-from tests.shelf import place
+from tests.support.killing import Outcome, hashing, look
+from tests.support.entities import batch
+from tests.support.commands import variables
 
 async def main(folder, backend):
     outcome = Outcome()
-    async with hashing(place(folder, backend)) as cache:
+    async with hashing(variables(folder, backend)) as cache:
         await cache.store_entities(batch("a", 0, 20), "spells")
         space = os.statvfs(folder)
         (folder / "other").write_bytes(bytes(space.f_bavail * space.f_frsize - 300_000))
@@ -66,7 +64,7 @@ async def main(folder, backend):
         print(len(await look(cache, outcome)) % 128 == 20)
         (folder / "other").unlink()
         print(await cache.store_entities(batch("b", 0, 300), "spells"))
-    async with hashing(place(folder, backend)) as cache:
+    async with hashing(variables(folder, backend)) as cache:
         print(len(await look(cache, outcome)), outcome.doubled, outcome.apart)
 
 asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))

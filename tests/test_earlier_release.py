@@ -15,7 +15,7 @@ from lorekeeper.library import Library
 from lorekeeper.search.pipeline import Query
 from lorekeeper.server.tools import SEARCHED
 from lorekeeper.settings import Settings
-from tests.conftest import settings
+from tests.support.libraries import settings
 
 DATA = Path(__file__).parent / "data"
 

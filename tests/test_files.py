@@ -26,7 +26,7 @@ from lorekeeper.intake.reports import SAME_LISTED, ImportReport
 from lorekeeper.normalize import normalize
 from lorekeeper.text.passages import full_text
 from lorekeeper.text.phrases import STARTER
-from tests.shelf import open_library
+from tests.support.libraries import open_library
 
 
 def spell(name: str, **more: Any) -> dict[str, Any]:

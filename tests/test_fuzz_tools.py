@@ -1,5 +1,5 @@
 """Random tool calls on every backend, over the real server: never a row outside the filters, never a traceback, never
-silence. `tests.fuzzing` makes the calls and says what may be answered.
+silence. `tests.support.fuzzing` makes the calls and says what may be answered.
 
 ``--fuzz-calls`` says how many calls each backend gets, ``--seed`` which; `make fuzz` runs the long form.
 """
@@ -27,12 +27,13 @@ from lorekeeper.embedding.http import HttpProvider
 from lorekeeper.library import Library, open_cache
 from lorekeeper.server.mcp import build_server
 from lorekeeper.settings import Settings
-from tests import fuzzing
-from tests.conftest import BACKEND_PARAMS, BACKENDS
-from tests.fuzzing import Answer, Call, Caller, Judge, Oracle, Rule, make_records
-from tests.library_process import Program
-from tests.raw_client import RawServer, answer_of, make_lines, read_line
-from tests.shelf import environment, place, write_lines
+from tests.support import fuzzing
+from tests.support.backends import BACKEND_PARAMS, BACKENDS
+from tests.support.commands import environment, variables
+from tests.support.fuzzing import Answer, Call, Caller, Judge, Oracle, Rule, make_records
+from tests.support.library_process import Program
+from tests.support.raw_client import RawServer, answer_of, make_lines, read_line
+from tests.support.samples import write_lines
 
 RECORDS = 400
 ANSWER_SECONDS = 60.0
@@ -173,7 +174,7 @@ async def test_nor_where_another_process_has_the_library_open(tmp_path, seed, fu
     caplog.set_level(logging.ERROR)
     records = make_records(chance, RECORDS)
     judge = Judge(Oracle(records), "milvus-guest")
-    program = Program(place(tmp_path))
+    program = Program(variables(tmp_path))
     try:
         assert await asyncio.to_thread(program.ask, "role") == "owner"
         async with connected(BACKENDS["milvus"](tmp_path, None)) as (library, client):  # type: ignore[arg-type]

@@ -31,10 +31,11 @@ from lorekeeper.library import VECTORS, Library, embedding_service
 from lorekeeper.maintenance.backup import Archive, backup, restore
 from lorekeeper.maintenance.migrate import migrate
 from lorekeeper.settings import Settings
-from tests.conftest import everything, library_in, make
-from tests.embedding_server import EmbeddingServer
-from tests.legacy_cache import SPELLS, write_cache
-from tests.library_process import batch
+from tests.support.commands import ROOT
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.entities import batch, everything, make
+from tests.support.legacy_cache import SPELLS, write_cache
+from tests.support.libraries import settings_in
 
 GOOD = make("good", "A good entry.").as_record()
 MODEL = "http all-MiniLM-L6-v2"
@@ -47,14 +48,14 @@ TYPES = ("spells", "creatures", "equipment", "character_options", "rules", "docu
 def library(request: pytest.FixtureRequest, tmp_path: Path, embeddings: EmbeddingServer) -> Settings:
     """An empty library of each backend."""
     embedding_service.cache_clear()
-    return library_in(tmp_path / "library", request.param, embeddings)
+    return settings_in(tmp_path / "library", request.param, embeddings)
 
 
 @pytest.fixture
 def sqlite(tmp_path: Path, embeddings: EmbeddingServer) -> Settings:
     """An empty library in SQLite, where the backend makes no difference."""
     embedding_service.cache_clear()
-    return library_in(tmp_path / "library", "sqlite", embeddings)
+    return settings_in(tmp_path / "library", "sqlite", embeddings)
 
 
 async def held(library: Settings) -> list[Entity]:
@@ -232,7 +233,7 @@ import asyncio, resource, sys
 from pathlib import Path
 from lorekeeper.maintenance.backup import restore
 from lorekeeper.errors import ImportFileError
-from tests.conftest import settings
+from tests.support.libraries import settings
 limit = {limit}
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 chosen = settings(cache_backend="sqlite", sqlite_db_path=Path(sys.argv[1]).with_name("cache.db"))
@@ -250,9 +251,8 @@ def bomb_end(archive: Path) -> tuple[str, int]:
     Linux counts what the parent had before the program began into ``ru_maxrss``, so the mark is read from /proc.
     """
     program = BOMB.format(limit=3 << 30)
-    root = Path(__file__).parent.parent
     command = [sys.executable, "-c", program, str(archive)]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     *said, memory = done.stdout.splitlines()
     return " ".join(said), int(memory)
 
@@ -511,7 +511,7 @@ def ours(tmp_path: Path, embeddings: EmbeddingServer) -> Path:
 
 
 async def made(path: Path, embeddings: EmbeddingServer) -> Path:
-    source = library_in(path.parent, "sqlite", embeddings)
+    source = settings_in(path.parent, "sqlite", embeddings)
     await fill(source, *batch("a", 0, 5))
     with closing(sqlite3.connect(path)) as c:
         c.execute("PRAGMA journal_mode = DELETE")

@@ -1,5 +1,5 @@
 """Archives, caches, packs, files and servers of an attacker: each ends in a report or a clear error, soon and with little
-memory, and the library afterwards is what it was and what was reported as stored. `tests.hostile` makes them.
+memory, and the library afterwards is what it was and what was reported as stored. `tests.support.hostile` makes them.
 
 ``--hostile`` says how many, ``--seed`` which; `make fuzz` runs the long form.
 """
@@ -19,11 +19,12 @@ from typing import Any
 
 import pytest
 
-from tests.command_process import CommandProcess, Done
-from tests.embedding_server import EmbeddingServer
-from tests.hostile import Good, Input, inputs
-from tests.hostile.server import serving
-from tests.shelf import SHELF, environment, write_lines
+from tests.support.command_process import CommandProcess, Done
+from tests.support.commands import environment
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.hostile import Good, Input, inputs
+from tests.support.hostile.server import serving
+from tests.support.samples import SAMPLES, write_lines
 
 SECONDS = 10.0
 """Longest time for one input, after Python has started; longer where the machine has more to do than it can."""
@@ -68,7 +69,7 @@ class Farm:
         process: runs commands.
         embeddings: address of the embedding server.
         folders: of a good library, by backend.
-        states: what is in it, as `hostile_check.check` says.
+        states: what is in it, as `tests.support.hostile.check` says.
         good: inputs, to be spoilt.
     """
 
@@ -102,7 +103,7 @@ def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
         farm = Farm(process, server.url, folders, {}, Good(b"", root, []))
         for name, folder in folders.items():
             folder.mkdir()
-            objects = [*SHELF, *more] if name == "source" else SHELF
+            objects = [*SAMPLES, *more] if name == "source" else SAMPLES
             path = write_lines(root / f"{name}.jsonl", objects)
             environ = farm.environ(folder, name if name != "source" else "sqlite")
             done = process.run(["import", str(path), "--json"], environ, folder, 60)
@@ -120,7 +121,7 @@ def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
 def test_the_good_library_is_as_it_should_be(farm):
     for name in ("sqlite", "milvus"):
         state = farm.states[name]
-        assert (len(state["hashes"]), state["problems"]) == (len(SHELF), [])
+        assert (len(state["hashes"]), state["problems"]) == (len(SAMPLES), [])
         assert state["known"] == len(set(state["texts"]))
 
 

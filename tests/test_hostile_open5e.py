@@ -23,9 +23,9 @@ from lorekeeper.intake.open5e import Limits, Open5eClient
 from lorekeeper.library import Library
 from lorekeeper.normalize import UnknownShapeError, normalize_open5e
 from lorekeeper.search.pipeline import Query
-from tests.conftest import everything
-from tests.open5e_server import SPELLS, Object, Open5eServer, Reply, creature, json_reply, serving, shelf, spell
-from tests.test_sync import opened
+from tests.support.entities import everything
+from tests.support.libraries import server_library
+from tests.support.open5e_server import SPELLS, Object, Open5eServer, Reply, creature, json_reply, lists, serving, spell
 
 PATH = "v2/spells"
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.timeout(60)
 
 @pytest.fixture
 def server() -> Open5eServer:
-    return Open5eServer(shelf())
+    return Open5eServer(lists())
 
 
 @pytest.fixture
@@ -342,7 +342,7 @@ def told(report: Any) -> None:
 
 @pytest.fixture
 async def library(tmp_path: Path, address: str) -> Any:
-    async with opened(tmp_path, address) as library:
+    async with server_library(tmp_path, address) as library:
         yield library
 
 

@@ -18,18 +18,17 @@ from lorekeeper.normalize import normalize
 from lorekeeper.normalize.orcbrew import packs
 from lorekeeper.settings import Settings
 from lorekeeper.text.passages import passages
-from tests.conftest import everything, library_in, make
-from tests.embedding_server import EmbeddingServer
-from tests.legacy_cache import write_cache
-from tests.open5e_server import Open5eServer, serving
-from tests.test_migration import held
-from tests.test_sync import opened
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.entities import everything, make
+from tests.support.legacy_cache import write_cache
+from tests.support.libraries import entities_in, server_library, settings_in
+from tests.support.open5e_server import Open5eServer, serving
 
 
 @pytest.fixture(params=["milvus", "sqlite"])
 def target(request: pytest.FixtureRequest, tmp_path: Path, embeddings: EmbeddingServer) -> Settings:
     """An empty library of each backend."""
-    return library_in(tmp_path / "library", request.param, embeddings)
+    return settings_in(tmp_path / "library", request.param, embeddings)
 
 
 # --- Open5e ----------------------------------------------------------------------------------------------------------
@@ -93,7 +92,7 @@ async def wrongly_migrated(target: Settings, *objects: dict[str, Any]) -> None:
 async def test_d8_migrated_entries_have_the_identities_that_sync_gives(target: Settings, api_cache: Path) -> None:
     await migrate(target, api_cache)
     synced = {e.identity: e for obj in API for e in normalize(obj, hint="spells")}
-    found = {e.identity: e for e in (await held(target)).values()}
+    found = {e.identity: e for e in (await entities_in(target)).values()}
     assert found.keys() == synced.keys()
     for identity, entity in found.items():
         right = synced[identity]
@@ -113,7 +112,7 @@ async def test_d8_an_entry_of_another_shape_keeps_its_identity(target: Settings,
     v1 = {**of_the_cache(API[0]), "slug": "pit_fiend_bf", "document": "Black Flag SRD"}
     unknown = {**of_the_cache(API[0]), "slug": "mine_spark", "document": "My World"}
     await migrate(target, write_cache(tmp_path / "cache.db", {"spells": [v1, unknown]}))
-    assert {e.identity for e in (await held(target)).values()} == {
+    assert {e.identity for e in (await entities_in(target)).values()} == {
         ("Black Flag SRD", "pit_fiend_bf"),
         ("My World", "mine_spark"),
     }
@@ -123,7 +122,7 @@ async def test_d8_repair_corrects_what_was_migrated_before_without_embedding(tar
     await wrongly_migrated(target, *API)
     report = await repair(target)
     assert (report.problems, report.corrected, report.embedded) == ({}, len(API), 0)
-    assert {e.identity for e in (await held(target)).values()} == {
+    assert {e.identity for e in (await entities_in(target)).values()} == {
         e.identity for obj in API for e in normalize(obj, hint="spells")
     }
     async with Library.from_settings(target) as library:
@@ -152,7 +151,7 @@ async def test_d8_what_was_synced_meanwhile_stays_and_is_not_doubled(target: Set
 async def test_d8_the_next_sync_corrects_them_too(tmp_path: Path) -> None:
     server = Open5eServer({"v2/documents": [GUIDE], "v2/spells": API[:1]})
     with serving(server) as address, stamina.set_testing(True, attempts=3, cap=True):
-        async with opened(tmp_path, address) as library:
+        async with server_library(tmp_path, address) as library:
             await library.cache.store_entities(normalize(of_the_cache(API[0]), hint="spells"), "spells")
             await library.cache.store_entities(normalize(of_the_cache(API[2]), hint="spells"), "spells")
             report = await library.sync(["spells"])
@@ -185,7 +184,7 @@ async def test_d11_orcbrew_rows_keep_their_classes_and_are_those_of_the_pack(tar
     (imported,) = packs(ORCBREW, "tide").entities
     assert imported.fields["classes"] == ("druid", "wizard")
     await migrate(target, write_cache(tmp_path / "cache.db", {"spells": [orcbrew_row(imported)]}))
-    assert await held(target) == {imported.uri: imported}
+    assert await entities_in(target) == {imported.uri: imported}
 
 
 async def test_d11_orcbrew_entries_that_were_migrated_before_are_corrected(target: Settings) -> None:
@@ -193,4 +192,4 @@ async def test_d11_orcbrew_entries_that_were_migrated_before_are_corrected(targe
     async with Library.from_settings(target) as library:
         await library.cache.store_entities(normalize(orcbrew_row(imported), hint="spells"), "spells")
         assert await correct_identities(library.cache) == 1
-    assert await held(target) == {imported.uri: imported}
+    assert await entities_in(target) == {imported.uri: imported}

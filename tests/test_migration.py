@@ -18,19 +18,17 @@ from lorekeeper.errors import ImportFileError
 from lorekeeper.library import Library, embedding_service
 from lorekeeper.maintenance.migrate import MigrationReport, TableReport, migrate
 from lorekeeper.settings import Settings
-from tests.conftest import everything, library_in, make
-from tests.embedding_server import EmbeddingServer
-from tests.legacy_cache import HOUND, SPELLS, TABLES, add, write_cache
-from tests.library_process import batch
-from tests.shelf import environment, run_lorekeeper
-
-ROOT = Path(__file__).parent.parent
+from tests.support.commands import ROOT, environment, run_lorekeeper
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.entities import batch, make
+from tests.support.legacy_cache import HOUND, SPELLS, TABLES, add, write_cache
+from tests.support.libraries import entities_in, settings_in
 
 
 @pytest.fixture(params=["milvus", "sqlite"])
 def target(request: pytest.FixtureRequest, tmp_path: Path, embeddings: EmbeddingServer) -> Settings:
     """An empty library of each backend."""
-    return library_in(tmp_path / "library", request.param, embeddings)
+    return settings_in(tmp_path / "library", request.param, embeddings)
 
 
 @pytest.fixture
@@ -41,12 +39,6 @@ def cache(tmp_path: Path) -> Path:
 
 def content(folder: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in folder.iterdir()}
-
-
-async def held(target: Settings, *types: str) -> dict[str, Any]:
-    """What the library holds, by uri."""
-    async with Library.from_settings(target) as library:
-        return {e.uri: e for t in types or ("spells", "creatures") for e in await everything(library.cache, t)}
 
 
 def sums(table: TableReport) -> tuple[int, int, int, int, int, int]:
@@ -72,7 +64,7 @@ async def test_an_earlier_cache_is_taken_over_whole_and_left_as_it_was(target: S
     }
     assert content(cache.parent) == before
     types = ["spells", "creatures", "character_options", "rules", "equipment"]
-    found = {uri: dict(e.data) for uri, e in (await held(target, *types)).items()}
+    found = {uri: dict(e.data) for uri, e in (await entities_in(target, *types)).items()}
     assert sum(steps) == len(found) == 8
     assert found["lore://spells/wotc-srd/drift-bolt"] == SPELLS[0]
     assert found["lore://spells/srd-2024/salt-ward"] == SPELLS[1]
@@ -98,7 +90,7 @@ async def test_what_was_taken_over_can_be_filtered_and_searched(target: Settings
 
 async def test_a_dry_run_counts_the_same_and_stores_nothing(target: Settings, cache: Path) -> None:
     counted = await migrate(target, cache, dry_run=True)
-    assert await held(target) == {}
+    assert await entities_in(target) == {}
     done = await migrate(target, cache)
     assert {n: sums(t) for n, t in counted.tables.items()} == {n: sums(t) for n, t in done.tables.items()}
     assert not target.library_path.with_name("vectors.db").exists() or done.embedded
@@ -116,7 +108,7 @@ async def test_a_second_run_stores_only_what_is_new(target: Settings, cache: Pat
         1,
     )
     assert second.tables["creatures"].merged == 1
-    found = await held(target)
+    found = await entities_in(target)
     assert len(found) == 5
     assert found["lore://creatures/wotc-srd/brine-hound"].data["hit_points"] == 99
 
@@ -126,7 +118,7 @@ async def test_of_two_entries_of_one_identity_the_one_updated_last_is_kept(targe
         c.execute("UPDATE creatures SET data = json_set(data, '$.hit_points', 50), updated_at = 2e9")
     report = await migrate(target, cache)
     assert (report.tables["monsters"].merged, report.tables["creatures"].stored) == (1, 1)
-    assert (await held(target))["lore://creatures/wotc-srd/brine-hound"].data["hit_points"] == 50
+    assert (await entities_in(target))["lore://creatures/wotc-srd/brine-hound"].data["hit_points"] == 50
 
 
 async def test_what_cannot_be_read_is_named_and_all_else_is_stored(target: Settings, cache: Path) -> None:
@@ -150,7 +142,7 @@ async def test_what_cannot_be_read_is_named_and_all_else_is_stored(target: Setti
         "larger": "1,048,576", "huge": "1,048,576",
     }.items():  # fmt: skip
         assert reason in failed[slug]
-    assert (await held(target))["lore://spells/wotc-srd/big"].data == big
+    assert (await entities_in(target))["lore://spells/wotc-srd/big"].data == big
 
 
 async def test_a_cache_whose_owner_was_killed_is_read_with_its_log(
@@ -177,7 +169,7 @@ async def test_a_cache_whose_owner_was_killed_is_read_with_its_log(
 async def test_our_own_library_is_taken_over_without_computing_a_vector(
     backend: str, tmp_path: Path, embeddings: EmbeddingServer
 ) -> None:
-    source = library_in(tmp_path / "from", backend, embeddings)
+    source = settings_in(tmp_path / "from", backend, embeddings)
     stored = [*batch("a", 0, 30), make("wolf", "A wolf.", type="creatures", kind="creature")]
     async with Library.from_settings(source) as library:
         await library.cache.store_entities(stored[:30], "spells")
@@ -186,23 +178,23 @@ async def test_our_own_library_is_taken_over_without_computing_a_vector(
     if backend == "sqlite":  # it has the vectors itself; those of Milvus are in the file beside it
         (tmp_path / "from" / "vectors.db").unlink()
     other = {"milvus": "sqlite", "sqlite": "milvus"}[backend]
-    target = library_in(tmp_path / ("to" if backend == "sqlite" else "from"), other, embeddings)
+    target = settings_in(tmp_path / ("to" if backend == "sqlite" else "from"), other, embeddings)
     embedding_service.cache_clear()
     report = await migrate(target, source.library_path)
     assert (report.total("stored"), report.embedded, report.failed) == (31, 0, [])
-    assert list((await held(target)).values()) == list((await held(source)).values())
+    assert list((await entities_in(target)).values()) == list((await entities_in(source)).values())
     async with Library.from_settings(target) as library:
         again = await library.cache.rank_semantic("spells", "text a 7", 10)
     assert [r.identity for r in again] == [r.identity for r in ranked]
 
 
 async def test_a_damaged_entry_of_our_own_is_named(tmp_path: Path, embeddings: EmbeddingServer) -> None:
-    source = library_in(tmp_path / "from", "sqlite", embeddings)
+    source = settings_in(tmp_path / "from", "sqlite", embeddings)
     async with Library.from_settings(source) as library:
         await library.cache.store_entities(batch("a", 0, 5), "spells")
     with closing(sqlite3.connect(source.sqlite_db_path)) as c, c:
         c.execute("UPDATE spells SET record = substr(record, 1, 20) WHERE slug = 'a2'")
-    report = await migrate(library_in(tmp_path / "to", "sqlite", embeddings), source.sqlite_db_path)
+    report = await migrate(settings_in(tmp_path / "to", "sqlite", embeddings), source.sqlite_db_path)
     assert (report.total("stored"), [f.slug for _, f in report.failed]) == (4, ["a2"])
 
 
@@ -251,7 +243,7 @@ async def test_a_locked_file_is_named(target: Settings, tmp_path: Path) -> None:
 
 async def test_the_library_itself_is_refused_by_any_of_its_names(tmp_path: Path, embeddings: EmbeddingServer) -> None:
     for backend in ("sqlite", "milvus"):
-        target = library_in(tmp_path / "library", backend, embeddings)
+        target = settings_in(tmp_path / "library", backend, embeddings)
         async with Library.from_settings(target) as library:
             await library.cache.store_entities(batch("a", 0, 2), "spells")
         alias = tmp_path / f"{backend}-alias"
@@ -259,7 +251,7 @@ async def test_the_library_itself_is_refused_by_any_of_its_names(tmp_path: Path,
         for name in (target.library_path, alias):
             with pytest.raises(ImportFileError, match="the library in force itself"):
                 await migrate(target, name)
-        assert len(await held(target)) == 2
+        assert len(await entities_in(target)) == 2
 
 
 async def test_a_damaged_cache_gives_what_can_be_read(target: Settings, tmp_path: Path) -> None:
@@ -272,7 +264,7 @@ async def test_a_damaged_cache_gives_what_can_be_read(target: Settings, tmp_path
     report = await migrate(target, path)
     (failure,) = report.tables["spells"].failed
     assert "cannot be read" in failure.reason
-    assert 0 < len(await held(target)) == report.total("stored") < 200
+    assert 0 < len(await entities_in(target)) == report.total("stored") < 200
 
 
 # --- the commands ------------------------------------------------------------------------------------------------------
@@ -330,5 +322,5 @@ async def test_two_thousand_entries_of_the_corpus_come_over_as_they_are(
     )
     assert report.total("merged") == 100
     types = ["spells", "creatures", "equipment", "character_options", "rules"]
-    found = [json.dumps(e.data, sort_keys=True) for e in (await held(target, *types)).values()]
+    found = [json.dumps(e.data, sort_keys=True) for e in (await entities_in(target, *types)).values()]
     assert sorted(found) == sorted({json.dumps(o, sort_keys=True) for t in tables.values() for o in t})

@@ -26,17 +26,16 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, EmbeddingError, MilvusConnectionError, MilvusSchemaError
 from lorekeeper.library import open_cache
 from lorekeeper.text.passages import CHUNKER, passages
-from tests.conftest import Shelf, drop_collections, everything, make, settings
-from tests.library_process import Program, batch
-
-ROOT = Path(__file__).parent.parent
-
+from tests.support.backends import Caches, drop_collections
+from tests.support.entities import batch, everything, make
+from tests.support.libraries import settings
+from tests.support.library_process import Program
 
 Start = Callable[[], Program]
 
 
 @pytest.fixture
-def start(embedded: Shelf) -> Iterator[Start]:
+def start(embedded: Caches) -> Iterator[Start]:
     """Starts other programs on the embedded library."""
     started: list[Program] = []
 
@@ -73,7 +72,7 @@ def texts(prefix: str, count: int) -> set[str]:
 # --- several programs at one library -------------------------------------------------------------------------------
 
 
-async def test_two_programs_share_a_library(embedded: Shelf, start: Start) -> None:
+async def test_two_programs_share_a_library(embedded: Caches, start: Start) -> None:
     cache = embedded.open()
     await cache.store_entities(batch("a", 0, 10), "spells")
     other = start()
@@ -84,7 +83,7 @@ async def test_two_programs_share_a_library(embedded: Shelf, start: Start) -> No
     assert await asyncio.to_thread(other.ask, "role") == "guest"
 
 
-async def test_two_programs_that_write_at_once_lose_nothing(embedded: Shelf, start: Start) -> None:
+async def test_two_programs_that_write_at_once_lose_nothing(embedded: Caches, start: Start) -> None:
     cache, other = embedded.open(), start()
     asked = asyncio.to_thread(lambda: [other.ask("store", "b", i, 20) for i in range(0, 100, 20)])
     own = [cache.store_entities(batch("a", i, 20), "spells") for i in range(0, 100, 20)]
@@ -94,7 +93,7 @@ async def test_two_programs_that_write_at_once_lose_nothing(embedded: Shelf, sta
 
 
 async def test_a_killed_owner_is_replaced_by_the_next_caller_with_all_it_had_stored(
-    embedded: Shelf, start: Start
+    embedded: Caches, start: Start
 ) -> None:
     owner, cache = start(), embedded.open()
     assert owner.ask("store", "a", 0, 50) == 50
@@ -106,7 +105,7 @@ async def test_a_killed_owner_is_replaced_by_the_next_caller_with_all_it_had_sto
     assert await cache.store_entities(batch("c", 0, 10), "spells") == 10
 
 
-async def test_a_killed_owner_is_replaced_while_a_guest_writes(embedded: Shelf, start: Start) -> None:
+async def test_a_killed_owner_is_replaced_while_a_guest_writes(embedded: Caches, start: Start) -> None:
     owner, cache = start(), embedded.open()
     owner.ask("store", "a", 0, 10)
     assert await role(cache) == "guest"
@@ -116,7 +115,7 @@ async def test_a_killed_owner_is_replaced_while_a_guest_writes(embedded: Shelf, 
     assert await sides(cache) == [texts("a", 10) | texts("b", 400)] * 4
 
 
-async def test_an_owner_that_closes_leaves_the_library_to_others(embedded: Shelf, start: Start) -> None:
+async def test_an_owner_that_closes_leaves_the_library_to_others(embedded: Caches, start: Start) -> None:
     cache = embedded.open()
     await cache.store_entities(batch("a", 0, 10), "spells")
     other = start()
@@ -127,7 +126,7 @@ async def test_an_owner_that_closes_leaves_the_library_to_others(embedded: Shelf
     assert await role(cache) == "guest"
 
 
-async def test_a_regular_end_lets_go_of_the_library(embedded: Shelf, start: Start) -> None:
+async def test_a_regular_end_lets_go_of_the_library(embedded: Caches, start: Start) -> None:
     other = start()
     assert other.ask("store", "a", 0, 10) == 10
     assert other.ask("role") == "owner"
@@ -139,7 +138,7 @@ async def test_a_regular_end_lets_go_of_the_library(embedded: Shelf, start: Star
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-async def test_the_end_of_a_forked_child_does_not_unlock_the_library(embedded: Shelf, start: Start) -> None:
+async def test_the_end_of_a_forked_child_does_not_unlock_the_library(embedded: Caches, start: Start) -> None:
     owner = start()
     owner.ask("store", "a", 0, 5)
     assert owner.ask("fork") == 0
@@ -149,7 +148,7 @@ async def test_the_end_of_a_forked_child_does_not_unlock_the_library(embedded: S
     assert owner.ask("slugs") == sorted(texts("a", 5) | texts("b", 5))
 
 
-async def test_only_the_user_can_reach_a_shared_library(embedded: Shelf) -> None:
+async def test_only_the_user_can_reach_a_shared_library(embedded: Caches) -> None:
     await embedded.open().store_entities(batch("a", 0, 1), "spells")
     runtime = Path(os.environ["XDG_RUNTIME_DIR"])
     sockets = [p for p in runtime.rglob("*") if p.is_socket()]
@@ -157,7 +156,7 @@ async def test_only_the_user_can_reach_a_shared_library(embedded: Shelf) -> None
     assert {stat.S_IMODE(s.parent.stat().st_mode) for s in sockets} == {0o700}
 
 
-async def test_another_programs_new_model_is_seen(embedded: Shelf) -> None:
+async def test_another_programs_new_model_is_seen(embedded: Caches) -> None:
     first, second = embedded.open(), embedded.open(HashingProvider(256))
     await first.store_entities(batch("a", 0, 5), "spells")
     with pytest.raises(EmbeddingError, match="lorekeeper reindex"):
@@ -172,7 +171,7 @@ async def test_another_programs_new_model_is_seen(embedded: Shelf) -> None:
 # --- nothing acknowledged is lost ----------------------------------------------------------------------------------
 
 
-async def test_rows_of_a_log_that_outlived_a_compaction_are_not_there_twice(embedded: Shelf) -> None:
+async def test_rows_of_a_log_that_outlived_a_compaction_are_not_there_twice(embedded: Caches) -> None:
     cache, log = embedded.open(), embedded.settings.milvus_db_path / "collections" / "spells" / "wal"
     for start in range(0, 60, 20):
         await cache.store_entities(batch("a", start, 20), "spells")
@@ -197,7 +196,7 @@ def _write_without_flush(store: Any, entities: list[Any]) -> None:
     store.write("spells", cut, vectors, f"{provider.fingerprint} {CHUNKER}")
 
 
-async def test_eight_tasks_and_a_reader_lose_nothing(embedded: Shelf) -> None:
+async def test_eight_tasks_and_a_reader_lose_nothing(embedded: Caches) -> None:
     cache = embedded.open()
     writes = [cache.store_entities(batch(p, i, 25), "spells") for p in "abcdefgh" for i in (0, 25, 50)]
     reads = [cache.semantic_search("spells", "text") for _ in range(8)]
@@ -208,11 +207,11 @@ async def test_eight_tasks_and_a_reader_lose_nothing(embedded: Shelf) -> None:
     assert await sides(embedded.open()) == [expected] * 4
 
 
-async def test_eight_threads_with_loops_of_their_own_lose_nothing(embedded: Shelf) -> None:
-    shelves = [Shelf(embedded.settings) for _ in "abcdefgh"]
+async def test_eight_threads_with_loops_of_their_own_lose_nothing(embedded: Caches) -> None:
+    shelves = [Caches(embedded.settings) for _ in "abcdefgh"]
 
-    async def write(shelf: Shelf, prefix: str) -> None:
-        async with shelf.open() as cache:
+    async def write(caches: Caches, prefix: str) -> None:
+        async with caches.open() as cache:
             for i in (0, 20):
                 await cache.store_entities(batch(prefix, i, 20), "spells")
 
@@ -231,12 +230,12 @@ async def test_eight_threads_with_loops_of_their_own_lose_nothing(embedded: Shel
 
 async def refusal(path: Path, kind: type[CacheError] = CacheError) -> str:
     """What using a library at a path is answered with."""
-    shelf = Shelf(settings(milvus_db_path=path))
+    caches = Caches(settings(milvus_db_path=path))
     with pytest.raises(kind) as read:
-        await shelf.open().get_entities("spells")
+        await caches.open().get_entities("spells")
     with pytest.raises(kind):
-        await shelf.open().store_entities(batch("a", 0, 1), "spells")
-    await shelf.close()
+        await caches.open().store_entities(batch("a", 0, 1), "spells")
+    await caches.close()
     assert str(path) in str(read.value)
     return str(read.value)
 
@@ -275,12 +274,12 @@ async def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
 
 
 async def test_missing_folders_are_made(tmp_path: Path) -> None:
-    shelf = Shelf(settings(milvus_db_path=tmp_path / "a" / "b" / "milvus.db"))
-    assert await shelf.open().store_entities(batch("a", 0, 2), "spells") == 2
-    await shelf.close()
+    caches = Caches(settings(milvus_db_path=tmp_path / "a" / "b" / "milvus.db"))
+    assert await caches.open().store_entities(batch("a", 0, 2), "spells") == 2
+    await caches.close()
 
 
-async def test_a_damaged_library_is_named_and_not_taken_for_an_empty_one(embedded: Shelf) -> None:
+async def test_a_damaged_library_is_named_and_not_taken_for_an_empty_one(embedded: Caches) -> None:
     cache = embedded.open()
     await cache.store_entities(batch("a", 0, 300), "spells")
     await cache.close()
@@ -295,7 +294,7 @@ async def test_a_damaged_library_is_named_and_not_taken_for_an_empty_one(embedde
 
 
 @pytest.mark.parametrize("left", [None, 0, 1000])
-async def test_a_vector_index_that_was_cut_off_is_built_anew(embedded: Shelf, left: int | None) -> None:
+async def test_a_vector_index_that_was_cut_off_is_built_anew(embedded: Caches, left: int | None) -> None:
     cache = embedded.open()
     await cache.store_entities(batch("a", 0, 300), "spells")
     before = await cache.rank_semantic("spells", "text a 7", 300)
@@ -314,10 +313,10 @@ async def test_a_vector_index_that_was_cut_off_is_built_anew(embedded: Shelf, le
 
 
 async def test_no_server_at_an_address_is_named(tmp_path: Path) -> None:
-    shelf = Shelf(settings(milvus_db_path=tmp_path / "milvus.db", milvus_uri="http://127.0.0.1:9"))
+    caches = Caches(settings(milvus_db_path=tmp_path / "milvus.db", milvus_uri="http://127.0.0.1:9"))
     with pytest.raises(MilvusConnectionError, match=r"http://127\.0\.0\.1:9.*LOREKEEPER_MILVUS_URI"):
-        await shelf.open().get_entities("spells")
-    await shelf.close()
+        await caches.open().get_entities("spells")
+    await caches.close()
 
 
 async def test_a_foreign_collection_is_an_error_and_left_alone(empty_milvus_server: str, tmp_path: Path) -> None:
@@ -326,8 +325,8 @@ async def test_a_foreign_collection_is_an_error_and_left_alone(empty_milvus_serv
     client = MilvusClient(empty_milvus_server, dedicated=True)
     client.create_collection("spells", dimension=4)
     client.insert("spells", [{"id": 1, "vector": [0.1, 0.2, 0.3, 0.4]}])
-    shelf = Shelf(settings(milvus_db_path=tmp_path / "milvus.db", milvus_uri=empty_milvus_server))
-    cache = shelf.open()
+    caches = Caches(settings(milvus_db_path=tmp_path / "milvus.db", milvus_uri=empty_milvus_server))
+    cache = caches.open()
     calls = (
         lambda: cache.get_entities("spells"),
         lambda: cache.store_entities(batch("a", 0, 1), "spells"),
@@ -339,13 +338,13 @@ async def test_a_foreign_collection_is_an_error_and_left_alone(empty_milvus_serv
         with pytest.raises(MilvusSchemaError, match="not made by LoreKeeper"):
             await call()
     assert [row["id"] for row in client.query("spells", filter="id >= 0")] == [1]
-    await shelf.close()
+    await caches.close()
     client.close()
 
 
 async def test_a_servers_other_users_are_seen(empty_milvus_server: str, tmp_path: Path) -> None:
     one, two = (
-        Shelf(settings(milvus_db_path=tmp_path / n / "milvus.db", milvus_uri=empty_milvus_server))
+        Caches(settings(milvus_db_path=tmp_path / n / "milvus.db", milvus_uri=empty_milvus_server))
         for n in ("one", "two")
     )
     first, second = one.open(), two.open()
@@ -370,7 +369,7 @@ def cosines(query: str, described: dict[str, str]) -> dict[str, float]:
     return dict(zip(described, (matrix @ vector).tolist(), strict=True))
 
 
-async def test_results_under_narrow_filters_are_those_of_brute_force(embedded: Shelf) -> None:
+async def test_results_under_narrow_filters_are_those_of_brute_force(embedded: Caches) -> None:
     words = "ash bone coal dusk ember frost gale haze iron jade kelp lime moss night oak pine".split()
     pick = np.random.default_rng(7)
     descriptions = [" ".join(pick.choice(words, 8)) for _ in range(800)]
@@ -406,8 +405,8 @@ def _lead(fields: Any) -> str:
 # --- the keyword index ---------------------------------------------------------------------------------------------
 
 
-def keyword_file(shelf: Shelf) -> Path:
-    path = shelf.settings.milvus_db_path
+def keyword_file(caches: Caches) -> Path:
+    path = caches.settings.milvus_db_path
     (found,) = (p for p in path.parent.iterdir() if p.suffix == ".keywords")
     return found
 
@@ -463,7 +462,9 @@ def take_another_formats(path: Path) -> None:
         take_another_formats,
     ],
 )
-async def test_a_keyword_index_that_is_not_right_is_built_anew(embedded: Shelf, damage: Callable[[Path], None]) -> None:
+async def test_a_keyword_index_that_is_not_right_is_built_anew(
+    embedded: Caches, damage: Callable[[Path], None]
+) -> None:
     cache = embedded.open()
     await cache.store_entities(batch("a", 0, 40), "spells")
     await cache.close()
@@ -494,7 +495,7 @@ def test_a_keyword_index_that_proves_damaged_while_it_is_filled_is_filled_anew(t
 # --- quiet ---------------------------------------------------------------------------------------------------------
 
 
-def test_storing_and_searching_print_nothing(embedded: Shelf, start: Start) -> None:
+def test_storing_and_searching_print_nothing(embedded: Caches, start: Start) -> None:
     program = start()
     assert program.ask("store", "a", 0, 300) == 300
     assert len(program.ask("nearest", "text", 20)) == 20
@@ -503,7 +504,7 @@ def test_storing_and_searching_print_nothing(embedded: Shelf, start: Start) -> N
     assert program.end() == ("", "")
 
 
-def test_an_error_prints_nothing_of_its_own(embedded: Shelf, start: Start) -> None:
+def test_an_error_prints_nothing_of_its_own(embedded: Caches, start: Start) -> None:
     embedded.settings.milvus_db_path.write_text("notes")
     program = start()
     assert program.ask("slugs")["error"] == "MilvusConnectionError"
@@ -541,7 +542,7 @@ class WatchfulProvider(HashingProvider):
         return super().embed(texts)
 
 
-async def test_the_event_loop_turns_while_entities_are_stored(embedded: Shelf) -> None:
+async def test_the_event_loop_turns_while_entities_are_stored(embedded: Caches) -> None:
     provider, ticks, done = WatchfulProvider(), 0, asyncio.Event()
 
     async def tick() -> None:
@@ -562,7 +563,7 @@ async def test_the_event_loop_turns_while_entities_are_stored(embedded: Shelf) -
     assert threading.current_thread() not in provider.threads
 
 
-async def test_nothing_is_opened_or_loaded_before_it_is_used(embedded: Shelf) -> None:
+async def test_nothing_is_opened_or_loaded_before_it_is_used(embedded: Caches) -> None:
     def load() -> HashingProvider:
         raise AssertionError("nobody asked for a vector")
 

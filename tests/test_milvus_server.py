@@ -28,8 +28,10 @@ from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaErr
 from lorekeeper.maintenance.doctor import Check, examine
 from lorekeeper.settings import load_settings
 from lorekeeper.text.passages import passages
-from tests.conftest import Shelf, change_abilities, everything, make, settings
-from tests.limited_milvus import LimitedServer, limited_server
+from tests.support.backends import Caches, change_abilities
+from tests.support.entities import everything, make
+from tests.support.libraries import settings
+from tests.support.limited_milvus import LimitedServer, limited_server
 
 Client = Callable[[str], CacheProtocol]
 
@@ -56,19 +58,19 @@ class clients:  # noqa: N801
 
     def __init__(self, uri: str, folder: Path) -> None:
         self._uri, self._folder = uri, folder
-        self._shelves: list[Shelf] = []
+        self._stores: list[Caches] = []
 
     async def __aenter__(self) -> Client:
         def open_client(machine: str) -> CacheProtocol:
             chosen = settings(milvus_db_path=self._folder / machine / "milvus.db", milvus_uri=self._uri)
-            self._shelves.append(Shelf(chosen))
-            return self._shelves[-1].open()
+            self._stores.append(Caches(chosen))
+            return self._stores[-1].open()
 
         return open_client
 
     async def __aexit__(self, *_: object) -> None:
-        for shelf in self._shelves:
-            await shelf.close()
+        for store in self._stores:
+            await store.close()
 
 
 def make_half(uri: str, name: str, description: str) -> None:

@@ -22,7 +22,9 @@ from lorekeeper.embedding.protocol import EmbeddingProvider
 from lorekeeper.errors import EmbeddingError, MilvusSchemaError
 from lorekeeper.library import open_cache
 from lorekeeper.text.passages import passages
-from tests.conftest import Shelf, change_abilities, everything, make, settings
+from tests.support.backends import Caches, change_abilities
+from tests.support.entities import everything, make
+from tests.support.libraries import settings
 
 Client = Callable[[str], CacheProtocol]
 
@@ -69,15 +71,15 @@ def test_what_is_stored_is_found_by_its_own_words(name):
 @pytest.fixture
 async def client(empty_milvus_server: str, tmp_path: Path) -> AsyncIterator[Client]:
     """Opens the server's library as another machine would: each with files of its own."""
-    shelves: list[Shelf] = []
+    stores: list[Caches] = []
 
     def open_client(machine: str) -> CacheProtocol:
-        shelves.append(Shelf(settings(milvus_db_path=tmp_path / machine / "milvus.db", milvus_uri=empty_milvus_server)))
-        return shelves[-1].open()
+        stores.append(Caches(settings(milvus_db_path=tmp_path / machine / "milvus.db", milvus_uri=empty_milvus_server)))
+        return stores[-1].open()
 
     yield open_client
-    for shelf in shelves:
-        await shelf.close()
+    for store in stores:
+        await store.close()
 
 
 @pytest.fixture

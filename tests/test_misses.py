@@ -17,10 +17,11 @@ from lorekeeper.intake.sync import one_at_a_time
 from lorekeeper.intake.sync_state import encode, load_state, save
 from lorekeeper.library import Library
 from lorekeeper.search.pipeline import Page, Query
-from tests.conftest import make
-from tests.open5e_server import Open5eServer, Reply, creature, serving, shelf, spell
-from tests.shelf import write_lines
-from tests.test_sync import opened
+from tests.support.corpus import replaying, requests_of
+from tests.support.entities import make
+from tests.support.libraries import server_library
+from tests.support.open5e_server import Open5eServer, Reply, creature, lists, serving, spell
+from tests.support.samples import write_lines
 
 OFFLINE_SECONDS = 1.0
 """What an answer without a network may take."""
@@ -28,7 +29,7 @@ OFFLINE_SECONDS = 1.0
 
 @pytest.fixture
 def server() -> Open5eServer:
-    return Open5eServer(shelf())
+    return Open5eServer(lists())
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def address(server: Open5eServer) -> Iterator[str]:
 
 @pytest.fixture
 async def library(tmp_path: Path, address: str) -> AsyncIterator[Library]:
-    async with opened(tmp_path, address) as library:
+    async with server_library(tmp_path, address) as library:
         yield library
 
 
@@ -149,7 +150,7 @@ async def test_a_question_of_meaning_asks_nobody(library, server):
 async def test_without_a_network_the_answer_is_what_is_here_and_says_what_is_missing(offline, tmp_path):
     with serving(Open5eServer({})) as address:
         pass
-    async with opened(tmp_path, address, offline=offline) as library:
+    async with server_library(tmp_path, address, offline=offline) as library:
         await library.import_paths([write_lines(tmp_path / "a.jsonl", [{"collection": "spells", "name": "Own"}])])
         began = time.monotonic()
         page = await look(library, "creatures", challenge_rating=3)
@@ -161,7 +162,7 @@ async def test_without_a_network_the_answer_is_what_is_here_and_says_what_is_mis
 
 
 async def test_an_offline_library_sends_nothing(tmp_path, server, address):
-    async with opened(tmp_path, address, offline=True) as library:
+    async with server_library(tmp_path, address, offline=True) as library:
         page = await look(library, level=1)
         assert "lorekeeper sync open5e --type spells" in (page.note or "")
     assert server.asked == []
@@ -257,10 +258,8 @@ def test_filters_hold_for_an_entity_as_they_do_in_a_store(filters, holds):
 
 @pytest.mark.corpus
 async def test_a_cold_library_answers_from_the_captured_server(corpus, tmp_path):
-    from tests.test_sync_corpus import replaying, requests_of
-
     with replaying(corpus) as address:
-        async with opened(tmp_path, address) as library:
+        async with server_library(tmp_path, address) as library:
             page = await look(library, documents=["srd-2014"], name="fireball")
             assert {r.entity.uri for r in page.results} == {
                 "lore://spells/srd-2014/fireball",

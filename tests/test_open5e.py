@@ -14,14 +14,14 @@ import stamina
 
 from lorekeeper.errors import SourceError, SourceUnavailableError
 from lorekeeper.intake.open5e import CONCURRENCY, Limits, Open5eClient, list_query
-from tests.open5e_server import SPELLS, Open5eServer, Reply, serving, shelf
+from tests.support.open5e_server import SPELLS, Open5eServer, Reply, lists, serving
 
 SPELL_PATH = "v2/spells"
 
 
 @pytest.fixture
 def server() -> Open5eServer:
-    return Open5eServer(shelf())
+    return Open5eServer(lists())
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ async def test_redirects_on_the_same_server_are_followed(server, address):
 
 
 async def test_redirects_to_another_server_are_refused(server, address):
-    with serving(Open5eServer(shelf())) as other:
+    with serving(Open5eServer(lists())) as other:
         server.fault = once(Reply(302, {"Location": f"{other}/v2/spells/"}))
         with pytest.raises(SourceError, match="another server"):
             await names(address)

@@ -14,7 +14,9 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.library import Library, open_cache
 from lorekeeper.search.pipeline import Query
 from lorekeeper.server.mcp import build_server
-from tests.conftest import Shelf, make, settings
+from tests.support.backends import Caches
+from tests.support.entities import make
+from tests.support.libraries import settings
 
 
 class Watched(HashingProvider):
@@ -30,7 +32,7 @@ class Watched(HashingProvider):
         return self
 
 
-async def test_store_and_model_are_opened_once_a_client_is_connected(embedded: Shelf) -> None:
+async def test_store_and_model_are_opened_once_a_client_is_connected(embedded: Caches) -> None:
     provider = Watched()
     service = EmbeddingService(provider.load)
     async with Library(open_cache(embedded.settings, service), service) as library:
@@ -44,7 +46,7 @@ async def test_store_and_model_are_opened_once_a_client_is_connected(embedded: S
 
 
 async def test_a_question_opens_its_own_type_and_the_rest_follows(
-    embedded: Shelf, monkeypatch: pytest.MonkeyPatch
+    embedded: Caches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for entity_type in COLLECTIONS:
         await embedded.open().store_entities([make("a", "text", type=entity_type)], entity_type)

@@ -16,7 +16,8 @@ from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize.edn import MAX_DEPTH, MAX_PROBLEMS, read
 from lorekeeper.normalize.orcbrew import Imported, looks_like_orcbrew, packs
-from tests.shelf import open_library, run_lorekeeper
+from tests.support.commands import run_lorekeeper
+from tests.support.libraries import open_library
 
 SPARK = (
     '{:key :salt-spark, :name "Salt Spark", :option-pack "Gull Pack", :level 1, :school "evocation", '

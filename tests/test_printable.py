@@ -27,7 +27,9 @@ from lorekeeper.library import Library
 from lorekeeper.printable import MAX_SHOWN, json_text, lines, one_line, shown
 from lorekeeper.server.mcp import _Handlers
 from lorekeeper.server.tools import Answer, all_tools
-from tests.shelf import ATLAS, environment, open_library, shelf_library, write_lines
+from tests.support.commands import environment
+from tests.support.libraries import open_library, sample_library
+from tests.support.samples import ATLAS, write_lines
 
 HOSTILE = [
     "\x1b[2J\x1b[31m",  # clears the screen
@@ -254,7 +256,7 @@ def source(request) -> bool:
 @pytest.mark.parametrize("tool", TOOLS)
 async def test_b22_no_error_repeats_a_long_argument(tmp_path_factory, tool, source):
     folder = tmp_path_factory.mktemp("long")
-    async with shelf_library(folder) as library:
+    async with sample_library(folder) as library:
         if source:
             library.source = Source("http://127.0.0.1:9", folder / "state.sync", 30)
         handlers = _Handlers(library, TOOLS)
@@ -271,7 +273,7 @@ async def test_b22_no_error_repeats_a_long_argument(tmp_path_factory, tool, sour
 
 
 async def test_b22_no_error_repeats_a_long_uri_or_tool_name(tmp_path):
-    async with shelf_library(tmp_path) as library:
+    async with sample_library(tmp_path) as library:
         handlers = _Handlers(library, TOOLS)
         for uri in ("x" * MEGABYTE, f"lore://spells/{ATLAS}/{'x' * MEGABYTE}"):
             with pytest.raises(Exception, match="x") as caught:

@@ -14,7 +14,7 @@ from lorekeeper.cli.demo import QUESTIONS
 from lorekeeper.library import Library, embedding_service
 from lorekeeper.search.pipeline import Query
 from lorekeeper.server.tools import all_tools
-from tests.conftest import settings
+from tests.support.libraries import settings
 
 SITUATIONS = {
     "spells": {

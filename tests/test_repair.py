@@ -24,10 +24,10 @@ from lorekeeper.maintenance.doctor import examine
 from lorekeeper.maintenance.repair import repair
 from lorekeeper.search.pipeline import Query
 from lorekeeper.settings import Settings
-from tests.conftest import everything, library_in, make, settings
-from tests.embedding_server import EmbeddingServer
-from tests.library_process import batch
-from tests.shelf import environment, run_lorekeeper
+from tests.support.commands import environment, run_lorekeeper
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.entities import batch, everything, make
+from tests.support.libraries import settings, settings_in
 
 SPELLS = [*batch("a", 0, 150), *batch("b", 0, 20)]
 WOLVES = [make(f"wolf{i}", f"Wolf number {i}.", type="creatures", kind="creature") for i in range(20)]
@@ -36,7 +36,7 @@ WOLVES = [make(f"wolf{i}", f"Wolf number {i}.", type="creatures", kind="creature
 @pytest.fixture(scope="module", params=["milvus", "sqlite"])
 def filled(request: pytest.FixtureRequest, tmp_path_factory: Any, embeddings: EmbeddingServer) -> Settings:
     """A library of each backend with spells in two writes, and creatures; nobody changes it."""
-    chosen = library_in(tmp_path_factory.mktemp(request.param), request.param, embeddings)
+    chosen = settings_in(tmp_path_factory.mktemp(request.param), request.param, embeddings)
 
     async def fill() -> None:
         async with Library.from_settings(chosen) as library:
@@ -52,7 +52,7 @@ def library(filled: Settings, tmp_path: Path, embeddings: EmbeddingServer) -> Se
     """A copy of it."""
     shutil.copytree(filled.library_path.parent, tmp_path / "library")
     embedding_service.cache_clear()
-    return library_in(tmp_path / "library", filled.cache_backend, embeddings)
+    return settings_in(tmp_path / "library", filled.cache_backend, embeddings)
 
 
 def delete(path: Path) -> None:

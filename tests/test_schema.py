@@ -15,7 +15,8 @@ from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, FieldType
 from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.own import schema
 from lorekeeper.text.phrases import STARTER
-from tests.shelf import SHELF, run_lorekeeper
+from tests.support.commands import run_lorekeeper
+from tests.support.samples import SAMPLES
 
 VALIDATORS = {name: jsonschema.Draft202012Validator(schema(c)) for name, c in COLLECTIONS.items()}
 
@@ -106,7 +107,7 @@ def test_what_the_schema_allows_is_imported(name, school, classes):
 
 
 def test_entries_of_ours_are_valid():
-    for obj in SHELF:
+    for obj in SAMPLES:
         VALIDATORS[obj["collection"]].validate(obj)
     for file in STARTER.glob("*.jsonl"):
         for line in file.read_text("utf-8").splitlines():

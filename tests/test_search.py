@@ -11,15 +11,16 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.library import Library
 from lorekeeper.search.pipeline import Page, Query
-from tests.conftest import make
-from tests.shelf import ALMANAC, ATLAS, SHELF, SPELLS_OF_THE_ATLAS, TITLES, open_library, shelf_library, write_lines
+from tests.support.entities import make
+from tests.support.libraries import open_library, sample_library
+from tests.support.samples import ALMANAC, ATLAS, SAMPLES, SPELLS_OF_THE_ATLAS, TITLES, write_lines
 
 LORE = [name for name, collection in COLLECTIONS.items() if collection.tool]
 
 
 @pytest.fixture(scope="module", params=["milvus", "sqlite"])
 async def library(request, tmp_path_factory):
-    async with shelf_library(tmp_path_factory.mktemp("search"), request.param) as opened:
+    async with sample_library(tmp_path_factory.mktemp("search"), request.param) as opened:
         yield opened
 
 
@@ -35,7 +36,7 @@ async def every_page(library: Library, query: Query) -> list[Page]:
     while pages[-1].next_offset is not None:
         following = Query(**{**query.__dict__, "offset": pages[-1].next_offset})
         pages.append(await library.searcher.search(following))
-        assert len(pages) <= len(SHELF), "paging never ends"
+        assert len(pages) <= len(SAMPLES), "paging never ends"
     return pages
 
 
@@ -193,7 +194,7 @@ def absent_model() -> EmbeddingProvider:
 
 @pytest.fixture
 async def without_model(tmp_path):
-    async with shelf_library(tmp_path):
+    async with sample_library(tmp_path):
         pass
     async with open_library(tmp_path, EmbeddingService(absent_model)) as opened:
         yield opened
@@ -247,7 +248,7 @@ async def test_of_several_books_the_newest_gives_the_entry_that_stands_for_all(t
 
 
 async def test_a_document_that_was_just_imported_is_known(tmp_path):
-    async with shelf_library(tmp_path) as library:
+    async with sample_library(tmp_path) as library:
         with pytest.raises(FilterError):
             await library.searcher.search(Query(["spells"], documents=["new-book"]))
         fresh = {"collection": "spells", "document": "new-book", "name": "Fresh Ink"}
@@ -271,7 +272,7 @@ async def test_an_overlong_query_is_refused_with_both_numbers(library):
 @pytest.mark.parametrize("mode", ["auto", "keyword"])
 async def test_odd_characters_in_a_query_are_only_text(library, text, mode):
     page = await library.searcher.search(Query(LORE, text=text, mode=mode))
-    assert len(page.results) <= page.total <= len(SHELF)
+    assert len(page.results) <= page.total <= len(SAMPLES)
     assert page.note is None or page.results == []
     if mode == "auto":
         assert page.mode == "hybrid", page.note

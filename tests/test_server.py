@@ -20,7 +20,8 @@ from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
 from lorekeeper.server.tools import all_tools
-from tests.shelf import ALMANAC, ATLAS, SHELF, TITLES, environment, run_lorekeeper, write_lines
+from tests.support.commands import environment, run_lorekeeper
+from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
 
 SECONDS = 60
 """How long to wait for what does not happen."""
@@ -40,7 +41,7 @@ def library(tmp_path_factory) -> Path:
     """Folder of a library with the shelf, embedded by the real model."""
     folder: Path = tmp_path_factory.mktemp("served")
     done = run_lorekeeper(folder, "import", str(write_lines(folder / "shelf.jsonl")), "--json")
-    assert json.loads(done.stdout)["stored"] == len(SHELF), done.stderr
+    assert json.loads(done.stdout)["stored"] == len(SAMPLES), done.stderr
     return folder
 
 
@@ -161,7 +162,7 @@ async def test_structured_lookup_over_the_wire(client):
 async def test_search_lore_and_get_entity_go_together(client):
     found = await ask(client, "search_lore", query="a bag that is larger within than without", limit=1)
     read = await ask(client, "get_entity", uri=found["results"][0]["uri"])
-    assert read["entity"] == next(e for e in SHELF if e["name"] == "Bottomless Satchel")
+    assert read["entity"] == next(e for e in SAMPLES if e["name"] == "Bottomless Satchel")
 
 
 async def test_list_documents_over_the_wire(client):
@@ -206,7 +207,7 @@ async def test_lists_documents_as_resources_and_the_template_of_all_others(clien
 async def test_reads_a_resource_whole(client):
     (content,) = (await client.read_resource(f"lore://spells/{ATLAS}/tide-lance")).contents
     assert content.mime_type == "application/json"
-    assert json.loads(content.text) == next(e for e in SHELF if e["name"] == "Tide Lance")
+    assert json.loads(content.text) == next(e for e in SAMPLES if e["name"] == "Tide Lance")
 
 
 @pytest.mark.parametrize("uri", ["lore://spells/nope/nope", "lore://spels/a/b", "file:///etc/hostname"])
@@ -219,7 +220,7 @@ async def test_many_questions_at_once_are_all_answered(client):
     levels = [n % 4 for n in range(40)]
     answers = await asyncio.gather(*(ask(client, "lookup_spell", level=n, limit=50) for n in levels))
     expected = [
-        {e["name"] for e in SHELF if e["collection"] == "spells" and e.get("level") == level} for level in levels
+        {e["name"] for e in SAMPLES if e["collection"] == "spells" and e.get("level") == level} for level in levels
     ]
     assert [{r["name"] for r in answer["results"]} for answer in answers] == expected
 

@@ -14,9 +14,10 @@ from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection, parse_filters
 from lorekeeper.search.pipeline import Query
 from lorekeeper.text.passages import passages
-from tests.conftest import Shelf, make, settings
-from tests.library_process import batch
-from tests.shelf import ATLAS, shelf_library
+from tests.support.backends import Caches
+from tests.support.entities import batch, make
+from tests.support.libraries import sample_library, settings
+from tests.support.samples import ATLAS
 
 
 @pytest.fixture
@@ -26,12 +27,12 @@ def path(tmp_path: Path) -> Path:
 
 async def refusal(path: Path) -> str:
     """What using a library at a path is answered with."""
-    shelf = Shelf(settings(cache_backend="sqlite", sqlite_db_path=path))
+    caches = Caches(settings(cache_backend="sqlite", sqlite_db_path=path))
     with pytest.raises(CacheError) as read:
-        await shelf.open().get_entities("spells")
+        await caches.open().get_entities("spells")
     with pytest.raises(CacheError):
-        await shelf.open().store_entities(batch("a", 0, 1), "spells")
-    await shelf.close()
+        await caches.open().store_entities(batch("a", 0, 1), "spells")
+    await caches.close()
     assert str(path) in str(read.value)
     return str(read.value)
 
@@ -53,7 +54,7 @@ async def test_both_backends_rank_alike(tmp_path: Path) -> None:
     ]
     pages = []
     for backend in ("milvus", "sqlite"):
-        async with shelf_library(tmp_path, backend) as library:
+        async with sample_library(tmp_path, backend) as library:
             pages.append([await library.searcher.search(query) for query in queries])
     for one, other in zip(*pages, strict=True):
         assert (one.total, one.mode, one.next_offset, one.note) == (
@@ -121,9 +122,9 @@ async def test_the_cache_of_an_earlier_lorekeeper_is_sent_to_migrate(path: Path)
 
 
 async def test_another_format_is_named(path: Path) -> None:
-    shelf = Shelf(settings(cache_backend="sqlite", sqlite_db_path=path))
-    await shelf.open().store_entities(batch("a", 0, 1), "spells")
-    await shelf.close()
+    caches = Caches(settings(cache_backend="sqlite", sqlite_db_path=path))
+    await caches.open().store_entities(batch("a", 0, 1), "spells")
+    await caches.close()
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
@@ -151,31 +152,31 @@ async def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
 
 async def test_a_locked_file_is_named_and_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lorekeeper.cache.sqlite.file.BUSY_SECONDS", 0.2)
-    shelf = Shelf(settings(cache_backend="sqlite", sqlite_db_path=path))
-    cache = shelf.open()
+    caches = Caches(settings(cache_backend="sqlite", sqlite_db_path=path))
+    cache = caches.open()
     await cache.store_entities(batch("a", 0, 3), "spells")
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(CacheError, match="locked"):
-        await shelf.open().store_entities(batch("b", 0, 1), "spells")
-    assert len(await shelf.open().get_entities("spells")) == 3
+        await caches.open().store_entities(batch("b", 0, 1), "spells")
+    assert len(await caches.open().get_entities("spells")) == 3
     other.execute("ROLLBACK")
     other.close()
     assert await cache.store_entities(batch("b", 0, 1), "spells") == 1
-    await shelf.close()
+    await caches.close()
 
 
 async def test_a_file_that_was_exchanged_is_opened_anew(path: Path) -> None:
-    shelves = [Shelf(settings(cache_backend="sqlite", sqlite_db_path=p)) for p in (path, path.with_name("other.db"))]
-    caches = [shelf.open() for shelf in shelves]
-    await caches[0].store_entities(batch("a", 0, 3), "spells")
-    await caches[1].store_entities(batch("b", 0, 2), "spells")
-    assert len(await caches[0].semantic_search("spells", "text")) == 3
-    await shelves[1].close()
+    stores = [Caches(settings(cache_backend="sqlite", sqlite_db_path=p)) for p in (path, path.with_name("other.db"))]
+    opened = [store.open() for store in stores]
+    await opened[0].store_entities(batch("a", 0, 3), "spells")
+    await opened[1].store_entities(batch("b", 0, 2), "spells")
+    assert len(await opened[0].semantic_search("spells", "text")) == 3
+    await stores[1].close()
     path.with_name("other.db").replace(path)
     for left in ("-wal", "-shm"):
         Path(f"{path}{left}").unlink(missing_ok=True)
-    assert {h.entity.slug for h in await caches[0].semantic_search("spells", "text")} == {"b0", "b1"}
-    assert await caches[0].store_entities(batch("c", 0, 1), "spells") == 1
-    assert await caches[0].count_entities("spells") == 3
-    await shelves[0].close()
+    assert {h.entity.slug for h in await opened[0].semantic_search("spells", "text")} == {"b0", "b1"}
+    assert await opened[0].store_entities(batch("c", 0, 1), "spells") == 1
+    assert await opened[0].count_entities("spells") == 3
+    await stores[0].close()

@@ -18,7 +18,7 @@ from lorekeeper.library import load_provider
 from lorekeeper.normalize import normalize
 from lorekeeper.text.phrases import PHRASES, SHIPPED_VECTORS, STARTER, base_name
 from scripts.build_starter_vectors import starter_texts
-from tests.conftest import settings
+from tests.support.libraries import settings
 
 RUN = 8
 """So many words in a row, shared with a source, count as copied."""

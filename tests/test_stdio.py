@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lorekeeper.server.stdio import MESSAGE_BYTES, refusal
-from tests.shelf import environment
+from tests.support.commands import environment
 
 INITIALIZE = {
     "jsonrpc": "2.0",

@@ -9,25 +9,24 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import stamina
 
-from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, ConfigError, SourceUnavailableError
 from lorekeeper.intake.sync import endpoints, one_at_a_time, store_from_source
-from lorekeeper.library import Library, open5e_of, open_cache
+from lorekeeper.library import Library
 from lorekeeper.normalize import normalize_open5e
 from lorekeeper.server.tools import all_tools, document_list
 from lorekeeper.text.phrases import STARTER_DOCUMENT
-from tests.conftest import everything, make, settings
-from tests.open5e_server import SPELLS, Open5eServer, Reply, creature, serving, shelf, spell
-from tests.shelf import environment, run_lorekeeper, write_lines
+from tests.support.commands import environment, run_lorekeeper
+from tests.support.entities import everything, make
+from tests.support.libraries import server_library
+from tests.support.open5e_server import SPELLS, Open5eServer, Reply, creature, lists, serving, spell
+from tests.support.samples import write_lines
 
 LISTS = {
     f"v{e.version}/{e.name}" for e in endpoints(["spells", "creatures", "equipment", "character_options", "rules"])
@@ -38,7 +37,7 @@ STORED = {"spells": 5, "creatures": 2, "rules": 1, "documents": 2}
 
 @pytest.fixture
 def server() -> Open5eServer:
-    return Open5eServer(shelf())
+    return Open5eServer(lists())
 
 
 @pytest.fixture
@@ -47,19 +46,9 @@ def address(server: Open5eServer) -> Iterator[str]:
         yield address
 
 
-@asynccontextmanager
-async def opened(folder: Path, address: str, backend: str = "sqlite", **options: Any) -> AsyncIterator[Library]:
-    """A library in that folder, embedded by hashing, with that server as its source."""
-    service = EmbeddingService(lambda: HashingProvider(64))
-    paths = {f"{name}_db_path": folder / f"{name}.db" for name in ("milvus", "sqlite")}
-    given = settings(cache_backend=backend, open5e_base_url=address, **paths)
-    async with Library(open_cache(given, service), service, source=open5e_of(given), **options) as library:
-        yield library
-
-
 @pytest.fixture
 async def library(tmp_path: Path, address: str) -> AsyncIterator[Library]:
-    async with opened(tmp_path, address) as library:
+    async with server_library(tmp_path, address) as library:
         yield library
 
 
@@ -109,7 +98,7 @@ async def test_an_entry_says_whose_it_is_also_where_nothing_describes_its_docume
 
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 async def test_a_second_sync_stores_and_embeds_nothing(backend, server, address, tmp_path):
-    async with opened(tmp_path, address, backend) as library:
+    async with server_library(tmp_path, address, backend) as library:
         await library.sync()
         assert await counts(library) == STORED
         asked = len(server.asked)
@@ -239,7 +228,7 @@ async def slugs(library: Library, entity_type: str = "spells", document: str = "
 async def test_b6_an_entry_of_the_users_own_is_kept_and_the_other_is_stored_beside_it(
     backend, server, address, tmp_path
 ):
-    async with opened(tmp_path, address, backend) as library:
+    async with server_library(tmp_path, address, backend) as library:
         await library.import_paths([write_lines(tmp_path / "own.jsonl", [OWN])])
         report = await library.sync(["spells"])
         assert (report.stored, report.failed) == (7, [])
@@ -422,13 +411,13 @@ async def test_a_list_that_gives_less_than_it_says_is_not_taken_for_whole(librar
 async def test_nobody_there_is_an_error(tmp_path):
     with serving(Open5eServer({})) as address, stamina.set_testing(True, attempts=1):
         pass
-    async with opened(tmp_path, address) as library:
+    async with server_library(tmp_path, address) as library:
         with stamina.set_testing(True, attempts=1), pytest.raises(SourceUnavailableError, match="cannot be reached"):
             await library.sync()
 
 
 async def test_an_offline_library_asks_nobody(tmp_path, server, address):
-    async with opened(tmp_path, address, offline=True) as library:
+    async with server_library(tmp_path, address, offline=True) as library:
         with pytest.raises(ConfigError, match="LOREKEEPER_OFFLINE"):
             await library.sync()
     assert server.asked == []
@@ -481,9 +470,9 @@ async def test_a_process_that_is_killed_is_followed_by_one_that_goes_on(tmp_path
 
     server.fault = stuck
     program = (
-        "import asyncio, sys; from pathlib import Path; from tests.test_sync import opened\n"
+        "import asyncio, sys; from pathlib import Path; from tests.support.libraries import server_library\n"
         "async def main():\n"
-        "    async with opened(Path(sys.argv[1]), sys.argv[2]) as library: await library.sync(['creatures', 'spells'])\n"
+        "    async with server_library(Path(sys.argv[1]), sys.argv[2]) as library: await library.sync(['creatures', 'spells'])\n"
         "asyncio.run(main())"
     )
     victim = subprocess.Popen([sys.executable, "-c", program, str(tmp_path), address])
@@ -493,7 +482,7 @@ async def test_a_process_that_is_killed_is_followed_by_one_that_goes_on(tmp_path
     release.set()
     server.fault = lambda *_: None
     first = len(server.asked)
-    async with opened(tmp_path, address) as library:
+    async with server_library(tmp_path, address) as library:
         await library.sync(["creatures", "spells"])
         assert await counts(library) == {"creatures": 40, "spells": 5, "documents": 2}
     again = server.asked[first:]
@@ -515,15 +504,15 @@ async def test_a_damaged_state_costs_time_and_nothing_else(damage, library, serv
 async def test_another_server_removes_nothing_of_the_first(library, server, tmp_path):
     await library.sync(["spells"])
     await library.close()
-    other = Open5eServer(shelf() | {"v2/spells": SPELLS[:1]})
+    other = Open5eServer(lists() | {"v2/spells": SPELLS[:1]})
     with serving(other) as elsewhere:
-        async with opened(tmp_path, elsewhere) as second:
+        async with server_library(tmp_path, elsewhere) as second:
             assert (await second.sync(["spells"])).removed == 0
             assert len(await titles(second)) == 5
 
 
 async def test_a_library_that_was_deleted_is_filled_again(tmp_path, server, address):
-    async with opened(tmp_path, address) as library:
+    async with server_library(tmp_path, address) as library:
         await library.sync(["spells"])
         await library.cache.delete_document("tide-atlas")
         server.fault = lambda path, _: Reply(503) if path == "v2/spells" else None

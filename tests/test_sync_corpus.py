@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
-import urllib.request
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lorekeeper.server.tools import document_list
-from tests.test_corpus import ENDPOINTS
-from tests.test_sync import opened
+from tests.support.corpus import ENDPOINTS, replaying, requests_of
+from tests.support.libraries import server_library
 
 pytestmark = [pytest.mark.corpus, pytest.mark.timeout(600)]
 
@@ -31,32 +26,13 @@ def described(corpus: Path) -> dict[str, Any]:
     return stats
 
 
-@contextmanager
-def replaying(corpus: Path, *options: str) -> Iterator[str]:
-    program = corpus.parent / "tools" / "open5e_replay.py"
-    server = subprocess.Popen([sys.executable, str(program), *options], stdout=subprocess.PIPE, text=True)
-    assert server.stdout is not None
-    try:
-        yield server.stdout.readline().strip()
-    finally:
-        server.terminate()
-        server.wait()
-        server.stdout.close()
-
-
-def requests_of(address: str) -> tuple[int, int]:
-    with urllib.request.urlopen(f"{address}/__stats") as answer:
-        said = json.load(answer)
-    return said["requests"], said["failed"]
-
-
 def pages_of(described: dict[str, Any], types: list[str]) -> int:
     return sum(math.ceil(described[name]["count"] / PAGE) for t in types for name in ENDPOINTS[t])
 
 
 async def test_everything_is_synced_and_then_nothing(corpus, described, tmp_path):
     with replaying(corpus, "--keep-hosts") as address:
-        async with opened(tmp_path, address) as library:
+        async with server_library(tmp_path, address) as library:
             first = await library.sync()
             assert first.failed == []
             counts = (await library.statistics()).counts
@@ -91,7 +67,7 @@ async def test_everything_is_synced_and_then_nothing(corpus, described, tmp_path
 async def test_faults_cost_no_entry_and_few_requests(faults, corpus, described, tmp_path):
     types = ["spells", "character_options", "documents"]
     with replaying(corpus, *faults.split()) as address:
-        async with opened(tmp_path, address) as library:
+        async with server_library(tmp_path, address) as library:
             assert (await library.sync(types)).failed == []
             counts = (await library.statistics()).counts
             assert {t: counts[t] for t in types} == {t: sum(described[n]["count"] for n in ENDPOINTS[t]) for t in types}
@@ -102,7 +78,7 @@ async def test_faults_cost_no_entry_and_few_requests(faults, corpus, described, 
 
 async def test_one_document_is_synced_alone(corpus, described, tmp_path):
     with replaying(corpus) as address:
-        async with opened(tmp_path, address) as library:
+        async with server_library(tmp_path, address) as library:
             await library.sync(["spells", "documents"], ["srd-2014"])
             counts = (await library.statistics()).counts
             assert (counts["spells"], counts["documents"]) == (319, 1)

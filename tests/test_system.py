@@ -23,8 +23,11 @@ from lorekeeper.library import Library
 from lorekeeper.server import mcp as server
 from lorekeeper.settings import Settings
 from lorekeeper.system import collector_paused, descriptor_share
-from tests.conftest import Shelf, make, settings
-from tests.shelf import environment, write_lines
+from tests.support.backends import Caches
+from tests.support.commands import environment
+from tests.support.entities import make
+from tests.support.libraries import settings
+from tests.support.samples import write_lines
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
 
@@ -53,11 +56,11 @@ def library(folder: Path, backend: str) -> Settings:
 @pytest.mark.parametrize("backend", ["sqlite", "milvus"])
 async def test_b20_a_library_is_private_whatever_the_umask(tmp_path, backend, open_umask):
     folder = tmp_path / "new" / "shelf"
-    shelf = Shelf(library(folder, backend))
-    cache = shelf.open()
+    caches = Caches(library(folder, backend))
+    cache = caches.open()
     await cache.store_entities([make("lamp", "It glows.")], "spells")
     while_open = open_to_others(tmp_path)
-    await shelf.close()
+    await caches.close()
     assert while_open == open_to_others(tmp_path) == []
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
@@ -77,12 +80,12 @@ def test_b20_vectors_locks_and_sync_state_are_private_whatever_the_umask(tmp_pat
 @pytest.mark.parametrize("backend", ["sqlite", "milvus"])
 async def test_b20_a_library_that_was_open_to_others_is_closed_when_it_is_opened(tmp_path, backend):
     for opening in range(2):
-        shelf = Shelf(library(tmp_path, backend))
-        cache = shelf.open()
+        caches = Caches(library(tmp_path, backend))
+        cache = caches.open()
         await cache.store_entities([make(f"lamp-{opening}", "It glows.")], "spells")
         if opening:
             assert open_to_others(tmp_path) == []
-        await shelf.close()
+        await caches.close()
         for path in [] if opening else tmp_path.rglob("*"):
             path.chmod(0o755 if path.is_dir() else 0o644)
     assert open_to_others(tmp_path) == []

@@ -32,7 +32,7 @@ from lorekeeper.text.passages import (
     sentences,
     snippet,
 )
-from tests.conftest import make
+from tests.support.entities import make
 
 ANY_TEXT = st.text(st.characters(codec="utf-8"), max_size=300)
 WORDS = "The drake breathes fire for 2d6 damage. Then it sleeps! A (very) long word: half-elf 50 feet дракон 火球 * |"

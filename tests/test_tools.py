@@ -12,7 +12,8 @@ import pytest
 from lorekeeper.errors import FilterError, LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.server.tools import Answer, all_tools, dump
-from tests.shelf import ALMANAC, ATLAS, SHELF, TITLES, open_library, shelf_library, write_lines
+from tests.support.libraries import open_library, sample_library
+from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
 
 PAGING = "documents limit offset detail"
 PARAMETERS = {
@@ -37,7 +38,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest.fixture(scope="module", params=["milvus", "sqlite"])
 async def library(request, tmp_path_factory):
-    async with shelf_library(tmp_path_factory.mktemp("tools"), request.param) as opened:
+    async with sample_library(tmp_path_factory.mktemp("tools"), request.param) as opened:
         yield opened
 
 
@@ -240,7 +241,7 @@ async def test_results_have_the_keys_of_the_contract_and_no_others(library, argu
 
 
 async def test_a_filter_on_what_is_not_known_never_matches(library):
-    known = {entry["name"] for entry in SHELF if entry["collection"] == "spells" and "level" in entry}
+    known = {entry["name"] for entry in SAMPLES if entry["collection"] == "spells" and "level" in entry}
     assert set(await found(library, "lookup_spell", level_min=0, limit=50)) == known
     assert "Nameless Verse" in await found(library, "lookup_spell", limit=50)
 
@@ -270,7 +271,7 @@ async def test_pages_follow_next_offset(library):
 async def test_full_detail_brings_the_whole_entry_as_it_came(library):
     answer = await call(library, "lookup_spell", name="tide lance", detail="full")
     (result,) = answer.structured["results"]
-    assert result["entity"] == next(entry for entry in SHELF if entry["name"] == "Tide Lance")
+    assert result["entity"] == next(entry for entry in SAMPLES if entry["name"] == "Tide Lance")
     assert result["entity"]["description"] in answer.text
 
 
@@ -297,7 +298,7 @@ async def test_nothing_found_is_said(library):
 
 async def test_search_lore_goes_over_all_types_but_documents(library):
     answer = await call(library, "search_lore", query="ash lamp tide blow deep", limit=50)
-    assert {r["type"] for r in answer.structured["results"]} == {e["collection"] for e in SHELF} - {"documents"}
+    assert {r["type"] for r in answer.structured["results"]} == {e["collection"] for e in SAMPLES} - {"documents"}
     assert answer.structured["mode"] == "hybrid"
 
 
@@ -323,7 +324,7 @@ async def test_an_empty_or_overlong_query_is_refused_and_says_what_is_read(libra
 async def test_get_entity_gives_the_whole_entry_with_source_and_licence(library):
     uri = f"lore://spells/{ATLAS}/soft-landing"
     answer = await call(library, "get_entity", uri=uri)
-    entry = next(e for e in SHELF if e["name"] == "Soft Landing" and e["document"] == ATLAS)
+    entry = next(e for e in SAMPLES if e["name"] == "Soft Landing" and e["document"] == ATLAS)
     content = answer.structured
     assert (content["uri"], content["entity"]) == (uri, entry)
     assert (content["document"], content["document_name"]) == (ATLAS, TITLES[ATLAS])
@@ -368,7 +369,7 @@ async def test_list_documents_counts_by_type(library):
     documents = {d["key"]: d for d in answer.structured["documents"]}
     assert set(documents) == {ATLAS, ALMANAC}
     expected: dict[str, int] = {}
-    for entry in SHELF:
+    for entry in SAMPLES:
         if entry["document"] == ATLAS and entry["collection"] != "documents":
             expected[entry["collection"]] = expected.get(entry["collection"], 0) + 1
     assert documents[ATLAS]["counts"] == expected
@@ -382,7 +383,7 @@ async def test_list_documents_counts_by_type(library):
 
 async def test_list_documents_of_one_type_leaves_out_books_without_it(tmp_path):
     one = {"collection": "rules", "document": "thin-book", "name": "A Rule", "kind": "rule"}
-    async with shelf_library(tmp_path) as library:
+    async with sample_library(tmp_path) as library:
         await library.import_paths([write_lines(tmp_path / "thin.jsonl", [one])])
         rules = await call(library, "list_documents", type="rules")
         spells = await call(library, "list_documents", type="spells")

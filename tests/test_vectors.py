@@ -13,7 +13,8 @@ import pytest
 from lorekeeper.cache.vectors import VectorCache, load_vectors, pack_vector, save_vectors, vector_key
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.library import Library, open_cache
-from tests.conftest import make, settings
+from tests.support.entities import make
+from tests.support.libraries import settings
 
 MODEL = "model-1"
 TEXTS = [f"text number {i}" for i in range(700)]

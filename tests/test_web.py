@@ -21,7 +21,8 @@ import pytest
 import stamina
 
 from lorekeeper.server import web
-from tests.shelf import SHELF, environment, run_lorekeeper, write_lines
+from tests.support.commands import environment, run_lorekeeper
+from tests.support.samples import SAMPLES, write_lines
 
 resource = pytest.importorskip("resource")
 
@@ -74,7 +75,7 @@ class HttpServer:
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("web")
     done = run_lorekeeper(folder, "import", str(write_lines(folder / "shelf.jsonl")), "--json")
-    assert json.loads(done.stdout)["stored"] == len(SHELF), done.stderr
+    assert json.loads(done.stdout)["stored"] == len(SAMPLES), done.stderr
     return folder
 
 

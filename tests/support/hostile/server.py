@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.open5e_server import Open5eServer, shelf
+from tests.support.open5e_server import Open5eServer, lists
 
 HOSTILE_LIST = "v2/spells"
 
@@ -58,7 +58,7 @@ def http(body: bytes, status: str = "200 OK", headers: Mapping[str, str] | None 
 @contextmanager
 def serving(attack: Attack, chance: random.Random) -> Iterator[str]:
     """The server's address while it serves."""
-    good = Open5eServer(shelf(), page_size=100)
+    good = Open5eServer(lists(), page_size=100)
     asked = count(1)
 
     class Handler(socketserver.StreamRequestHandler):

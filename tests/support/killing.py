@@ -1,6 +1,4 @@
-"""Suites that kill programs at random moments and count what is lost. `test_durability` runs some rounds of each, and
-`benchmarks/durability.py` fifty.
-"""
+"""Suites that kill programs at random moments of their work, open the library and count what is lost."""
 
 from __future__ import annotations
 
@@ -16,12 +14,12 @@ from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.library import Library, open_cache
 from lorekeeper.settings import Settings, load_settings
-from tests.conftest import everything
-from tests.embedding_server import EmbeddingServer
-from tests.legacy_cache import SPELLS, write_cache
-from tests.library_process import Program, versioned
-from tests.open5e_server import Open5eServer, serving, shelf, spell
-from tests.shelf import place
+from tests.support.commands import variables
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.entities import everything, versioned
+from tests.support.legacy_cache import SPELLS, write_cache
+from tests.support.library_process import Program
+from tests.support.open5e_server import Open5eServer, lists, serving, spell
 
 MIGRATED = 400
 """Entries of the cache that is migrated again and again."""
@@ -75,7 +73,7 @@ def hashing(environ: Mapping[str, str]) -> CacheProtocol:
 
 async def imports(folder: Path, backend: str, rounds: int, outcome: Outcome, chance: random.Random) -> None:
     """Kill a program that stores, replaces and deletes."""
-    environ = place(folder, backend)
+    environ = variables(folder, backend)
     known: dict[str, int | None] = {}
     for number in range(rounds):
         said = await _killed(environ, chance, "churn", number)
@@ -97,7 +95,7 @@ async def imports(folder: Path, backend: str, rounds: int, outcome: Outcome, cha
 
 async def reindexes(folder: Path, backend: str, rounds: int, outcome: Outcome, chance: random.Random) -> None:
     """Kill a program that embeds everything again."""
-    environ = place(folder, backend)
+    environ = variables(folder, backend)
     stored = {f"s{n}": versioned(f"s{n}", n) for n in range(300)}
     async with hashing(environ) as cache:
         await cache.store_entities(list(stored.values()), "spells")
@@ -121,7 +119,7 @@ async def migrations(folder: Path, backend: str, rounds: int, outcome: Outcome, 
     with server.running():
         while outcome.rounds < rounds:
             number += 1
-            environ = place(folder / str(number), backend)
+            environ = variables(folder / str(number), backend)
             environ |= {"LOREKEEPER_EMBEDDING_PROVIDER": "http", "LOREKEEPER_EMBEDDING_URL": server.url}
             settings, _ = load_settings(environ, Path("no.env"))
             held: dict[str, Any] = {}
@@ -141,16 +139,16 @@ async def syncs(folder: Path, backend: str, rounds: int, outcome: Outcome, chanc
     """Kill a program that syncs with an Open5e server; once all of it is there, begin with an empty library."""
     spells = [spell(f"Tide {n}", desc=f"Text {n}. " * 20) for n in range(SYNCED)]
     number = 0
-    with serving(Open5eServer({**shelf(), "v2/spells": spells}, page_size=20)) as address:
+    with serving(Open5eServer({**lists(), "v2/spells": spells}, page_size=20)) as address:
         while outcome.rounds < rounds:
             number += 1
-            environ = place(folder / str(number), backend) | {"LOREKEEPER_OPEN5E_BASE_URL": address}
+            environ = variables(folder / str(number), backend) | {"LOREKEEPER_OPEN5E_BASE_URL": address}
             held: dict[str, Any] = {}
             while len(held) < SYNCED and outcome.rounds < rounds:
                 before = held
                 said = await _killed(environ, chance, "sync")
                 acknowledged = sum(item.get("step", 0) for item in said if isinstance(item, dict)) - len(
-                    shelf()["v2/documents"]
+                    lists()["v2/documents"]
                 )
                 async with hashing(environ) as cache:
                     held = await look(cache, outcome)

@@ -1,19 +1,11 @@
-"""A small invented shelf in LoreKeeper's own JSON: two books, every type, values that are missing here and there."""
+"""Sample entries in LoreKeeper's own JSON: two invented books, every type, values missing here and there."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-
-from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.library import Library, open_cache
-from lorekeeper.settings import load_settings
 
 ATLAS, ALMANAC = "tidewatch-atlas", "ember-almanac"
 
@@ -24,7 +16,7 @@ def _entry(collection: str, document: str, name: str, description: str, **fields
     return {"collection": collection, "document": document, "name": name, "description": description, **fields}
 
 
-SHELF: list[dict[str, Any]] = [
+SAMPLES: list[dict[str, Any]] = [
     _entry(
         "documents", ATLAS, TITLES[ATLAS], "Coasts, crews and what the tide brings in.",
         slug=ATLAS, publisher="Gull and Anchor", game_system="5e", licenses=["CC-BY-4.0"],
@@ -129,60 +121,7 @@ SHELF: list[dict[str, Any]] = [
 SPELLS_OF_THE_ATLAS = {"Tide Lance", "Lantern of Hush", "Soft Landing"}
 
 
-def write_lines(path: Path, objects: Iterable[Mapping[str, Any]] = SHELF) -> Path:
+def write_lines(path: Path, objects: Iterable[Mapping[str, Any]] = SAMPLES) -> Path:
     """A JSON lines file."""
     path.write_text("".join(json.dumps(o) + "\n" for o in objects), encoding="utf-8")
     return path
-
-
-def place(folder: Path, backend: str = "milvus") -> dict[str, str]:
-    """The variables that put a library into that folder."""
-    return {
-        "LOREKEEPER_CACHE_BACKEND": backend,
-        "LOREKEEPER_MILVUS_DB_PATH": str(folder / "milvus.db"),
-        "LOREKEEPER_SQLITE_DB_PATH": str(folder / "cache.db"),
-    }
-
-
-@asynccontextmanager
-async def open_library(
-    folder: Path, embedding: EmbeddingService | None = None, backend: str = "milvus"
-) -> AsyncIterator[Library]:
-    """A library in that folder, embedded by hashing unless said otherwise."""
-    service = embedding or EmbeddingService(lambda: HashingProvider(384))
-    settings, _ = load_settings(place(folder, backend), folder / "no-env-file")
-    async with Library(open_cache(settings, service), service, offline=True) as library:
-        yield library
-
-
-@asynccontextmanager
-async def shelf_library(folder: Path, backend: str = "milvus") -> AsyncIterator[Library]:
-    """A library that holds the shelf."""
-    async with open_library(folder, backend=backend) as library:
-        report = await library.import_paths([write_lines(folder / "shelf.jsonl")])
-        assert (report.stored, report.failed) == (len(SHELF), [])
-        yield library
-
-
-def environment(folder: Path, **settings: str) -> dict[str, str]:
-    """The environment of a LoreKeeper process whose library is in that folder: nothing of the outer settings."""
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("LOREKEEPER_")}
-    defaults = {"OFFLINE": "1", "ENV_FILE": os.devnull}
-    own = {f"LOREKEEPER_{name}": value for name, value in {**defaults, **settings}.items()}
-    return {**inherited, **place(folder), **own}
-
-
-def run_lorekeeper(
-    folder: Path, *arguments: str, env: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run the command line in that folder, on the library there unless ``env`` says otherwise."""
-    return subprocess.run(
-        [sys.executable, "-m", "lorekeeper", *arguments],
-        cwd=folder,
-        env=dict(env) if env is not None else environment(folder),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from tests.embedding_server import QuietServer
+from tests.support.embedding_server import QuietServer
 
 Object = dict[str, Any]
 
@@ -215,12 +215,12 @@ SPELLS = [
 ]
 
 
-def shelf() -> dict[str, list[Object]]:
+def lists() -> dict[str, list[Object]]:
     """A small server's lists: two books, one section of the first API, and every other list empty."""
     from lorekeeper.normalize.open5e import ENDPOINTS
 
-    lists: dict[str, list[Object]] = {f"v{e.version}/{e.name}": [] for e in ENDPOINTS.values() if e.version}
-    return lists | {
+    empty: dict[str, list[Object]] = {f"v{e.version}/{e.name}": [] for e in ENDPOINTS.values() if e.version}
+    return empty | {
         "v2/documents": [book("tide-atlas"), book("ember-book")],
         "v2/spells": list(SPELLS),
         "v2/creatures": [creature("Brine Hound"), creature("Ash Drake", "ember-book", 8.0)],

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.hostile.input import Good, Input
-from tests.hostile.server import Attack, Page, http
-from tests.hostile.values import GIGABYTE, VALUES, Raw, deflated_zeros, dumps, mutated_json, put
-from tests.open5e_server import book, ref, spell
-from tests.shelf import ATLAS
+from tests.support.hostile.input import Good, Input
+from tests.support.hostile.server import Attack, Page, http
+from tests.support.hostile.values import GIGABYTE, VALUES, Raw, deflated_zeros, dumps, mutated_json, put
+from tests.support.open5e_server import book, ref, spell
+from tests.support.samples import ATLAS
 
 BODY_MEGABYTES = 400
 """What is sent at most of an answer without end."""

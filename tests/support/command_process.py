@@ -1,6 +1,6 @@
 """Runs commands of LoreKeeper one after the other, each in a process of its own, with limits and with measurements.
 
-    python -m tests.command_process
+    python -m tests.support.command_process
 
 Reads one JSON job a line, answers with one line. Everything is imported once, and each job runs in a fork of that: what is
 measured is the work, not the start of Python. Nothing of a job is shared with the next one.
@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
+from tests.support.commands import ROOT
 
 MAX_ADDRESSES = 2 << 30
 """Bytes of address space a job may have: what grows without end meets a MemoryError, not the machine."""
@@ -35,7 +35,7 @@ _IMPORTED = """
 lorekeeper.cache.async_cache lorekeeper.cache.sqlite.foreign lorekeeper.cache.sqlite.repair lorekeeper.cache.sqlite.store
 lorekeeper.cli.commands lorekeeper.cli.render lorekeeper.embedding.http lorekeeper.intake.open5e lorekeeper.intake.sync
 lorekeeper.library lorekeeper.maintenance.backup lorekeeper.maintenance.migrate lorekeeper.maintenance.repair
-lorekeeper.normalize.legacy lorekeeper.normalize.orcbrew rich.progress tests.hostile_check
+lorekeeper.normalize.legacy lorekeeper.normalize.orcbrew rich.progress tests.support.hostile.check
 """.split()
 
 
@@ -65,7 +65,7 @@ class CommandProcess:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.command_process"],
+            [sys.executable, "-m", "tests.support.command_process"],
             cwd=ROOT,
             env={**environ, "OPENBLAS_NUM_THREADS": "1"},  # a fork has no threads
             stdin=subprocess.PIPE,
@@ -78,7 +78,7 @@ class CommandProcess:
         return self._job({"argv": list(arguments)}, environ, folder, seconds)
 
     def check(self, arguments: Mapping[str, Any], environ: Mapping[str, str], folder: Path, seconds: float) -> Done:
-        """`tests.hostile_check.check` with these arguments; its result is printed as JSON."""
+        """`tests.support.hostile.check.check` with these arguments; its result is printed as JSON."""
         return self._job({"check": dict(arguments)}, environ, folder, seconds)
 
     def _job(self, job: dict[str, Any], environ: Mapping[str, str], folder: Path, seconds: float) -> Done:
@@ -120,7 +120,7 @@ def _child(job: Mapping[str, Any]) -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MAX_ADDRESSES, MAX_ADDRESSES))
     try:
         if "check" in job:
-            from tests.hostile_check import check
+            from tests.support.hostile.check import check
 
             print(json.dumps(asyncio.run(check(**job["check"]))))
             return 0

@@ -14,8 +14,8 @@ from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.library import open_cache
 from lorekeeper.settings import load_settings
-from tests.conftest import everything
-from tests.hostile.vectors import DIMENSION, MODEL, VICTIM, embedded
+from tests.support.entities import everything
+from tests.support.hostile.vectors import DIMENSION, MODEL, VICTIM, embedded
 
 SURE = 0.99
 """Cosine similarity of a text and itself, at least."""

@@ -18,8 +18,8 @@ from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import hint_text
-from tests.conftest import make
-from tests.hostile.input import Good, Input
+from tests.support.entities import make
+from tests.support.hostile.input import Good, Input
 
 Vector = NDArray[Any]
 

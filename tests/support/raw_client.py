@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.fuzzing import Answer, Call, Caller
+from tests.support.fuzzing import Answer, Call, Caller
 
 QUIET_SECONDS = 10.0
 """How long no answer has to come before the missing ones count as never given."""
+
+ANSWER_SECONDS = 60.0
+"""How long one tool call may take."""
 
 EXIT_SECONDS = 30.0
 
@@ -187,7 +190,9 @@ class RawServer:
                 stdout=subprocess.PIPE,
                 stderr=errors,
             )
-        self._answers: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        """Messages in order; None once the process has ended."""
+        self._asked = 0
         self.garbage: list[bytes] = []
         """Lines on stdout that are no message of the protocol."""
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -200,13 +205,24 @@ class RawServer:
                 self._answers.put(json.loads(line))
             except ValueError:
                 self.garbage.append(line[:500])
+        self._answers.put(None)
 
     def greet(self) -> None:
         """The handshake."""
         greeting = json.dumps({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": INITIALIZE})
         self._write(greeting.encode())
-        assert "result" in self._answers.get(timeout=60)
+        assert "result" in (self._answers.get(timeout=60) or {})
         self._write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+
+    def ask(self, tool: str, **arguments: Any) -> Answer:
+        """The answer to one tool call; EOFError if the process has ended."""
+        self._asked += 1
+        request = {"id": self._asked, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+        self._write(json.dumps({"jsonrpc": "2.0", **request}).encode())
+        while (message := self._answers.get(timeout=ANSWER_SECONDS)) is not None:
+            if message.get("id") == self._asked:
+                return answer_of(message)
+        raise EOFError("the server has ended")
 
     def converse(self, lines: list[Line]) -> tuple[dict[str | int, dict[str, Any]], int]:
         """Send all lines, and collect what comes back.
@@ -224,6 +240,8 @@ class RawServer:
             try:
                 message = self._answers.get(timeout=QUIET_SECONDS)
             except queue.Empty:
+                break
+            if message is None:
                 break
             own: Any = message.get("id")
             if own is not None and due[own] > 0:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from lorekeeper.entities import Entity
-from tests.hostile.input import Good, Input
-from tests.hostile.values import GIGABYTE, VALUES, deep, deflated_zeros, dumps, mutated_bytes, mutated_json, put
-from tests.hostile.vectors import VICTIM, Vector, bad_vectors, embedded, good_vector, packed
+from tests.support.hostile.input import Good, Input
+from tests.support.hostile.values import GIGABYTE, VALUES, deep, deflated_zeros, dumps, mutated_bytes, mutated_json, put
+from tests.support.hostile.vectors import VICTIM, Vector, bad_vectors, embedded, good_vector, packed
 
 SEAL_BYTES = 64
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from lorekeeper.cache.vectors import vector_key
-from tests.hostile.input import Good, Input
-from tests.hostile.values import GIGABYTE, VALUES, deep, deflated_zeros, dumps, mutated_bytes, mutated_json, put
-from tests.hostile.vectors import MODEL, VICTIM, bad_vectors, embedded, good_vector, packed
-from tests.legacy_cache import COLUMNS, TABLES, write_cache
+from tests.support.hostile.input import Good, Input
+from tests.support.hostile.values import GIGABYTE, VALUES, deep, deflated_zeros, dumps, mutated_bytes, mutated_json, put
+from tests.support.hostile.vectors import MODEL, VICTIM, bad_vectors, embedded, good_vector, packed
+from tests.support.legacy_cache import COLUMNS, TABLES, write_cache
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 

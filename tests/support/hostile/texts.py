@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.hostile.input import Good, Input
-from tests.hostile.values import GIGABYTE, VALUES, deflated_zeros, dumps, mutated_bytes, mutated_json, put
+from tests.support.hostile.input import Good, Input
+from tests.support.hostile.values import GIGABYTE, VALUES, deflated_zeros, dumps, mutated_bytes, mutated_json, put
 
 PACK = """{"Salt Pack" {:orcpub.dnd.e5/spells {
   :salt-spark {:key :salt-spark, :name "Salt Spark", :option-pack "Salt Pack", :level 1, :school "evocation",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.hostile.server import Attack
+from tests.support.hostile.server import Attack
 
 
 @dataclass(frozen=True)

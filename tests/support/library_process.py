@@ -1,6 +1,6 @@
 """Another program at a library: reads one JSON command a line, answers each with one JSON line.
 
-python -m tests.library_process '{"LOREKEEPER_MILVUS_DB_PATH": "..."}'
+python -m tests.support.library_process '{"LOREKEEPER_MILVUS_DB_PATH": "..."}'
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library, open5e_of, open_cache
 from lorekeeper.maintenance.migrate import migrate
 from lorekeeper.settings import load_settings
-from tests.conftest import everything, make
-
-ROOT = Path(__file__).parent.parent
+from tests.support.commands import ROOT
+from tests.support.entities import batch, everything, versioned
 
 SLUGS = 600
 """How many different entities `churn` knows."""
@@ -37,7 +36,7 @@ class Program:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.library_process", json.dumps(environ)],
+            [sys.executable, "-m", "tests.support.library_process", json.dumps(environ)],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -69,16 +68,6 @@ class Program:
     def end(self) -> tuple[str, str]:
         """A regular end; what else it printed."""
         return self.process.communicate(timeout=60)
-
-
-def batch(prefix: str, start: int, count: int) -> list[Any]:
-    return [make(f"{prefix}{i}", f"Text {prefix} {i}. " * (1 + i % 3 * 20)) for i in range(start, start + count)]
-
-
-def versioned(slug: str, version: int) -> Any:
-    """An entity that says which version it is, in one passage or in several."""
-    text = f"Text {slug}, version {version}. " * (1 + version % 3 * 20)
-    return make(slug, data={"desc": text, "version": version})
 
 
 async def churn(cache: CacheProtocol, seed: int) -> None:

@@ -9,13 +9,13 @@ import itertools
 import random
 from collections.abc import Callable, Iterator
 
-from tests.hostile.answers import server_mutation, servers, synced
-from tests.hostile.archives import archive_mutation, archives, good_archives
-from tests.hostile.input import Good, Input
-from tests.hostile.server import Attack
-from tests.hostile.sqlite_files import cache_mutation, caches, good_caches, libraries
-from tests.hostile.texts import file_mutation, files, good_files, pack_mutation, packs
-from tests.hostile.vectors import known_vectors
+from tests.support.hostile.answers import server_mutation, servers, synced
+from tests.support.hostile.archives import archive_mutation, archives, good_archives
+from tests.support.hostile.input import Good, Input
+from tests.support.hostile.server import Attack
+from tests.support.hostile.sqlite_files import cache_mutation, caches, good_caches, libraries
+from tests.support.hostile.texts import file_mutation, files, good_files, pack_mutation, packs
+from tests.support.hostile.vectors import known_vectors
 
 __all__ = ["FAMILIES", "MUTATIONS", "Good", "Input", "good_ones", "inputs"]
 

@@ -1,0 +1,1 @@
+"""What tests share and is no test itself: stores, sample entries, servers, programs in processes of their own."""

@@ -1,0 +1,109 @@
+"""Every cache backend by name, and caches on one store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lorekeeper.cache.milvus.connection import MilvusConnection
+from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider
+from lorekeeper.library import open_cache
+from lorekeeper.settings import Settings
+from tests.support.libraries import settings
+
+if TYPE_CHECKING:
+    from tests.support.limited_milvus import LimitedServer
+
+
+def _embedded(folder: Path, _request: pytest.FixtureRequest) -> Settings:
+    return settings(milvus_db_path=folder / "milvus.db")
+
+
+def _server(folder: Path, request: pytest.FixtureRequest) -> Settings:
+    return settings(milvus_db_path=folder / "milvus.db", milvus_uri=request.getfixturevalue("empty_milvus_server"))
+
+
+def _standalone(folder: Path, request: pytest.FixtureRequest) -> Settings:
+    return settings(milvus_db_path=folder / "milvus.db", milvus_uri=request.getfixturevalue("empty_standalone_server"))
+
+
+def _limited(folder: Path, request: pytest.FixtureRequest) -> Settings:
+    server: LimitedServer = request.getfixturevalue("empty_limited_server")
+    return settings(milvus_db_path=folder / "milvus.db", milvus_uri=server.uri)
+
+
+def _sqlite(folder: Path, _request: pytest.FixtureRequest) -> Settings:
+    return settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db")
+
+
+def _guest(folder: Path, request: pytest.FixtureRequest) -> Settings:
+    owner = MilvusConnection(folder / "milvus.db")
+    owner.open()
+    request.addfinalizer(owner.close)
+    return _embedded(folder, request)
+
+
+BACKENDS: dict[str, Callable[[Path, pytest.FixtureRequest], Settings]] = {
+    "milvus": _embedded,
+    "milvus-guest": _guest,
+    "milvus-server": _server,
+    "milvus-standalone": _standalone,
+    "milvus-limited": _limited,
+    "sqlite": _sqlite,
+}
+"""Every cache backend by name, and the settings that choose it; another process serves a guest's library.
+
+The contract suite runs over all of them; over the standalone server if it is installed.
+"""
+
+BACKEND_PARAMS = [
+    pytest.param(name, marks=[pytest.mark.milvus_server] if name == "milvus-standalone" else []) for name in BACKENDS
+]
+
+
+@dataclass
+class Caches:
+    """Opens caches on one store, as several programs or runs would, and closes them all at the end of the test."""
+
+    settings: Settings
+
+    def __post_init__(self) -> None:
+        self._opened: list[tuple[CacheProtocol, EmbeddingService]] = []
+
+    def open(self, provider: EmbeddingProvider | None = None) -> CacheProtocol:
+        """One more cache on the store; the hashing provider if no other is given."""
+        chosen = provider or HashingProvider(512)
+        service = EmbeddingService(lambda: chosen)
+        cache = open_cache(self.settings, service)
+        self._opened.append((cache, service))
+        return cache
+
+    async def close(self) -> None:
+        for cache, service in self._opened:
+            await cache.close()
+            service.close()
+
+
+def drop_collections(uri: str) -> None:
+    """Make a Milvus server empty."""
+    from pymilvus import MilvusClient
+
+    client = MilvusClient(uri, dedicated=True)
+    try:
+        for name in client.list_collections():
+            client.drop_collection(name)
+    finally:
+        client.close()
+
+
+def change_abilities(cache: CacheProtocol, **values: Any) -> None:
+    """Let a cache on a server take the server for one that can do other things, or make collections as an older version."""
+    connection: MilvusConnection = cache._store.connection  # type: ignore[attr-defined]
+    connection.open()
+    backend: Any = connection._backend
+    backend.abilities = replace(backend.abilities, **values)

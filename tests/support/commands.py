@@ -1,0 +1,44 @@
+"""LoreKeeper's command line in a process of its own, with a library in a folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+"""Where `tests` and `lorekeeper` can be imported from."""
+
+
+def variables(folder: Path, backend: str = "milvus") -> dict[str, str]:
+    """The variables that put a library into that folder."""
+    return {
+        "LOREKEEPER_CACHE_BACKEND": backend,
+        "LOREKEEPER_MILVUS_DB_PATH": str(folder / "milvus.db"),
+        "LOREKEEPER_SQLITE_DB_PATH": str(folder / "cache.db"),
+    }
+
+
+def environment(folder: Path, **settings: str) -> dict[str, str]:
+    """The environment of a process whose library is in that folder, without the caller's settings."""
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("LOREKEEPER_")}
+    chosen = {"OFFLINE": "1", "ENV_FILE": os.devnull, **settings}
+    return {**inherited, **variables(folder), **{f"LOREKEEPER_{name}": value for name, value in chosen.items()}}
+
+
+def run_lorekeeper(
+    folder: Path, *arguments: str, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line in that folder, on the library there unless ``env`` says otherwise."""
+    return subprocess.run(
+        [sys.executable, "-m", "lorekeeper", *arguments],
+        cwd=folder,
+        env=dict(env) if env is not None else environment(folder),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )

@@ -1,0 +1,69 @@
+"""Libraries in a folder: their settings, and open ones that are embedded by hashing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.entities import Entity
+from lorekeeper.library import Library, open5e_of, open_cache
+from lorekeeper.settings import Settings, load_settings
+from tests.support.commands import variables
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.entities import everything
+from tests.support.samples import SAMPLES, write_lines
+
+
+def settings(**values: object) -> Settings:
+    """Settings with these values, and defaults for the rest."""
+    return load_settings({f"LOREKEEPER_{k.upper()}": str(v) for k, v in values.items()}, Path("no.env"))[0]
+
+
+def settings_in(folder: Path, backend: str, server: EmbeddingServer) -> Settings:
+    """Settings of a library in a folder, whose texts that server embeds."""
+    return settings(
+        cache_backend=backend,
+        milvus_db_path=folder / "milvus.db",
+        sqlite_db_path=folder / "cache.db",
+        embedding_provider="http",
+        embedding_url=server.url,
+    )
+
+
+@asynccontextmanager
+async def open_library(
+    folder: Path, embedding: EmbeddingService | None = None, backend: str = "milvus"
+) -> AsyncIterator[Library]:
+    """A library in that folder, embedded by hashing unless another service is given."""
+    service = embedding or EmbeddingService(lambda: HashingProvider(384))
+    chosen, _ = load_settings(variables(folder, backend), folder / "no-env-file")
+    async with Library(open_cache(chosen, service), service, offline=True) as library:
+        yield library
+
+
+@asynccontextmanager
+async def sample_library(folder: Path, backend: str = "milvus") -> AsyncIterator[Library]:
+    """A library that holds the sample entries."""
+    async with open_library(folder, backend=backend) as library:
+        report = await library.import_paths([write_lines(folder / "samples.jsonl")])
+        assert (report.stored, report.failed) == (len(SAMPLES), [])
+        yield library
+
+
+@asynccontextmanager
+async def server_library(folder: Path, address: str, backend: str = "sqlite", **options: Any) -> AsyncIterator[Library]:
+    """A library in that folder, embedded by hashing, whose source is the Open5e server at an address."""
+    service = EmbeddingService(lambda: HashingProvider(64))
+    paths = {f"{name}_db_path": folder / f"{name}.db" for name in ("milvus", "sqlite")}
+    chosen = settings(cache_backend=backend, open5e_base_url=address, **paths)
+    async with Library(open_cache(chosen, service), service, source=open5e_of(chosen), **options) as library:
+        yield library
+
+
+async def entities_in(target: Settings, *types: str) -> dict[str, Entity]:
+    """What a library holds, by uri; spells and creatures where no types are given."""
+    async with Library.from_settings(target) as library:
+        return {e.uri: e for t in types or ("spells", "creatures") for e in await everything(library.cache, t)}
