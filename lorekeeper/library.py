@@ -24,7 +24,7 @@ from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.pipeline import Page, Query, Searcher
-from lorekeeper.settings import PREFIX, Settings
+from lorekeeper.settings import PREFIX, Settings, load_settings
 from lorekeeper.text.phrases import SHIPPED_VECTORS, STARTER
 
 if TYPE_CHECKING:
@@ -221,8 +221,16 @@ class Library:
         self._misses: Misses | None = None
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> Self:
-        """A library as configured; nothing is opened or loaded before it is used."""
+    def from_settings(cls, settings: Settings | None = None) -> Self:
+        """A library as configured; nothing is opened or loaded before it is used.
+
+        Args:
+            settings: by default those of the environment and the user's own file (see `load_settings`).
+
+        Raises:
+            ConfigError: the settings of the environment or of the file are wrong.
+        """
+        settings = settings or load_settings()[0]
         embedding = embedding_service(settings)
         cache = open_cache(settings, embedding)
         return cls(cache, embedding, offline=settings.offline, source=open5e_of(settings))

@@ -37,7 +37,7 @@ MAY_KNOW = {
     "server": FOUNDATION | {"attribution", "text", "search", "library"},
     "cli": FOUNDATION | {"settings", "normalize", "cache", "search", "intake", "library", "maintenance", "server"},
     "__main__": {"cli"},
-    "__init__": set[str](),
+    "__init__": {"errors", "entities", "settings", "embedding", "cache", "search", "intake", "library"},
 }
 """Every room (a module, or a folder) and the other rooms it may know."""
 
