@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import inspect
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal, get_args, get_origin
 
 import pytest
 
 import lorekeeper
+from lorekeeper.cli import commands
+from lorekeeper.server.tools import Tool, all_tools
+from lorekeeper.settings import OTHERS, OWN_FILE, PREFIX, Settings
+from tests.support.commands import environment, run_lorekeeper
 
 PACKAGE = Path(lorekeeper.__file__).parent
 ROOT = PACKAGE.parent
@@ -95,3 +103,195 @@ def test_no_module_of_the_package_imports_through_the_public_interface():
         for node in ast.walk(ast.parse(module.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module == "lorekeeper":
                 assert {alias.name for alias in node.names}.isdisjoint(PUBLIC), module
+
+
+# --- README and its neighbours ---------------------------------------------------------------------------------------
+
+PAGES = {
+    name: (ROOT / name).read_text("utf-8") for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+}
+
+README = PAGES["README.md"]
+
+
+def table(first_column: str, page: str = README) -> list[list[str]]:
+    """The rows of the one table of a page whose first column has that title, each as its cells."""
+    _, _, rest = page.partition(f"\n| {first_column} |")
+    rows = rest.split("\n\n", 1)[0].splitlines()[2:]
+    assert rows, f"there is no table with the column {first_column}"
+    return [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
+
+
+def code(cell: str) -> list[str]:
+    """What a cell has between backticks."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The code blocks of a page in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+
+
+TOOLS = {tool.name: tool for tool in all_tools()}
+
+
+@pytest.fixture(scope="module")
+def documented_parameters() -> dict[str, list[str]]:
+    rows = {tool: code(parameters) for tool, _, parameters in table("tool")}
+    by_name, paged = rows.pop("*every lookup*"), rows.pop("*every lookup and `search_lore`*")
+    parameters = {code(tool)[0]: names for tool, names in rows.items()}
+    for tool in parameters:
+        if tool.startswith("lookup_"):
+            parameters[tool] += by_name
+        if tool.startswith("lookup_") or tool == "search_lore":
+            parameters[tool] += paged
+    return parameters
+
+
+def test_readme_lists_every_tool_in_order(documented_parameters):
+    assert list(documented_parameters) == list(TOOLS)
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
+def test_readme_lists_every_parameter_of_a_tool_and_marks_the_required_ones(tool: Tool, documented_parameters):
+    assert sorted(documented_parameters[tool.name]) == sorted(tool.arguments.model_fields)
+    row = next(row for row in table("tool") if row[0] == f"`{tool.name}`")
+    assert re.findall(r"\*\*`(\w+)`\*\*", row[2]) == tool.input_schema.get("required", [])
+
+
+PARSER = commands._parser()
+
+
+def parsers() -> dict[str, argparse.ArgumentParser]:
+    """The parser of each command."""
+    (commands,) = (a for a in PARSER._actions if isinstance(a, argparse._SubParsersAction))
+    return dict(commands.choices)
+
+
+MOST_CHOICES_SHOWN = 3
+
+
+def usage(command: str, parser: argparse.ArgumentParser) -> list[str]:
+    """The words of a command as README writes them, each option in brackets, in the order of the alphabet."""
+    words = [word(action) for action in parser._actions if not isinstance(action, argparse._HelpAction)]
+    return sorted(["lorekeeper", command, *words])
+
+
+def word(action: argparse.Action) -> str:
+    """One argument as README writes it."""
+    value = action.metavar or action.dest.upper()
+    if action.choices and len(list(action.choices)) <= MOST_CHOICES_SHOWN:
+        value = "|".join(action.choices)
+    if not action.option_strings:
+        return f"{value}..." if action.nargs == "+" else str(value)
+    option = action.option_strings[-1]
+    if action.nargs == 0:
+        return f"[{option}]"
+    return f"[{option} {value}]" + ("..." if isinstance(action, argparse._AppendAction) else "")
+
+
+def test_readme_lists_every_command():
+    assert sorted(code(row[0])[0].split()[1] for row in table("command")) == sorted(parsers())
+
+
+@pytest.mark.parametrize("command", parsers())
+def test_readme_lists_every_option_of_a_command(command):
+    rows = [code(row[0])[0] for row in table("command")]
+    documented = next(row for row in rows if row.split()[1] == command)
+    assert sorted(re.findall(r"\[[^]]+\](?:\.\.\.)?|\S+", documented)) == usage(command, parsers()[command])
+
+
+def shown_default(name: str) -> str:
+    """The default of a setting as README shows it; nothing if there is none."""
+    default = OWN_FILE if name == "env_file" else Settings.model_fields[name].default
+    if default is None:
+        return ""
+    if isinstance(default, bool):
+        return f"`{default:d}`"
+    if isinstance(default, float):
+        return f"`{default:g}`"
+    return f"`{default}`"
+
+
+def allowed_values(name: str) -> list[str]:
+    """The values a setting may have; nothing if there is no list of them."""
+    annotation = Settings.model_fields[name].annotation
+    if annotation is bool:
+        return ["0", "1"]
+    return list(get_args(annotation)) if get_origin(annotation) is Literal else []
+
+
+def test_readme_lists_every_setting_with_its_default_and_values():
+    documented = sorted((variable, default, code(values)) for variable, default, values, _ in table("variable"))
+    settings = [(f"`{PREFIX}{n.upper()}`", shown_default(n), allowed_values(n)) for n in Settings.model_fields]
+    assert documented == sorted(settings)
+
+
+def test_readme_lists_every_public_name():
+    assert sorted(name for row in table("names") for name in code(row[0])) == PUBLIC
+
+
+def test_the_map_of_the_house_has_every_room():
+    documented = [name for row in table("room", PAGES["CONTRIBUTING.md"]) for name in code(row[0])]
+    names = {path.name for path in PACKAGE.iterdir()} - {"__pycache__", "__main__.py", "__init__.py", "py.typed"}
+    assert sorted(documented) == sorted(f"{name}/" if (PACKAGE / name).is_dir() else name for name in names)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_in_examples_parse(page):
+    for line in (line for block in blocks(PAGES[page], "sh") for line in block.splitlines()):
+        words = shlex.split(re.sub(r"<\(.*?\)", "PIPE", line), comments=True)
+        if "lorekeeper" in words:
+            PARSER.parse_args(words[words.index("lorekeeper") + 1 :])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_variables_that_a_page_names_exist(page):
+    variables = {name.lower() for name in re.findall(rf"\b{PREFIX}([A-Z0-9_]+)", PAGES[page])}
+    assert variables <= {*Settings.model_fields, *OTHERS}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_files_and_headings_that_a_page_links_or_names_exist(page):
+    text = PAGES[page]
+    headings = {
+        re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-")
+        for h in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    }
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", text):
+        path, _, heading = target.partition("#")
+        assert (ROOT / path).exists() if path else heading in headings, target
+    named = re.findall(r"`((?:lorekeeper|tests|benchmarks|scripts|openspec)/[\w./-]*)`", text)
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.fixture(scope="module")
+def starter_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose library holds the starter compendium, as after a first search."""
+    folder = tmp_path_factory.mktemp("starter")
+    done = run_lorekeeper(folder, "search", "anything", "--mode", "keyword")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_the_answer_in_readme_is_the_answer(starter_library):
+    command = shlex.split(blocks(README, "sh")[0].splitlines()[-1])
+    done = run_lorekeeper(starter_library, *command[1:], env=environment(starter_library) | {"COLUMNS": "92"})
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    assert lines == blocks(README, "text")[0].splitlines()
+
+
+def test_the_python_example_of_readme_runs_as_written(starter_library):
+    (example,) = blocks(README, "python")
+    done = subprocess.run(
+        [sys.executable, "-c", example],
+        cwd=starter_library,
+        env=environment(starter_library),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    first, second = done.stdout.splitlines()
+    assert first.startswith("Feather Fall | level 1 transmutation")
+    assert second.endswith("| LoreKeeper Starter Compendium")

@@ -117,7 +117,7 @@ def test_entries_of_ours_are_valid():
 
 def test_the_example_of_the_readme_is_valid():
     text = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
-    block = text.split("our own shape:\n\n```json\n", 1)[1].split("```", 1)[0]
+    block = text.split("### Your homebrew\n\n```json\n", 1)[1].split("```", 1)[0]
     for obj in json.loads(block):
         VALIDATORS[obj["collection"]].validate(obj)
 
