@@ -2,7 +2,7 @@
 
     python -m benchmarks.results [--without growth ...]
 
-Each runs in a process of its own. One that fails is named in the file; the others are there all the same.
+Each benchmark runs in its own process. If one fails, the file says so and still has the results of the others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def main() -> int:
-    """Run, and write; exit status 1 where a benchmark failed or a claim does not hold."""
+    """Run the benchmarks and write the file; exit status 1 if a benchmark failed or a claim does not hold."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--without", nargs="*", default=[], choices=NAMES, metavar="NAME", help="leave these out")
     without = parser.parse_args().without
@@ -48,8 +48,9 @@ def main() -> int:
             section += "\n![Growth](growth.svg)\n"
         sections.append(section)
     head = (
-        f"# Benchmarks\n\nMade by `make bench-results` on {datetime.now(UTC):%Y-%m-%d}, with LoreKeeper {lorekeeper.__version__}, "
-        f"on {machine()}, in {time.monotonic() - began:.0f} s. Every table has its reference measured in the same run.\n"
+        f"# Benchmarks\n\nWritten by `make bench-results` on {datetime.now(UTC):%Y-%m-%d}, with LoreKeeper "
+        f"{lorekeeper.__version__}, on {machine()}, in {time.monotonic() - began:.0f} s. The references in each table were "
+        "measured in the same run.\n"
     )
     (HERE / "RESULTS.md").write_text("\n".join([head, *sections]), "utf-8")
     print(HERE / "RESULTS.md")
