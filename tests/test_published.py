@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib.util
 import inspect
+import os
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Literal, get_args, get_origin
 
 import pytest
 
 import lorekeeper
 from lorekeeper.cli import commands
+from lorekeeper.errors import ConfigError
 from lorekeeper.server.tools import Tool, all_tools
-from lorekeeper.settings import OTHERS, OWN_FILE, PREFIX, Settings
+from lorekeeper.settings import OTHERS, OWN_FILE, PREFIX, Settings, load_settings
 from tests.support.commands import environment, run_lorekeeper
 
 PACKAGE = Path(lorekeeper.__file__).parent
-ROOT = PACKAGE.parent
+ROOT = Path(__file__).parent.parent
 
 PUBLIC = [
     "COLLECTIONS",
@@ -213,16 +215,33 @@ def shown_default(name: str) -> str:
     return f"`{default}`"
 
 
+def load(name: str, value: str) -> None:
+    """Load settings with that value; ConfigError if it is not allowed."""
+    address = {f"{PREFIX}EMBEDDING_URL": "http://127.0.0.1:1"}  # required with the provider for HTTP
+    load_settings({**address, f"{PREFIX}{name.upper()}": value}, Path(os.devnull))
+
+
 def allowed_values(name: str) -> list[str]:
-    """The values a setting may have; nothing if there is no list of them."""
-    annotation = Settings.model_fields[name].annotation
-    if annotation is bool:
-        return ["0", "1"]
-    return list(get_args(annotation)) if get_origin(annotation) is Literal else []
+    """The values that the error about a wrong one lists, if it lists any; each is tried."""
+    try:
+        load(name, "nonsense")
+    except ConfigError as error:
+        words = dict.fromkeys(re.findall(r"[\w-]+", str(error)))
+    else:
+        return []
+    return sorted(word for word in words if is_allowed(name, word))
+
+
+def is_allowed(name: str, value: str) -> bool:
+    try:
+        load(name, value)
+    except ConfigError:
+        return False
+    return True
 
 
 def test_readme_lists_every_setting_with_its_default_and_values():
-    documented = sorted((variable, default, code(values)) for variable, default, values, _ in table("variable"))
+    documented = sorted((variable, default, sorted(code(values))) for variable, default, values, _ in table("variable"))
     settings = [(f"`{PREFIX}{n.upper()}`", shown_default(n), allowed_values(n)) for n in Settings.model_fields]
     assert documented == sorted(settings)
 
@@ -261,6 +280,8 @@ def test_files_and_headings_that_a_page_links_or_names_exist(page):
     for target in re.findall(r"\]\((?!https?:)([^)]+)\)", text):
         path, _, heading = target.partition("#")
         assert (ROOT / path).exists() if path else heading in headings, target
+    for module in re.findall(r"python -m ([a-z_.]+)", text):
+        assert importlib.util.find_spec(module), module
     named = re.findall(r"`((?:lorekeeper|tests|benchmarks|scripts|openspec)/[\w./-]*)`", text)
     assert [path for path in named if not (ROOT / path).exists()] == []
 
