@@ -1,4 +1,4 @@
-"""Network addresses: which of them stay on this machine, and how they are shown without the secrets they hold."""
+"""Network addresses: whether they stay on this machine, and how to show them without the secrets in them."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from lorekeeper.printable import one_line
 _HOST = re.compile(
     r"[a-z][a-z0-9+.-]*://([^\s\\/?#@\[\]]*@)?(?P<host>\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:\d*)?([/?#]|\Z)", re.IGNORECASE
 )
-"""So strict that all clients read the same host: what one of them might read otherwise is no match."""
+"""Strict enough that all clients parse the same host: anything ambiguous does not match."""
 
 _CREDENTIALS = re.compile(r"(?<=://)(?:(?!://)[^\s\"'<>])*@")
 _SECRET_PARAMETER = re.compile(
     r"([?&][^\s=&?]{0,40}(?:key|token|secret|passw|auth|sig)[^\s=&?]{0,40}=)[^\s&#\"'<>]+", re.IGNORECASE
 )
-"""Both take linear time, whatever a server makes a message of."""
+"""Both take linear time, whatever text a server sends."""
 
 
 def is_local(address: str) -> bool:
-    """Whether nothing that is sent to an address leaves this machine: a loopback URL, a Unix socket, a ``.db`` file.
+    """Whether nothing sent to an address leaves this machine: a loopback URL, a Unix socket, a ``.db`` file.
 
-    The host has to be ``localhost`` or written in full, as in ``127.0.0.1`` or ``[::1]``: other spellings, as ``127.1``, and
-    other names are left to a resolver, which may answer anything.
+    The host has to be ``localhost`` or a full loopback address such as ``127.0.0.1`` or ``[::1]``: short forms such as
+    ``127.1``, and other names, depend on a resolver, which may answer anything.
     """
     import ipaddress
 
     if address.startswith("unix:") or _is_file(address):
         return True
-    found = _HOST.match(address)
-    host = found["host"].strip("[]").lower() if found else ""
+    match = _HOST.match(address)
+    host = match["host"].strip("[]").lower() if match else ""
     if host == "localhost":
         return True
     try:
@@ -41,9 +41,9 @@ def is_local(address: str) -> bool:
 
 
 def shown_address(address: str) -> str:
-    """An address for people and logs: ``***`` for user and password, and for the query and what follows it.
+    """An address for people and logs: ``***`` replaces user and password, and the query or fragment.
 
-    Where it is not clear where a password ends, everything up to the last ``@`` counts as one.
+    If it is not clear where a password ends, everything up to the last ``@`` counts as part of it.
     """
     if _is_file(address):
         return one_line(address)
@@ -56,18 +56,18 @@ def shown_address(address: str) -> str:
 
 
 def without_secrets(text: str, address: str = "") -> str:
-    """A message of a driver, or a line of a log, without the passwords of URLs in it.
+    """A driver's message, or a log line, without the passwords in its URLs.
 
-    Of queries only the values of parameters that are named like secrets are left out.
+    In queries, only the values of parameters that are named like secrets are removed.
 
     Args:
         text: the message.
-        address: is shown as `shown_address` has it, URL or not.
+        address: an address in it, URL or not, to be replaced by its `shown_address`.
     """
     text = text.replace(address, shown_address(address)) if address else text
     return _SECRET_PARAMETER.sub(r"\1***", _CREDENTIALS.sub("***@", text))
 
 
 def _is_file(address: str) -> bool:
-    """Whether the Milvus driver would take it as the path of a library."""
+    """Whether the Milvus driver would treat it as the path of an embedded library."""
     return "://" not in address and address.endswith(".db")

@@ -1,4 +1,4 @@
-"""Whose work it is, and under which licence: what a source says of a document, in whatever shape it says it."""
+"""Attribution: who wrote a document, and under which licence, read from the shapes in which the sources say it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from lorekeeper.entities import Entity
 
 @dataclass(frozen=True)
 class Attribution:
-    """What is to be said with everything that is shown of a document; None or empty where its source does not say it.
+    """The credits of a document, to be shown with its entries; None or empty if its source does not say.
 
     Attributes:
-        title: the document's.
-        publisher: who published it.
-        author: who wrote it, where that is somebody else.
+        title: of the document.
+        publisher: its publisher.
+        author: its author, if the source names one beside the publisher.
         game_system: game and edition.
-        licenses: names or addresses of its licences.
-        url: where it can be had.
+        licenses: names or URLs of its licences.
+        url: where it is published.
     """
 
     title: str | None
@@ -31,35 +31,43 @@ class Attribution:
 
     @property
     def line(self) -> str:
-        """Authors, licences and address in one line, "" where nothing is known."""
+        """Authors, licences and URL in one line, "" if nothing is known."""
         people = " / ".join(dict.fromkeys(p for p in (self.author, self.publisher) if p))
         return ", ".join(part for part in (f"by {people}" if people else "", *self.licenses, self.url or "") if part)
 
 
 def attribution(described: Entity | None, entry: Entity | None = None) -> Attribution:
-    """What is known of a document.
+    """The credits of a document.
 
     Args:
-        described: the entry in `documents` that describes it.
-        entry: any entry of it, which says some of that itself where nobody describes the document.
+        described: its own record in `documents`.
+        entry: any entry of the document; the fallback when it has no record of its own.
     """
-    data = described.data if described else {}
-    own = entry.data if entry else {}
-    said = _licenses(data, "licenses", "license")
+    record = described.data if described else {}
+    excerpt = entry.data if entry else {}
     return Attribution(
-        title=_name(data.get("display_name"))
-        or (described.name if described else entry.document_name if entry else None),
-        publisher=_name(data.get("publisher") or data.get("organization")),
-        author=_name(data.get("author")),
-        game_system=_name(data.get("gamesystem") or data.get("game_system")),
-        licenses=_licenses(own, "licenses", "license") or said or _licenses(own, "document__license_url"),
-        url=_name(data.get("permalink") or data.get("url") or (None if described else own.get("document__url"))),
+        title=_name(record.get("display_name")) or _title(described, entry),
+        publisher=_name(record.get("publisher") or record.get("organization")),
+        author=_name(record.get("author")),
+        game_system=_name(record.get("gamesystem") or record.get("game_system")),
+        licenses=_licenses(excerpt, "licenses", "license")
+        or _licenses(record, "licenses", "license")
+        or _licenses(excerpt, "document__license_url"),
+        url=_name(
+            record.get("permalink") or record.get("url") or (None if described else excerpt.get("document__url"))
+        ),
     )
 
 
+def _title(described: Entity | None, entry: Entity | None) -> str | None:
+    if described:
+        return described.name
+    return entry.document_name if entry else None
+
+
 def _licenses(data: Mapping[str, Any], *keys: str) -> list[str]:
-    listed: Any = next((data[key] for key in keys if data.get(key)), [])
-    return [name for name in map(_name, listed if isinstance(listed, list) else [listed]) if name]
+    licenses: Any = next((data[key] for key in keys if data.get(key)), [])
+    return [name for name in map(_name, licenses if isinstance(licenses, list) else [licenses]) if name]
 
 
 def _name(value: object) -> str | None:

@@ -1,8 +1,8 @@
 """Entity types, their kinds and filter fields: the one table that all else follows from.
 
 The Milvus and SQLite schemas, the filters, the parameters of the lookup tools, their documentation and the command
-line read `COLLECTIONS`. To add an entity type or a filter field, add one declaration here (and say in `normalize` where
-its value comes from).
+line read `COLLECTIONS`. To add an entity type or a filter field, add one declaration here, and in `normalize` a line that
+says where its value comes from.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote, unquote
 
 from lorekeeper.printable import shown
@@ -30,28 +30,22 @@ MAX_TEXT_LENGTH = 500
 
 MAX_URI_LENGTH = 50 + 2 * MAX_KEY_LENGTH * 12
 """Longest ``lore://`` URI: a character of a key has at most four bytes, each written as in ``%C3``."""
+
 MAX_RECORD_BYTES = 1 << 20
 """Largest entry, in bytes: all that is kept of it (`Entity.as_record`) as canonical JSON in UTF-8."""
-
-CONTROLS = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
-"""Control characters, line separators and bidirectional overrides, as a range of a regular expression's set.
-
-No name, title, kind or key of an entry has any: they could forge a line, or the end of one, wherever it is shown.
-"""
-
 
 _DOCUMENT_PREFIX = re.compile(r"(?:srd|(?=[a-z]*+[0-9-])[a-z0-9-]++)_(.*[^\W_].*)", re.DOTALL)
 
 
 def fold(text: str) -> str:
-    """Comparable form of a string: no case, accents, punctuation or extra space.
+    """Comparable form of a string: without case, accents, punctuation and extra spaces.
 
-    "Half-Elf", "half elf" and "half_elf" fold to "half elf"; "Will-o'-Wisp" to "will o wisp". A string without any
-    letter or digit folds to its own case-folded self, so that nothing folds to nothing by accident.
+    "Half-Elf", "half elf" and "half_elf" fold to "half elf"; "Will-o'-Wisp" to "will o wisp". A string without letters
+    and digits is only case-folded, so that only blank strings fold to "".
     """
     plain = text.replace("’", "'").replace("'", "").casefold()
     if not plain.isascii():
-        # without its marks first: the normalisation takes quadratic time to sort a long run of them
+        # combining marks go first: NFKD takes quadratic time to sort a long run of them
         plain = unicodedata.normalize("NFKD", _without_marks(plain))
         plain = _without_marks(plain).casefold()
     return " ".join(re.findall(r"[^\W_]+", plain)) or text.strip().casefold()
@@ -62,27 +56,27 @@ def _without_marks(text: str) -> str:
 
 
 def fold_key(text: str) -> str:
-    """`fold` without the document that a source's key begins with: "srd-2024_wizard", "srd_wizard" and "Wizard" are alike.
+    """`fold` without the document prefix of a source's key: "srd-2024_wizard", "srd_wizard" and "Wizard" become "wizard".
 
-    A prefix counts as a document where it is "srd" or has a digit or a hyphen, so that "half_elf" stays "half elf".
+    A prefix is a document's if it is "srd" or has a digit or a hyphen, so that "half_elf" stays "half elf".
     """
     match = _DOCUMENT_PREFIX.match(text)
     return fold(match[1] if match else text)
 
 
 def fold_class(text: str) -> str:
-    """`fold` of what follows the last underscore: whatever book a class is from, "phb_wizard" is a wizard."""
+    """`fold` of what follows the last underscore: "phb_wizard" is a wizard, whatever the book."""
     return fold(text.rsplit("_", 1)[-1]) or fold(text)
 
 
 def fold_time(text: str) -> str:
-    """Casting times in one spelling: "1 action", "action" → "action"; "10minutes" → "10 minutes"."""
+    """Casting times in one spelling: "1 action" is "action", "10minutes" is "10 minutes"."""
     spaced = re.sub(r"(?<=\d)(?=[^\W\d_])", " ", fold(text))
     return re.sub(r"^(1 )+(?=(bonus |re)?action|turn|round)", "", spaced)
 
 
 class FieldType(Enum):
-    """What a filter field holds; each backend maps these five to its own column types."""
+    """The type of a filter field's values; each backend maps these five to its own column types."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -102,10 +96,10 @@ class Field:
 
     Attributes:
         name: the field's name in filters, schemas and normalised entities.
-        type: what it holds. Decimals are exact to a thousandth.
+        type: of its values. Decimals are exact to a thousandth.
         help: one line for the tools' documentation, with the unit.
-        tool: the lookup tool's parameters for it; the suffix ``_min`` or ``_max`` says which bound one sets.
-        fold: how its strings are made comparable, on both sides.
+        tool: the lookup tool's parameters for it; one that ends in ``_min`` or ``_max`` sets that bound.
+        fold: makes strings comparable, in entries and in filters.
     """
 
     name: str
@@ -117,44 +111,44 @@ class Field:
 
 @dataclass(frozen=True)
 class Collection:
-    """One entity type: a Milvus collection, a group of filters and (documents aside) a lookup tool.
+    """One entity type: a Milvus collection, a group of filters and (except for documents) a lookup tool.
 
     Attributes:
-        name: its name in URIs, filters and collections.
-        tool: the lookup tool's name, None where there is none.
-        label: singular, for people.
-        kinds: the kinds of entity inside; an entry of another kind is allowed where `open_kinds`.
-        fields: the filter fields beside the base ones.
-        facts: the keys of the facts line, in order (see `text.facts`).
+        name: in URIs, filters and storage.
+        label: the singular, for people.
+        kinds: the kinds of entity it holds.
+        fields: the filter fields beside `BASE_FIELDS`.
+        tool: name of its lookup tool, None if it has none.
+        open_kinds: whether entries of other kinds are accepted too.
     """
 
     name: str
-    tool: str | None
     label: str
     kinds: tuple[str, ...]
     fields: tuple[Field, ...]
+    tool: str | None = None
     open_kinds: bool = False
 
     @cached_property
     def filters(self) -> dict[str, Field]:
-        """Every field that can be filtered on, the base ones included, by name."""
+        """Every filter field by name, `BASE_FIELDS` included."""
         return {f.name: f for f in (*BASE_FIELDS, *self.fields)}
 
     def field(self, name: str) -> Field:
-        """The filter field of that name; KeyError where there is none."""
+        """The filter field of that name; KeyError if there is none."""
         return self.filters[name]
 
 
 T = FieldType
 
-NAME = Field("name", T.TEXT, "name, whole, its beginning or a part of it")
-"""The name: filtered by what it contains, not by equality."""
+NAME = Field("name", T.TEXT, "the whole name, or a part of it")
+"""The one field that is filtered by what it contains, not by equality."""
 
 BASE_FIELDS = (
     NAME,
     Field("kind", T.TEXT, "kind of entry"),
     Field("document", T.TEXT, "key of the source document", fold=str.strip),
-    Field("source_api", T.TEXT, "where the entry came from"),
+    Field("source_api", T.TEXT, "where the entry is from"),
 )
 
 COLLECTIONS: dict[str, Collection] = {
@@ -162,10 +156,10 @@ COLLECTIONS: dict[str, Collection] = {
     for c in (
         Collection(
             "spells",
-            "lookup_spell",
-            "spell",
-            ("spell",),
-            (
+            tool="lookup_spell",
+            label="spell",
+            kinds=("spell",),
+            fields=(
                 Field("level", T.INTEGER, "spell level, 0 = cantrip", ("level", "level_min", "level_max")),
                 Field("school", T.TEXT, "school of magic", ("school",)),
                 Field(
@@ -190,16 +184,11 @@ COLLECTIONS: dict[str, Collection] = {
         ),
         Collection(
             "creatures",
-            "lookup_creature",
-            "creature",
-            ("creature",),
-            (
-                Field(
-                    "challenge_rating",
-                    T.DECIMAL,
-                    'challenge rating, as 0.25 or "1/4"',
-                    ("cr", "cr_min", "cr_max"),
-                ),
+            tool="lookup_creature",
+            label="creature",
+            kinds=("creature",),
+            fields=(
+                Field("challenge_rating", T.DECIMAL, 'challenge rating, as 0.25 or "1/4"', ("cr", "cr_min", "cr_max")),
                 Field("type", T.TEXT, "creature type: dragon, undead, ...", ("type",)),
                 Field("size", T.TEXT, "tiny to gargantuan", ("size",)),
                 Field("alignment", T.TEXT, 'as in "chaotic evil"', ("alignment",)),
@@ -210,10 +199,10 @@ COLLECTIONS: dict[str, Collection] = {
         ),
         Collection(
             "equipment",
-            "lookup_equipment",
-            "item",
-            ("weapon", "armor", "magic-item", "gear"),
-            (
+            tool="lookup_equipment",
+            label="item",
+            kinds=("weapon", "armor", "magic-item", "gear"),
+            fields=(
                 Field("category", T.TEXT, "potion, ring, weapon, tools, ...", ("category",)),
                 Field("rarity", T.TEXT, "common to legendary, artifact", ("rarity",)),
                 Field("requires_attunement", T.FLAG, "must be attuned to", ("requires_attunement",)),
@@ -225,28 +214,27 @@ COLLECTIONS: dict[str, Collection] = {
         ),
         Collection(
             "character_options",
-            "lookup_character_option",
-            "character option",
-            ("class", "subclass", "race", "subrace", "background", "feat"),
-            (
+            tool="lookup_character_option",
+            label="character option",
+            kinds=("class", "subclass", "race", "subrace", "background", "feat"),
+            fields=(
                 Field("parent", T.TEXT, "class of a subclass, race of a subrace", ("parent",), fold_key),
                 Field("hit_die", T.TEXT, "hit die of a class, as in d10"),
             ),
         ),
         Collection(
             "rules",
-            "lookup_rule",
-            "rule",
-            ("rule", "section", "condition"),
-            (Field("parent", T.TEXT, "chapter it stands in", ("parent",), fold_key),),
+            tool="lookup_rule",
+            label="rule",
+            kinds=("rule", "section", "condition"),
             open_kinds=True,
+            fields=(Field("parent", T.TEXT, "chapter it belongs to", ("parent",), fold_key),),
         ),
         Collection(
             "documents",
-            None,
-            "document",
-            ("document",),
-            (
+            label="document",
+            kinds=("document",),
+            fields=(
                 Field("publisher", T.TEXT, "publisher"),
                 Field("game_system", T.TEXT, "game system and edition"),
                 Field("licenses", T.TEXTS, "licence it is published under"),
@@ -262,14 +250,15 @@ def canonical_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def parse_json(text: str | bytes) -> Any:
-    """The value of a JSON text; raises ValueError also on NaN, on infinities, and where it is nested too deeply to be read."""
+def refuse_constant(constant: str) -> NoReturn:
+    """For ``parse_constant`` of the json module, which else takes NaN and infinities for numbers."""
+    raise ValueError(f"{constant} is not a JSON number")
 
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON number")
 
+def parse_json(text: str | bytes | bytearray) -> Any:
+    """The value of a JSON text; raises ValueError also on NaN, infinities, and nesting too deep for the parser."""
     try:
-        return json.loads(text, parse_constant=refuse)
+        return json.loads(text, parse_constant=refuse_constant)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -285,12 +274,12 @@ class Entity:
         type: name of its collection.
         slug: its key within the document, at most `MAX_KEY_LENGTH` characters.
         name: as shown to people.
-        kind: what it is within its collection ("weapon", "condition", ...).
+        kind: within its collection: "weapon", "condition", ...
         document: key of the document it is from.
-        source_api: where it came from: "open5e-v2", "open5e-v1", "lorekeeper", ...
-        data: the whole entry as it came, a JSON object.
-        fields: normalised filter values by field name; what is not known is left out.
-        document_name: title of the document where the entry itself says it.
+        source_api: where it is from: "open5e-v2", "open5e-v1", "lorekeeper", ...
+        data: the whole entry as its source wrote it, a JSON object.
+        fields: normalised filter values by field name; unknown values are left out.
+        document_name: title of the document if the entry itself has it.
     """
 
     type: str
@@ -320,30 +309,29 @@ class Entity:
 
     @cached_property
     def content_hash(self) -> str:
-        """Hash of all that is stored of it: equal hashes need no second embedding. 32 hexadecimal digits."""
+        """Hash of all that is stored of it, 32 hexadecimal digits: entities with equal hashes are embedded once."""
         content = canonical_json(
             [self.name, self.kind, self.source_api, self.document_name, dict(self.fields), self.data]
         )
         return hashlib.blake2b(content.encode("utf-8"), digest_size=16).hexdigest()
 
     def as_record(self) -> dict[str, Any]:
-        """All of it but the type, as a JSON object: what copies and backups hold."""
+        """All of it but the type as a JSON object, for copies and backups."""
         return {name: getattr(self, name) for name in RECORD_KEYS} | {"fields": dict(self.fields)}
 
     @classmethod
     def from_record(cls, entity_type: str, record: Mapping[str, Any]) -> Entity:
-        """The entity of `as_record`, also when it has been JSON in between; KeyError or TypeError where it is none.
+        """The inverse of `as_record`, also after a trip through JSON; KeyError or TypeError if it is not a record.
 
-        For what this library has written itself. A record that may be from elsewhere goes through
-        `lorekeeper.normalize.build.checked`.
+        For records that this library has written itself; others go through `lorekeeper.normalize.build.checked`.
         """
-        known = COLLECTIONS[entity_type].filters
-        fields = {k: tuple(v) if known[k].type is FieldType.TEXTS else v for k, v in record["fields"].items()}
+        declared = COLLECTIONS[entity_type].filters
+        fields = {k: tuple(v) if declared[k].type is FieldType.TEXTS else v for k, v in record["fields"].items()}
         return cls(entity_type, **{name: record[name] for name in RECORD_KEYS} | {"fields": fields})
 
 
 def parse_uri(uri: str) -> tuple[str, str, str]:
-    """Split ``lore://type/document/slug`` into its three decoded parts; ValueError where it is not one."""
+    """Split ``lore://type/document/slug`` into its three decoded parts; ValueError if it is not one."""
     scheme, _, rest = uri.partition("://")
     parts = [unquote(p) for p in rest.split("/")]
     if scheme != "lore" or len(parts) != 3 or not all(parts) or parts[0] not in COLLECTIONS:

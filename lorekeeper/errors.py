@@ -3,13 +3,13 @@
     LoreKeeperError
     ├── ConfigError                  a setting is wrong or contradicts another
     ├── FilterError                  a filter names an unknown field or has a value of the wrong type
-    │   └── UnknownDocumentError     a search is restricted to a document that is not in the library
+    │   └── UnknownDocumentError     a search names a document that is not in the library
     ├── CacheError                   the library could not be read or written
-    │   ├── MilvusConnectionError    no Milvus at that path or address
-    │   └── MilvusSchemaError        the collections there are not ours, or of another version
-    ├── EmbeddingError               the embedding model cannot be found, loaded or asked
-    ├── SourceError                  a remote source answered wrongly or not at all
-    │   └── SourceUnavailableError   it cannot be reached, or is busy: it may answer later
+    │   ├── MilvusConnectionError    no Milvus at the configured path or address
+    │   └── MilvusSchemaError        its collections are not LoreKeeper's, or of another version
+    ├── EmbeddingError               the embedding model cannot be found, loaded or run
+    ├── SourceError                  a remote source gave an invalid answer, or none
+    │   └── SourceUnavailableError   it is unreachable or busy: a later attempt may succeed
     └── ImportFileError              a file, or an entry in it, cannot be imported
 
 The driver's own exception is always the ``__cause__``. Every message says what is wrong and what to do next.
@@ -29,7 +29,7 @@ class FilterError(LoreKeeperError):
 
 
 class UnknownDocumentError(FilterError):
-    """A search is restricted to a document that is not in the library."""
+    """A search names a document that is not in the library."""
 
 
 class CacheError(LoreKeeperError):
@@ -41,26 +41,26 @@ class MilvusConnectionError(CacheError):
 
 
 class MilvusSchemaError(CacheError):
-    """The collections found do not have the shape this version of LoreKeeper writes."""
+    """The collections do not have the schema that this version of LoreKeeper writes."""
 
 
 class EmbeddingError(LoreKeeperError):
-    """The embedding model cannot be found, loaded or asked."""
+    """The embedding model cannot be found, loaded or run."""
 
 
 class SourceError(LoreKeeperError):
-    """A remote source answered wrongly or not at all."""
+    """A remote source gave an invalid answer, or none."""
 
 
 class SourceUnavailableError(SourceError):
-    """A remote source cannot be reached, or is busy: the same request may be answered later."""
+    """A remote source is unreachable or busy: the same request may succeed later."""
 
 
 class ImportFileError(LoreKeeperError):
     """A file, or one entry in it, cannot be imported.
 
     Attributes:
-        where: ``file:line`` (or ``file``) of what could not be read.
+        where: ``file:line``, or ``file``.
         reason: why, in one sentence.
     """
 

@@ -1,4 +1,4 @@
-"""Filters, parsed and checked once; each cache backend renders the conditions in its own language."""
+"""Filters: parsed and checked once here, then rendered by each cache backend in its own language."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from lorekeeper.errors import FilterError
 from lorekeeper.printable import MAX_SHOWN, shown
 
 SCALE = 1000
-"""Decimals are stored and compared as whole thousandths: equality on floats is unreliable in the engines."""
+"""Decimals are stored and compared as whole thousandths: equality of floats is unreliable in the engines."""
 
 MAX_VALUES = 500
-"""Most values one any-of filter takes."""
+"""Most values in an any-of filter."""
 
 MAX_MANY = 256
-"""Most values a list field of one entity holds."""
+"""Most values in a list field of an entity."""
 
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,9})?|\d{1,6}/\d{1,6}")
 
@@ -29,28 +29,33 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 Stored = str | int | bool | tuple[str, ...]
 
+Operator = Literal["any", "min", "max", "name"]
+
+_BOUNDS: dict[str, Operator] = {"_min": "min", "_max": "max"}
+"""What a filter's key ends in when it sets a bound."""
+
 
 @dataclass(frozen=True)
 class Condition:
     """One test on one field. Values are in stored form (folded strings, thousandths).
 
-    ``any`` holds where the field equals one of the values (for lists: holds one of them), ``min`` and ``max`` are
-    inclusive bounds, ``name`` holds where the folded name contains the value. An absent field matches nothing.
+    ``any`` matches a field that equals one of the values (a list field: contains one), ``min`` and ``max`` are inclusive
+    bounds, ``name`` matches a folded name that contains the value. An absent field never matches.
     """
 
     field: Field
-    op: Literal["any", "min", "max", "name"]
+    op: Operator
     values: tuple[str | int | bool, ...]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which entities are looked at.
+    """Which entities an operation is about.
 
     Attributes:
         entity_type: their type.
-        conditions: what holds of all of them.
-        documents: keys of the only documents they are from; None for all.
+        conditions: all of which they meet.
+        documents: keys of the documents they are from; None for all documents.
     """
 
     entity_type: str
@@ -59,17 +64,17 @@ class Selection:
 
     @property
     def name(self) -> str | None:
-        """What their folded names contain; None where they may have any."""
+        """What their folded names contain; None if names are not filtered."""
         return next((str(c.values[0]) for c in self.conditions if c.op == "name"), None)
 
     @property
     def everything(self) -> bool:
-        """Whether all entities of the type are meant."""
+        """Whether it is all entities of the type."""
         return not self.conditions and self.documents is None
 
 
 def parse_filters(entity_type: str, filters: Mapping[str, Any]) -> tuple[Condition, ...]:
-    """Check ``filters`` against the declared fields of a type.
+    """The conditions that ``filters`` stand for, checked against the declared fields of a type.
 
     Keys are field names, or ``<field>_min`` / ``<field>_max`` for numbers; a list of values means any of them; None
     means no filter.
@@ -82,14 +87,14 @@ def parse_filters(entity_type: str, filters: Mapping[str, Any]) -> tuple[Conditi
 
 
 def collection_of(entity_type: str) -> Collection:
-    """The declaration of an entity type; FilterError naming the known ones."""
+    """The declaration of an entity type; FilterError, with the known types, if there is none."""
     if entity_type not in COLLECTIONS:
         raise FilterError(f"unknown type {shown(entity_type)}; known: {', '.join(COLLECTIONS)}")
     return COLLECTIONS[entity_type]
 
 
 def stored(field: Field, value: Any) -> Stored:
-    """The stored form of one field value: folded, scaled; raises FilterError on the wrong type."""
+    """The stored form of a field value, folded or scaled; FilterError if it is of the wrong type."""
     match field.type:
         case FieldType.TEXT:
             return _folded(field, value)
@@ -110,9 +115,10 @@ def stored(field: Field, value: Any) -> Stored:
 
 
 def clean_fields(entity_type: str, raw: Mapping[str, Any]) -> dict[str, Value]:
-    """The filter values of an entity in their one canonical form; None values are left out.
+    """The filter values of an entity in canonical form: strings folded, decimals exact to a thousandth, None left out.
 
-    Strings are folded, decimals exact to a thousandth. Raises FilterError on a value of the wrong type.
+    Raises:
+        FilterError: a value is of the wrong type.
     """
     collection = collection_of(entity_type)
     return {f.name: loaded(f, stored(f, raw[f.name])) for f in collection.fields if raw.get(f.name) is not None}
@@ -120,79 +126,91 @@ def clean_fields(entity_type: str, raw: Mapping[str, Any]) -> dict[str, Value]:
 
 def loaded(field: Field, value: Any) -> Value:
     """The canonical value of a stored one: the inverse of `stored` on canonical values."""
-    if field.type is FieldType.DECIMAL:
-        return int(value) / SCALE
-    return tuple(value) if field.type is FieldType.TEXTS else value
+    match field.type:
+        case FieldType.DECIMAL:
+            return int(value) / SCALE
+        case FieldType.TEXTS:
+            return tuple(value)
+        case _:
+            result: Value = value
+            return result
 
 
 def _condition(collection: Collection, key: str, value: Any) -> Condition:
-    name, op = key, "any"
-    for bound in ("min", "max"):
-        base = key.removesuffix(f"_{bound}")
-        if base != key and base in collection.filters and collection.field(base).type.ordered:
-            name, op = base, bound
-    if name not in collection.filters:
-        raise FilterError(unknown_name(key, known_filters(collection), f"filter for {collection.name}"))
-    field = collection.field(name)
+    field, op = _target(collection, key)
     if field is NAME:
         return Condition(field, "name", (fold(_text(field, value)),))
     if op != "any":
-        (bound_value,) = _stored_values(field, [value])
-        return Condition(field, op, (bound_value,))  # type: ignore[arg-type]
+        (bound,) = _stored_values(field, [value])
+        return Condition(field, op, (bound,))
     values = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
     if len(values) > MAX_VALUES:
         raise FilterError(f"{key} takes at most {MAX_VALUES} values, not {len(values)}")
     return Condition(field, "any", tuple(_stored_values(field, values)))
 
 
+def _target(collection: Collection, key: str) -> tuple[Field, Operator]:
+    """The field that a filter's key names, and the bound it sets, if any."""
+    if key in collection.filters:
+        return collection.field(key), "any"
+    for ending, op in _BOUNDS.items():
+        field = collection.filters.get(key.removesuffix(ending))
+        if key.endswith(ending) and field is not None and field.type.ordered:
+            return field, op
+    raise FilterError(unknown_name(key, known_filters(collection), f"filter for {collection.name}"))
+
+
 def _stored_values(field: Field, values: list[Any]) -> list[str | int | bool]:
     result: list[str | int | bool] = []
     for value in values:
         if isinstance(value, (list, tuple, set)):
-            raise FilterError(f"{field.name} takes single values or one list of them, not lists in a list")
+            raise FilterError(f"{field.name} takes a value or a list of values, not a list of lists")
         item = stored(field, value)
         result.extend(item if isinstance(item, tuple) else [item])
     return result
 
 
 def matches(entity: Entity, conditions: Iterable[Condition]) -> bool:
-    """Whether an entity holds under filters, as a store would say."""
+    """Whether an entity meets all conditions, by the same rules as in a store."""
+    return all(_meets(entity, condition) for condition in conditions)
+
+
+def _meets(entity: Entity, condition: Condition) -> bool:
+    if condition.op == "name":
+        return str(condition.values[0]) in fold(entity.name)
     base = {"kind": entity.kind, "document": entity.document, "source_api": entity.source_api}
-    for condition in conditions:
-        if condition.op == "name":
-            if str(condition.values[0]) not in fold(entity.name):
-                return False
-            continue
-        value: Any = base.get(condition.field.name, entity.fields.get(condition.field.name))
-        if value is None:
-            return False
-        own: Any = stored(condition.field, value)
-        if condition.op == "any" and not set(condition.values) & set(own if isinstance(own, tuple) else [own]):
-            return False
-        if condition.op in ("min", "max") and (
-            own < condition.values[0] if condition.op == "min" else own > condition.values[0]
-        ):
-            return False
-    return True
+    value = base.get(condition.field.name, entity.fields.get(condition.field.name))
+    if value is None:
+        return False
+    item: Any = stored(condition.field, value)
+    match condition.op:
+        case "min":
+            return bool(item >= condition.values[0])
+        case "max":
+            return bool(item <= condition.values[0])
+        case _:
+            return not set(condition.values).isdisjoint(item if isinstance(item, tuple) else [item])
 
 
 def known_filters(collection: Collection) -> list[str]:
-    """Every filter name a collection understands, bounds included."""
+    """Every name of a filter of a collection, bounds included."""
     names: list[str] = []
     for field in collection.filters.values():
         names.append(field.name)
         if field.type.ordered:
-            names += [f"{field.name}_min", f"{field.name}_max"]
+            names += [field.name + ending for ending in _BOUNDS]
     return names
 
 
 def name_rank(name: str, wanted: str) -> int:
-    """Order of folded names that contain a folded text: 0 the whole name, 1 its beginning, 2 a part of it."""
-    return 0 if name == wanted or not wanted else 1 if name.startswith(wanted) else 2
+    """Rank of a folded name that contains a folded text: 0 if they are equal, 1 if it begins with it, else 2."""
+    if name == wanted or not wanted:
+        return 0
+    return 1 if name.startswith(wanted) else 2
 
 
 def unknown_name(name: str, known: list[str], what: str) -> str:
-    """One sentence for a misspelt name, with the nearest known one first."""
+    """The message for a misspelt name: the closest known one first, then all of them."""
     near = difflib.get_close_matches(name[:MAX_SHOWN], known, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"unknown {what}: {shown(name)}; {hint}known: {', '.join(known)}"
@@ -200,14 +218,14 @@ def unknown_name(name: str, known: list[str], what: str) -> str:
 
 def _text(field: Field, value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise FilterError(f"{field.name} must be a text that is not empty, not {shown(value)}")
+        raise FilterError(f"{field.name} must be a non-empty text, not {shown(value)}")
     if len(value) > MAX_TEXT_LENGTH or "\0" in value:
         raise FilterError(f"{field.name} must have no NUL and at most {MAX_TEXT_LENGTH} characters")
     return require_unicode(field.name, value)
 
 
 def require_unicode(what: str, text: str) -> str:
-    """The text; FilterError where it holds a lone surrogate, which stands for a byte or half a pair that is no text."""
+    """The text; FilterError if it has a lone surrogate, which stands for an undecodable byte or half a character."""
     if _SURROGATE.search(text):
         raise FilterError(f"{what} is not valid Unicode: {text[:200]!r}; check the encoding of your terminal or client")
     return text
@@ -226,7 +244,7 @@ def _flag(field: Field, value: Any) -> bool:
 
 
 def _number(field: Field, value: Any) -> Fraction:
-    """A finite number, or a text like "1/4" or "2.5"."""
+    """The exact value of a finite number, or of a text like "1/4" or "2.5"."""
     try:
         if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
             raise ValueError

@@ -1,4 +1,4 @@
-"""Text from outside, made safe to show: no control, escape or direction characters, no forged lines, no endless echo."""
+"""Text from outside, made safe to store and to show: no control or invisible characters, no forged lines, no endless echo."""
 
 from __future__ import annotations
 
@@ -12,21 +12,38 @@ MAX_SHOWN = 200
 MAX_REASON = 300
 """Most characters of a reason that is passed on: it may echo what came from outside."""
 
-_DIRECTIONS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"
-"""Marks and overrides of bidirectional text, which make a line read as another one."""
+FORBIDDEN = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
+"""Control characters, line separators and bidirectional overrides, as a range of a regular expression's set.
 
-_TAGS = "\U000e0000-\U000e007f"
-"""Letters that no font shows and every language model reads."""
+No name, title, kind or key of an entry has any: they could forge a line, or the end of one, wherever it is shown.
+"""
 
-_TABS_AND_BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
-_BREAK = re.compile("\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
-_HIDDEN = re.compile(f"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f{_DIRECTIONS}{_TAGS}]")
+_INVISIBLE = FORBIDDEN + r"\u061c\u200e\u200f\u206a-\u206f\U000e0000-\U000e007f"
+"""These, and what only has to go when a text is shown: directional marks, and tags, which no font shows and every language
+model reads."""
+
+_CONTROL = re.compile(f"[{FORBIDDEN}]")
+_HIDDEN = re.compile(rf"(?![\t\n])[{_INVISIBLE}]")
+_LEFT_BY_JSON = re.compile(rf"(?![\x00-\x1f])[{_INVISIBLE}\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_LEFT_BY_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029\ud800-\udfff{_DIRECTIONS}{_TAGS}]")
+
+_BREAK = re.compile("\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
+_TABS_AND_BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
+_SPACED_BREAK = re.compile(r"\s*[\t-\r\x1c-\x1f\x85\u2028\u2029]\s*")
+
+
+def has_controls(text: str) -> bool:
+    """Whether a text contains control characters, line breaks included, or bidirectional overrides."""
+    return _CONTROL.search(text) is not None
+
+
+def without_controls(text: str) -> str:
+    """A text for a name or title: line breaks and tabs become spaces, other `FORBIDDEN` characters are removed."""
+    return _CONTROL.sub("", _SPACED_BREAK.sub(" ", text)) if has_controls(text) else text
 
 
 def one_line(text: str, limit: int | None = None) -> str:
-    """A text as one line: line breaks and tabs become spaces, what cannot be seen is left out.
+    """A text as one line: line breaks and tabs become spaces, invisible characters are removed.
 
     Args:
         text: from anywhere.
@@ -38,7 +55,7 @@ def one_line(text: str, limit: int | None = None) -> str:
 
 
 def lines(text: str) -> str:
-    """A text with its line breaks and tabs, each break a newline, without what else cannot be seen."""
+    """A text with its line breaks and tabs, each break a newline, without other invisible characters."""
     return text if text.isprintable() else _visible(_BREAK.sub("\n", text))
 
 
@@ -49,7 +66,7 @@ def shown(value: object, limit: int = MAX_SHOWN) -> str:
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """A JSON document in which every character that cannot be seen is escaped, so that it can be printed as it is."""
+    """A JSON document in which every invisible character is escaped, so that it can be printed as it is."""
     return _LEFT_BY_JSON.sub(_escape, json.dumps(value, ensure_ascii=False, indent=indent))
 
 
@@ -57,5 +74,5 @@ def _visible(text: str) -> str:
     return _SURROGATE.sub("\ufffd", _HIDDEN.sub("", text))
 
 
-def _escape(found: re.Match[str]) -> str:
-    return json.dumps(found[0])[1:-1]
+def _escape(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1]

@@ -1,4 +1,4 @@
-"""What several places ask of the system and the process: private files, a share of descriptors, a quick start."""
+"""The operating system and the process: private files, limits on connections, and the garbage collector."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 
 _DESCRIPTORS = 1024
-"""Assumed where the system does not say how many a process may have open."""
+"""Assumed if the system does not say how many a process may open."""
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made where there is none, with its parents; only this user can enter what is made here.
+    """The folder, created if missing, with its parents; what is created can be entered by this user only.
 
     Raises:
-        OSError: it cannot be made, or something else is in its place.
+        OSError: it cannot be created, or something else is in its place.
     """
     if not path.is_dir():
         private_folder(path.parent)
@@ -26,10 +26,10 @@ def private_folder(path: Path) -> Path:
 
 
 def private_file(path: Path) -> Path:
-    """The file, made empty where there is none; from now on only this user can read and write it.
+    """The file, created empty if missing; from now on only this user can read and write it.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     if not path.exists():
         path.touch(mode=PRIVATE_FILE)
@@ -37,7 +37,7 @@ def private_file(path: Path) -> Path:
 
 
 def keep_private(path: Path) -> Path:
-    """Let nobody else read, write or enter a file or folder; one of another user, or none at all, is left alone."""
+    """Revoke the access of other users to a file or folder; one that is missing or belongs to another user is left alone."""
     with contextlib.suppress(OSError):
         mode = path.stat().st_mode & 0o777
         if mode & ~PRIVATE_FOLDER:
@@ -46,7 +46,7 @@ def keep_private(path: Path) -> Path:
 
 
 def descriptor_share(most: int) -> int:
-    """How many connections one listener may hold: an eighth of the descriptors of this process, at most ``most``."""
+    """How many connections a listener may hold: an eighth of this process's file descriptors, at most ``most``."""
     try:
         import resource
     except ImportError:  # Windows
@@ -57,12 +57,15 @@ def descriptor_share(most: int) -> int:
 
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
-    """No looking for garbage while much is loaded that stays: that would cost a fifth of the start."""
+    """Load much that stays without garbage collection, which would take a fifth of the start-up time.
+
+    Afterwards the collector runs if it ran before, whatever was raised; `gc.unfreeze` lets it look at these objects again.
+    """
     running = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()  # what is there now stays: no need to look through it again and again
+        gc.freeze()  # these objects stay: collections need not look at them
         if running:
             gc.enable()

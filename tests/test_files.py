@@ -203,7 +203,7 @@ async def test_broken_lines_are_reported_by_file_and_line_and_the_rest_is_read(f
         "a JSON object is needed, not list",
         "a JSON object is needed, not str",
         "its keys are not those of an Open5e object, nor of our own JSON ('collection', 'name')",
-        "it has no name: name must be a text that is not empty, not ''",
+        "it has no name: name must be a non-empty text, not ''",
     ]
 
 
@@ -238,8 +238,8 @@ BROKEN = {
     "a cut object": (json.dumps(A, indent=2).encode()[:-9], "no valid JSON"),
     "a number": (b"42", "a JSON object is needed, not int"),
     "null": (b"null", "a JSON object is needed"),
-    "NaN": (b'{"collection": "spells", "name": "x", "level": NaN}', "NaN is no JSON number"),
-    "Infinity": (b'{"collection": "spells", "name": "x", "odd": -Infinity}', "-Infinity is no JSON number"),
+    "NaN": (b'{"collection": "spells", "name": "x", "level": NaN}', "NaN is not a JSON number"),
+    "Infinity": (b'{"collection": "spells", "name": "x", "odd": -Infinity}', "-Infinity is not a JSON number"),
     "a number beyond all": (b'{"collection": "spells", "name": "x", "odd": 1e999}', "JSON"),
     "an integer of 5000 digits": (
         b'{"collection": "spells", "name": "x", "odd": ' + b"9" * 5000 + b"}",

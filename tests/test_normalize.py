@@ -29,8 +29,9 @@ from lorekeeper.filters import clean_fields
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize import UnknownShapeError, normalize
-from lorekeeper.normalize.build import checked, feet, gold, has_controls, number, slugify
+from lorekeeper.normalize.build import checked, feet, gold, number, slugify
 from lorekeeper.normalize.open5e import ENDPOINTS
+from lorekeeper.printable import has_controls
 from lorekeeper.text.passages import facts, full_text, passages, sentences
 from lorekeeper.text.phrases import STARTER
 
@@ -684,8 +685,8 @@ OWN = {"collection": "spells", "name": "Frost Step"}
         ({**OWN, "odd": {"deep": [2**64]}}, "64 bits"),
         ({**OWN, "odd": "\ud800"}, "JSON"),
         ({**OWN, "ritual": "maybe"}, "ritual must be true or false"),
-        ({**OWN, "classes": [1]}, "classes must be a text"),
-        ({**OWN, "school": ""}, "school must be a text"),
+        ({**OWN, "classes": [1]}, "classes must be a non-empty text"),
+        ({**OWN, "school": ""}, "school must be a non-empty text"),
         ({**OWN, "slug": "x" * (MAX_KEY_LENGTH + 1)}, "slug"),
         ({**OWN, "slug": "a\nb"}, "slug"),
         ({**OWN, "document": ["x"]}, "document"),

@@ -6,7 +6,9 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
+
+from lorekeeper.entities import refuse_constant
 
 MAX_ENTRY_CHARS = 4 << 20
 """Longest entry or line that is parsed, indentation included: some four times what can be stored of one."""
@@ -306,11 +308,7 @@ def _object(where: str, window: Window) -> Iterator[tuple[str, Any]]:
 _PARTS = {"[": _elements, "{": _object}
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 def _may_be_cut(error: json.JSONDecodeError, tail: int) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from lorekeeper.entities import (
-    CONTROLS,
     MAX_KEY_LENGTH,
     MAX_RECORD_BYTES,
     MAX_TEXT_LENGTH,
@@ -20,12 +19,10 @@ from lorekeeper.entities import (
 )
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields, collection_of
+from lorekeeper.printable import has_controls, without_controls
 
 MAX_DEPTH = 100
 """Levels of lists and objects in one entry."""
-
-_CONTROL = re.compile(f"[{CONTROLS}]")
-_BREAK = re.compile(r"\s*[\t-\r\x1c-\x1f\x85\u2028\u2029]\s*")
 
 _COINS = {"cp": 0.01, "sp": 0.1, "ep": 0.5, "gp": 1, "pp": 10}
 _MILE = 5280
@@ -109,11 +106,6 @@ def checked(entity_type: str, record: object) -> Entity:
     return build(entity_type, data, **values, **fields)
 
 
-def has_controls(text: str) -> bool:
-    """Whether a text has control characters, line breaks included, or bidirectional overrides."""
-    return _CONTROL.search(text) is not None
-
-
 def slugify(name: str) -> str:
     """The key of a name: "Will-o'-Wisp" to "will-o-wisp": letters and digits of any script, in lower case, joined by hyphens."""
     return fold(name).replace(" ", "-")
@@ -150,7 +142,7 @@ def _check_size(entity: Entity) -> None:
 def _text(what: str, value: object) -> str:
     """A text for people to read, in one line."""
     if isinstance(value, str) and value.strip() and len(value) <= MAX_TEXT_LENGTH:
-        text = _CONTROL.sub("", _BREAK.sub(" ", value)) if has_controls(value) else value
+        text = without_controls(value)
         if text.strip() and len(fold(text)) <= MAX_TEXT_LENGTH:
             return text
     raise FilterError(f"its {what} must be a text, not empty and not longer than {MAX_TEXT_LENGTH} characters")
@@ -166,7 +158,7 @@ def _checked_field(name: str, value: Value) -> Value:
 
 def _key(what: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise FilterError(f"its {what} must be a text that is not empty")
+        raise FilterError(f"its {what} must be a non-empty text")
     if len(value) > MAX_KEY_LENGTH or has_controls(value):
         raise FilterError(f"its {what} has control characters or more than {MAX_KEY_LENGTH} characters")
     return value.strip()

@@ -14,7 +14,6 @@ from typing import Any
 
 from lorekeeper.entities import (
     COLLECTIONS,
-    CONTROLS,
     MAX_KEY_LENGTH,
     MAX_RECORD_BYTES,
     MAX_TEXT_LENGTH,
@@ -24,8 +23,8 @@ from lorekeeper.entities import (
 )
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import MAX_MANY, stored, unknown_name
-from lorekeeper.normalize.build import MAX_DEPTH, build, has_controls
-from lorekeeper.printable import shown
+from lorekeeper.normalize.build import MAX_DEPTH, build
+from lorekeeper.printable import FORBIDDEN, has_controls, shown
 
 DEFAULT_DOCUMENT = "homebrew"
 
@@ -92,7 +91,7 @@ def schema(collection: Collection) -> dict[str, Any]:
     }
 
 
-_PLAIN = rf"^(?![\s\S]*[{CONTROLS}])[\s\S]*\S"
+_PLAIN = rf"^(?![\s\S]*[{FORBIDDEN}])[\s\S]*\S"
 """A text that is not empty and has no control characters."""
 
 _TEXT = {"type": ["string", "null"], "maxLength": MAX_TEXT_LENGTH, "pattern": _PLAIN}
@@ -121,7 +120,7 @@ def _wrong_texts(obj: Mapping[str, Any]) -> Iterator[str]:
             continue
         elif not isinstance(value, str) or not value.strip():
             lacking = "it has no name: " if name == "name" else ""
-            yield f"{lacking}{name} must be a text that is not empty, not {shown(value)}"
+            yield f"{lacking}{name} must be a non-empty text, not {shown(value)}"
 
 
 def _wrong_fields(collection: Collection, obj: Mapping[str, Any]) -> Iterator[str]:
