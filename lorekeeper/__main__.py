@@ -1,5 +1,5 @@
 """``python -m lorekeeper``."""
 
-from lorekeeper.cli.commands import main
+from lorekeeper.cli.main import main
 
 raise SystemExit(main())

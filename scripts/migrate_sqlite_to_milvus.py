@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from lorekeeper.cli.commands import main
+from lorekeeper.cli.main import main
 
 if __name__ == "__main__":
     os.environ["LOREKEEPER_CACHE_BACKEND"] = "milvus"

@@ -149,8 +149,8 @@ def test_the_command_line_starts_without_any_heavy_library():
         "httpx",
         "sqlite3",
     }
-    loaded = loaded_by("import lorekeeper.cli.commands")
-    assert "lorekeeper.cli.commands" in loaded
+    loaded = loaded_by("import lorekeeper.cli.main")
+    assert "lorekeeper.cli.main" in loaded
     assert loaded & heavy == set()
 
 

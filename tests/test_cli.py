@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import lorekeeper
-from lorekeeper.cli.commands import main
+from lorekeeper.cli.main import main
 from lorekeeper.settings import Settings
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lorekeeper.cli.commands import _PlainFormatter
+from lorekeeper.cli.main import PlainFormatter
 from lorekeeper.entities import Entity
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.filters import clean_fields
@@ -93,7 +93,7 @@ def test_usual_texts_stay_as_they_are():
 
 
 def test_b12_a_log_record_is_one_line_without_passwords():
-    formatter = _PlainFormatter("%(levelname)s %(name)s: %(message)s")
+    formatter = PlainFormatter("%(levelname)s %(name)s: %(message)s")
     record = logging.LogRecord(
         "x", 20, "", 0, "%s: HTTP %s", ("a\x1b]0;b\nERROR c", "http://u:hush@h/?api_key=hush&b=1"), None
     )

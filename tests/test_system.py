@@ -16,7 +16,8 @@ import pytest
 
 from lorekeeper.cache.store import WriteLock
 from lorekeeper.cache.vectors import VectorCache
-from lorekeeper.cli import commands as cli
+from lorekeeper.cli import serving
+from lorekeeper.cli.command import Call
 from lorekeeper.intake.sync import one_at_a_time
 from lorekeeper.intake.sync_state import SyncState, encode, save
 from lorekeeper.library import Library
@@ -136,7 +137,7 @@ async def test_b15_the_collector_runs_while_a_server_waits_for_its_first_request
 
     monkeypatch.setattr(server, "serve_stdio", serve)
     with pytest.raises(OSError, match="refused"):
-        await cli._serve(argparse.Namespace(transport="stdio"), library(tmp_path, "sqlite"), {})
+        await serving.serve(Call(argparse.Namespace(transport="stdio"), library(tmp_path, "sqlite"), {}))
     assert seen == [True]
     assert gc.isenabled()
 

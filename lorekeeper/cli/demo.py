@@ -1,4 +1,4 @@
-"""``lorekeeper demo``: the starter compendium, asked through a real MCP server over stdio."""
+"""``lorekeeper demo``: questions to the starter compendium, through a real MCP server over stdio."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ QUESTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         {"semantic_query": "get up a smooth tower wall with both hands free"},
     ),
     (
-        "Can I hit somebody who walks away from me?",
+        "Can I hit an enemy who walks away from me?",
         "lookup_rule",
         {"semantic_query": "an enemy walks away from me, may I strike it"},
     ),
@@ -86,7 +86,7 @@ async def run_demo(settings: Settings) -> None:
     """Load the starter compendium into the configured library, then ask a server questions and show its answers.
 
     Raises:
-        LoreKeeperError: the library or the model cannot be had.
+        LoreKeeperError: the library or the model is not available.
     """
     async with Library.from_settings(settings) as library:
         with Bar("Loading the starter compendium", sizes=True) as bar:

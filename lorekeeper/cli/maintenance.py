@@ -1,86 +1,98 @@
-"""The commands that keep a library: migrate, repair, backup, restore. Parse, call, print."""
+"""Commands that look after a library: doctor, backup, restore, migrate, repair, reindex."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
 
-from lorekeeper.printable import json_text
-from lorekeeper.settings import Settings
+from lorekeeper.cli.command import DONE, DRY_RUN, FAILED, JSON, Call, Commands, argument
 
-
-class Report(Protocol):
-    """What a command has done."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Its public shape."""
-        ...
+commands = Commands()
 
 
-async def migrate(arguments: argparse.Namespace, settings: Settings, _: dict[str, str]) -> int:
-    """Take over another file; 1 where an entry could not be."""
-    from lorekeeper.cli.render import Bar, print_migration
-    from lorekeeper.maintenance.migrate import migrate
+@commands.add("doctor", "show the effective settings, and check the model and the library", JSON)
+async def doctor(call: Call) -> int:
+    """Check everything; FAILED if a check fails."""
+    from lorekeeper.cli.render import print_findings
+    from lorekeeper.maintenance.doctor import examine
 
-    with Bar("Migrating") as bar:
-        report = await migrate(
-            settings, Path(arguments.source), dry_run=arguments.dry_run, start=bar.start, progress=bar.advance
-        )
-    _show(arguments, report, lambda: print_migration(report, dry_run=arguments.dry_run))
-    return 1 if report.failed else 0
+    findings = await examine(call.settings, dict(call.origins))
+    call.show(findings.as_dict(), lambda: print_findings(findings))
+    return DONE if findings.healthy else FAILED
 
 
-async def repair(arguments: argparse.Namespace, settings: Settings, _: dict[str, str]) -> int:
-    """Find damage, and undo it."""
-    from lorekeeper.cli.render import Bar, print_repair
-    from lorekeeper.maintenance.repair import repair
-
-    with Bar("Repairing") as bar:
-        report = await repair(settings, bar.start, bar.advance)
-    _show(arguments, report, lambda: print_repair(report))
-    return 0
-
-
-async def backup(arguments: argparse.Namespace, settings: Settings, _: dict[str, str]) -> int:
+@commands.add(
+    "backup",
+    "write the whole library to one archive, which any backend can restore",
+    argument("archive", metavar="FILE", help="the archive to write, as in library.zip"),
+    JSON,
+)
+async def backup(call: Call) -> int:
     """Write an archive."""
     from lorekeeper.cli.render import Bar, print_backup
     from lorekeeper.maintenance.backup import backup
 
     with Bar("Writing") as bar:
-        report = await backup(settings, Path(arguments.archive), bar.start, bar.advance)
-    _show(arguments, report, lambda: print_backup(report))
-    return 0
+        report = await backup(call.settings, Path(call.arguments.archive), bar.start, bar.advance)
+    call.show(report.as_dict(), lambda: print_backup(report))
+    return DONE
 
 
-async def restore(arguments: argparse.Namespace, settings: Settings, _: dict[str, str]) -> int:
-    """Make the library hold what an archive holds."""
+@commands.add(
+    "restore",
+    "restore a backup, replacing everything in the library",
+    argument("archive", metavar="FILE", help="an archive written by 'backup'"),
+    JSON,
+)
+async def restore(call: Call) -> int:
+    """Read an archive."""
     from lorekeeper.cli.render import Bar, print_restore
     from lorekeeper.maintenance.backup import restore
 
     with Bar("Restoring") as bar:
-        report = await restore(settings, Path(arguments.archive), bar.start, bar.advance)
-    _show(arguments, report, lambda: print_restore(report))
-    return 0
+        report = await restore(call.settings, Path(call.arguments.archive), bar.start, bar.advance)
+    call.show(report.as_dict(), lambda: print_restore(report))
+    return DONE
 
 
-def _show(arguments: argparse.Namespace, report: Report, print_it: Callable[[], None]) -> None:
-    """A report as one JSON document, or for people."""
-    if arguments.json:
-        print(json_text(report.as_dict(), indent=2))
-    else:
-        print_it()
+@commands.add(
+    "migrate",
+    "import another library, SQLite or embedded Milvus, or the cache of an earlier LoreKeeper",
+    argument("source", metavar="FILE", help="a SQLite file, or the folder of an embedded Milvus library"),
+    DRY_RUN,
+    JSON,
+)
+async def migrate(call: Call) -> int:
+    """Migrate; FAILED if an entry could not be migrated."""
+    from lorekeeper.cli.render import Bar, print_migration
+    from lorekeeper.maintenance.migrate import migrate
+
+    source, dry_run = Path(call.arguments.source), call.arguments.dry_run
+    with Bar("Migrating") as bar:
+        report = await migrate(call.settings, source, dry_run=dry_run, start=bar.start, progress=bar.advance)
+    call.show(report.as_dict(), lambda: print_migration(report, dry_run=dry_run))
+    return FAILED if report.failed else DONE
 
 
-def add_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
-    """Declare the commands; ``command`` adds one by name, function and help."""
-    migrated = command("migrate", migrate, "take over a SQLite library or an earlier cache into this library")
-    migrated.add_argument("source", metavar="FILE", help="a SQLite file, or the folder of an embedded Milvus library")
-    migrated.add_argument("--dry-run", action="store_true", help="read and count, store nothing")
+@commands.add("repair", "find damage, and rebuild the library from everything recoverable", JSON)
+async def repair(call: Call) -> int:
+    """Repair the library."""
+    from lorekeeper.cli.render import Bar, print_repair
+    from lorekeeper.maintenance.repair import repair
 
-    written = command("backup", backup, "write the whole library to one archive, which any backend can restore")
-    written.add_argument("archive", metavar="FILE", help="the archive to write, as in shelf.zip")
-    read = command("restore", restore, "make the library hold what an archive of 'backup' holds, and nothing else")
-    read.add_argument("archive", metavar="FILE", help="the archive to read")
-    command("repair", repair, "find damage to the library, and build it anew from all that can still be read")
+    with Bar("Repairing") as bar:
+        report = await repair(call.settings, bar.start, bar.advance)
+    call.show(report.as_dict(), lambda: print_repair(report))
+    return DONE
+
+
+@commands.add("reindex", "embed everything again with the current model")
+async def reindex(call: Call) -> int:
+    """Replace all vectors."""
+    from lorekeeper.cli.render import Bar
+
+    async with call.library() as library:
+        with Bar("Embedding") as bar:
+            bar.start(sum((await library.statistics()).counts.values()))
+            number = await library.reindex(bar.advance)
+    print(f"{number} entries embedded with the current model.")
+    return DONE

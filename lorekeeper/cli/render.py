@@ -1,4 +1,4 @@
-"""What the command line shows people: tables on stdout, a progress bar on stderr."""
+"""What the command line shows people: tables on stdout, progress bars and problems on stderr."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from lorekeeper.search.pipeline import Page, Result
 
 if TYPE_CHECKING:
     from lorekeeper.cache.protocol import Statistics
+    from lorekeeper.errors import ImportFileError
     from lorekeeper.intake.reports import ImportReport
     from lorekeeper.maintenance.backup import ArchiveReport
     from lorekeeper.maintenance.doctor import Findings
@@ -43,22 +44,22 @@ errors = Console(stderr=True, highlight=False)
 
 
 def plain(text: str) -> str:
-    """A text from outside as one line for the console: no markup, and nothing that a terminal would obey."""
+    """A text from outside as one line for the console: without markup and terminal control sequences."""
     return escape(one_line(text))
 
 
 class _RateColumn(ProgressColumn):
-    """How many are done in a second."""
+    """Items per second."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
 
 class Bars:
-    """Progress bars with a rate and the time left, one a label, on stderr, and only on a terminal.
+    """Progress bars with a rate and the time left, one per label, on stderr, and only on a terminal.
 
     Args:
-        sizes: what they count is bytes.
+        sizes: whether they count bytes.
     """
 
     def __init__(self, *, sizes: bool = False) -> None:
@@ -76,7 +77,7 @@ class Bars:
         self._tasks: dict[str, TaskID] = {}
 
     def step(self, label: str, more: int, done: int) -> None:
-        """Say how much more there is to do, and how much more is done."""
+        """Add to what there is to do, and to what is done."""
         if label not in self._tasks:
             self._tasks[label] = self._progress.add_task(label, total=None)
         task = self._progress.tasks[self._tasks[label]]
@@ -101,12 +102,20 @@ class Bar(Bars):
         self.step(label, 0, 0)
 
     def start(self, total: int) -> None:
-        """Say how much there is to do."""
+        """Add to what there is to do."""
         self.step(self._label, total, 0)
 
     def advance(self, done: int) -> None:
-        """Say how much more is done."""
+        """Add to what is done."""
         self.step(self._label, 0, done)
+
+
+def _table(*columns: str, right: Sequence[str] = ()) -> Table:
+    """An empty table without lines; the columns in ``right`` hold numbers."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in columns:
+        table.add_column(name, justify="right" if name in right else "left")
+    return table
 
 
 def print_page(page: Page) -> None:
@@ -126,10 +135,10 @@ def results_table(results: Sequence[Result]) -> Table:
     table.add_column("score", justify="right")
     table.add_column("entry", ratio=1)
     table.add_column("source", style="cyan", max_width=24)
-    for r in results:
-        score = "" if r.score is None else f"{r.score:.2f}"
-        text = f"[bold]{plain(r.entity.name)}[/]  [green]{plain(r.facts)}[/]\n{plain(r.snippet)}"
-        table.add_row(score, text, plain(r.document_name))
+    for result in results:
+        score = "" if result.score is None else f"{result.score:.2f}"
+        text = f"[bold]{plain(result.entity.name)}[/]  [green]{plain(result.facts)}[/]\n{plain(result.snippet)}"
+        table.add_row(score, text, plain(result.document_name))
     return table
 
 
@@ -145,41 +154,43 @@ def print_report(report: ImportReport, *, dry_run: bool) -> None:
 
 def print_sync(report: ImportReport) -> None:
     """What a sync did, by type; failures on stderr."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("type", "stored", "unchanged", "removed"):
-        table.add_column(name, justify="left" if name == "type" else "right")
+    outcomes = ("stored", "unchanged", "removed")
+    table = _table("type", *outcomes, right=outcomes)
     for entity_type, numbers in sorted(report.by_type.items()):
-        table.add_row(entity_type, *(f"{numbers[n]:,}" for n in ("stored", "unchanged", "removed")))
+        table.add_row(entity_type, *(f"{numbers[outcome]:,}" for outcome in outcomes))
     table.add_row("all", f"{report.stored:,}", f"{report.unchanged:,}", f"{report.removed:,}", style="bold")
     console.print(table)
     console.print(f"{report.embedded:,} texts embedded, {len(report.failed):,} failed, in {report.seconds:.1f} s")
     print_problems(report)
 
 
-def print_problems(report: ImportReport, *, lost: bool = True) -> None:
-    """What was passed over, put right or (unless that is told elsewhere) lost, on stderr."""
+def print_problems(report: ImportReport, *, failed: bool = True) -> None:
+    """What was skipped, what was fixed, and (with ``failed``) what could not be imported, on stderr."""
     for name, number in sorted(report.skipped.items()):
-        errors.print(f"[dim]{plain(name)}: {number:,} without lore, passed over[/]", soft_wrap=True)
+        errors.print(f"[dim]{plain(name)}: {number:,} without lore, skipped[/]", soft_wrap=True)
     if report.passed_over:
-        errors.print(f"[dim]passed over in folders: {plain(by_suffix(report.passed_over))}[/]", soft_wrap=True)
-    for label, found in (("[yellow]warning[/]", report.oddities), ("[red]failed[/] ", report.failed if lost else [])):
-        groups = grouped(found)
-        for group in groups[:SHOWN_FAILURES]:
-            errors.print(f"{label} {plain(str(summary(group)))}", soft_wrap=True)
-        if hidden := sum(map(len, groups[SHOWN_FAILURES:])):
-            errors.print(f"... and {hidden:,} more{'; --json lists them' if found is report.failed else ''}")
+        errors.print(f"[dim]skipped in folders: {plain(by_suffix(report.passed_over))}[/]", soft_wrap=True)
+    _print_grouped("[yellow]warning[/]", report.oddities)
+    if failed:
+        _print_grouped("[red]failed[/] ", report.failed, where="; --json lists them")
+
+
+def _print_grouped(label: str, problems: Sequence[ImportFileError], where: str = "") -> None:
+    groups = grouped(problems)
+    for group in groups[:SHOWN_FAILURES]:
+        errors.print(f"{label} {plain(str(summary(group)))}", soft_wrap=True)
+    if hidden := sum(map(len, groups[SHOWN_FAILURES:])):
+        errors.print(f"... and {hidden:,} more{where}")
 
 
 def print_migration(report: MigrationReport, *, dry_run: bool) -> None:
     """What a migration did, table by table; failures on stderr."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    names = ("read", "stored", "unchanged", "merged", "skipped")
-    table.add_column("table")
-    for name in (*names, "failed"):
-        table.add_column("to store" if dry_run and name == "stored" else name, justify="right")
-    for name, said in report.tables.items():
-        table.add_row(plain(name), *(f"{getattr(said, n):,}" for n in names), f"{len(said.failed):,}")
-    table.add_row("all", *(f"{report.total(n):,}" for n in names), f"{len(report.failed):,}", style="bold")
+    outcomes = ("read", "stored", "unchanged", "merged", "skipped")
+    headers = ["to store" if dry_run and outcome == "stored" else outcome for outcome in (*outcomes, "failed")]
+    table = _table("table", *headers, right=headers)
+    for name, counts in report.tables.items():
+        table.add_row(plain(name), *(f"{getattr(counts, o):,}" for o in outcomes), f"{len(counts.failed):,}")
+    table.add_row("all", *(f"{report.total(o):,}" for o in outcomes), f"{len(report.failed):,}", style="bold")
     console.print(table)
     console.print(f"{report.embedded:,} texts embedded, in {report.seconds:.1f} s")
     for name, failure in report.failed[:SHOWN_FAILURES]:
@@ -203,7 +214,7 @@ def print_restore(report: ArchiveReport) -> None:
         f"embedded, in {report.seconds:.1f} s"
     )
     if report.before:
-        console.print(f"What the library held before is in {plain(report.before)}.")
+        console.print(f"The library's previous content is in {plain(report.before)}.")
 
 
 def print_repair(report: RepairReport) -> None:
@@ -213,7 +224,7 @@ def print_repair(report: RepairReport) -> None:
             console.print(f"[red]{entity_type}[/]: {plain(problem)}")
     if report.corrected:
         console.print(
-            f"{report.corrected:,} entries of an earlier migration have their document's key and their own now."
+            f"{report.corrected:,} entries of an earlier migration were filed under the right document and key."
         )
     if report.dropped:
         console.print(f"{report.dropped:,} unusable vectors were removed from the embedding cache.")
@@ -222,15 +233,13 @@ def print_repair(report: RepairReport) -> None:
         console.print("The library is sound." if changed else "The library is sound; nothing was changed.")
         return
     kept = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.kept.items() if number)
-    console.print(f"Kept: {kept}; {report.embedded:,} texts embedded anew, in {report.seconds:.1f} s")
-    console.print(f"The damaged library is now {plain(report.aside)}; delete it when you miss nothing.")
+    console.print(f"Kept: {kept}; {report.embedded:,} texts embedded again, in {report.seconds:.1f} s")
+    console.print(f"The damaged library was moved to {plain(report.aside)}; delete it once nothing is missing.")
 
 
 def print_statistics(statistics: Statistics) -> None:
     """Counts by type and kind, and where they are kept."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name, justify in (("type", "left"), ("entries", "right"), ("passages", "right"), ("kinds", "left")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    table = _table("type", "entries", "passages", "kinds", right=("entries", "passages"))
     for name, count in statistics.counts.items():
         kinds = ", ".join(f"{plain(k)} {n:,}" for k, n in statistics.kinds.get(name, {}).items())
         table.add_row(name, f"{count:,}", f"{statistics.passages[name]:,}", kinds)
@@ -242,22 +251,17 @@ def print_statistics(statistics: Statistics) -> None:
 
 def print_documents(documents: Sequence[Mapping[str, Any]]) -> None:
     """Documents with publisher, licences and counts."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("key", "title", "publisher", "licence", "entries"):
-        table.add_column(name)
-    for d in documents:
-        counts = ", ".join(f"{n:,} {t}" for t, n in d["counts"].items())
-        table.add_row(
-            plain(d["key"]), plain(d["name"]), plain(d["publisher"] or ""), plain(", ".join(d["licenses"])), counts
-        )
+    table = _table("key", "title", "publisher", "licence", "entries")
+    for document in documents:
+        counts = ", ".join(f"{number:,} {entity_type}" for entity_type, number in document["counts"].items())
+        texts = document["key"], document["name"], document["publisher"] or "", ", ".join(document["licenses"])
+        table.add_row(*map(plain, texts), counts)
     console.print(table)
 
 
 def print_findings(findings: Findings) -> None:
     """Settings with their origins, then each check."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("setting", "value", "from"):
-        table.add_column(name)
+    table = _table("setting", "value", "from")
     for setting in findings.settings:
         table.add_row(setting["name"], plain(setting["value"]), plain(setting["from"]))
     console.print(table)

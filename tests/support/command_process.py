@@ -33,7 +33,7 @@ POLL_SECONDS = 0.005
 
 _IMPORTED = """
 lorekeeper.cache.async_cache lorekeeper.cache.sqlite.foreign lorekeeper.cache.sqlite.repair lorekeeper.cache.sqlite.store
-lorekeeper.cli.commands lorekeeper.cli.render lorekeeper.embedding.http lorekeeper.intake.open5e lorekeeper.intake.sync
+lorekeeper.cli.main lorekeeper.cli.render lorekeeper.embedding.http lorekeeper.intake.open5e lorekeeper.intake.sync
 lorekeeper.library lorekeeper.maintenance.backup lorekeeper.maintenance.migrate lorekeeper.maintenance.repair
 lorekeeper.normalize.legacy lorekeeper.normalize.orcbrew rich.progress tests.support.hostile.check
 """.split()
@@ -124,7 +124,7 @@ def _child(job: Mapping[str, Any]) -> int:
 
             print(json.dumps(asyncio.run(check(**job["check"]))))
             return 0
-        from lorekeeper.cli.commands import main
+        from lorekeeper.cli.main import main
 
         return main(job["argv"])
     except SystemExit as error:

@@ -1,0 +1,112 @@
+"""What a command is: a function, and right above it its name, its help and its arguments.
+
+    @commands.add("documents", "list the source documents", JSON)
+    async def documents(call: Call) -> int: ...
+
+A module declares the commands of one topic; `lorekeeper.cli.main` lists the topics. What a command needs is imported when it
+runs, so that every other one starts quickly.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.printable import json_text
+from lorekeeper.settings import Settings
+
+if TYPE_CHECKING:
+    from lorekeeper.library import Library
+
+DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+"""Exit statuses."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a command.
+
+    Attributes:
+        arguments: as parsed.
+        settings: the effective ones.
+        origins: where each setting comes from, by name.
+    """
+
+    arguments: argparse.Namespace
+    settings: Settings
+    origins: Mapping[str, str]
+
+    @property
+    def json(self) -> bool:
+        """Whether the result is to be printed as JSON."""
+        return bool(self.arguments.json)
+
+    def library(self) -> Library:
+        """The configured library, for ``async with``."""
+        from lorekeeper.library import Library
+
+        return Library.from_settings(self.settings)
+
+    def show(self, content: Any, print_for_people: Callable[[], None]) -> None:
+        """Print the result: ``content`` as one JSON document, or as people read it."""
+        if self.json:
+            print_json(content)
+        else:
+            print_for_people()
+
+
+Handler = Callable[[Call], Awaitable[int]]
+"""Runs a command and returns its exit status."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a command: what `argparse.ArgumentParser.add_argument` takes."""
+
+    names: tuple[str, ...]
+    options: Mapping[str, Any]
+
+
+def argument(*names: str, **options: Any) -> Argument:
+    """Declare an argument as for `argparse.ArgumentParser.add_argument`."""
+    return Argument(names, options)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command as it is declared."""
+
+    name: str
+    help: str
+    arguments: tuple[Argument, ...]
+    run: Handler
+
+
+@dataclass(frozen=True)
+class Commands:
+    """The commands of one topic, in the order in which they are declared."""
+
+    declared: list[Command] = field(default_factory=list)
+
+    def add(self, name: str, help: str, *arguments: Argument) -> Callable[[Handler], Handler]:  # noqa: A002
+        """Declare the command that the decorated function runs."""
+
+        def declare(run: Handler) -> Handler:
+            self.declared.append(Command(name, help, arguments, run))
+            return run
+
+        return declare
+
+
+JSON = argument("--json", action="store_true", help="print one JSON document and nothing else")
+TYPE = argument("--type", action="append", choices=list(COLLECTIONS), help="only this type (may be repeated)")
+DOCUMENT = argument("--document", action="append", metavar="KEY", help="only this document (may be repeated)")
+DRY_RUN = argument("--dry-run", action="store_true", help="read and count, store nothing")
+
+
+def print_json(content: Any) -> None:
+    """Print one JSON document."""
+    print(json_text(content, indent=2))
