@@ -1,4 +1,4 @@
-"""MCP over stdin and stdout: every message of the client is answered, also one that cannot be read."""
+"""MCP over stdin and stdout: every request of the client is answered, even an unreadable one."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
 MESSAGE_BYTES = 4 * 2**20
-"""How long one message may be; the same as over HTTP."""
+"""Longest message; the same as over HTTP."""
 
 _PART_BYTES = 1 << 16
 
 _ID_FIRST = re.compile(
     rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(?:(\d{1,15})|"([ !#-\[\]-~]{1,200})")\s*[,}]'
 )
-"""The id of a message that begins with it, however broken the rest."""
+"""The id of a message that begins with it, however malformed the rest."""
 
 
 async def serve(server: Server[Any]) -> None:
@@ -36,7 +36,7 @@ async def serve(server: Server[Any]) -> None:
 
 
 def refusal(line: bytes) -> types.JSONRPCError | None:
-    """What is answered to a line that is no message of JSON-RPC; None for one that is."""
+    """The error response to a line that is not a JSON-RPC message; None for one that is."""
     if len(line) > MESSAGE_BYTES:
         return _error(_id(line), types.INVALID_REQUEST, f"a message may have at most {MESSAGE_BYTES:,} bytes")
     try:
@@ -46,7 +46,7 @@ def refusal(line: bytes) -> types.JSONRPCError | None:
     try:
         message = types.jsonrpc_message_adapter.validate_python(content, by_name=False)
     except ValueError:
-        return _error(_id(line), types.INVALID_REQUEST, "the message is not a request of JSON-RPC 2.0")
+        return _error(_id(line), types.INVALID_REQUEST, "the message is not a JSON-RPC 2.0 request")
     if isinstance(message, types.JSONRPCNotification) and "id" in content:
         return _error(None, types.INVALID_REQUEST, "the id of a request must be a string or an integer")
     return None
@@ -57,22 +57,25 @@ def _error(number: types.RequestId | None, code: int, message: str) -> types.JSO
 
 
 def _id(line: bytes) -> types.RequestId | None:
-    """The id of a message that cannot be read as a whole, where it can be known."""
+    """The id of a malformed message, if it can be found."""
     try:
-        content = json.loads(line.decode("utf-8", "replace"))  # takes more than JSON allows, such as half a pair
-        number = content.get("id") if isinstance(content, dict) else None
-        known = isinstance(number, (int, str)) and not isinstance(number, bool) and "\\ud" not in json.dumps(number)
-        return number if known else None
+        content = json.loads(line.decode("utf-8", "replace"))  # accepts more than JSON allows, such as half a character
     except (ValueError, RecursionError):
-        found = _ID_FIRST.match(line)
-        return None if found is None else int(found[1]) if found[1] else found[2].decode()
+        match = _ID_FIRST.match(line)
+        if match is None:
+            return None
+        return int(match[1]) if match[1] else match[2].decode()
+    number = content.get("id") if isinstance(content, dict) else None
+    if isinstance(number, bool) or not isinstance(number, (int, str)) or "\\ud" in json.dumps(number):
+        return None
+    return number
 
 
 class _Lines:
-    """The lines of a stream that are messages; the others are answered here, so that none goes unanswered."""
+    """The lines of a stream that are messages; the others are answered here, with an error."""
 
     writer: Any = None
-    """Where answers go."""
+    """Where error responses go."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -86,7 +89,7 @@ class _Lines:
                 yield line.decode()
 
     def _read(self) -> bytes:
-        """The next line, b"" at the end; of one that is too long only the beginning is kept."""
+        """The next line, b"" at the end; only the beginning of one that is too long."""
         line = part = self._stream.readline(MESSAGE_BYTES + 1)
         while len(line) > MESSAGE_BYTES and part and not part.endswith(b"\n"):
             part = self._stream.readline(_PART_BYTES)

@@ -20,7 +20,7 @@ import httpx
 import pytest
 import stamina
 
-from lorekeeper.server import web
+from lorekeeper.server import http
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.samples import SAMPLES, write_lines
 
@@ -48,7 +48,7 @@ class HttpServer:
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self.log = folder / f"{self.port}.log"
-        program = f"from lorekeeper.server import web; from lorekeeper.cli.commands import main; {limits}; raise SystemExit(main())"
+        program = f"from lorekeeper.server import http; from lorekeeper.cli.main import main; {limits}; raise SystemExit(main())"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", program, "serve", "--transport", "http", "--port", str(self.port)],
@@ -190,7 +190,7 @@ def cut_after(connection: socket.socket, drip: bytes = b"") -> float:
 @pytest.fixture(scope="module")
 def hasty(library: Path) -> Iterator[HttpServer]:
     """A server that waits for a request for half a second, and has ten connections and five sessions."""
-    limits = "web.REQUEST_SECONDS = 0.5; web.MAX_CONNECTIONS = 10; web.MAX_SESSIONS = 5"
+    limits = "http.REQUEST_SECONDS = 0.5; http.MAX_CONNECTIONS = 10; http.MAX_SESSIONS = 5"
     running = HttpServer(library, limits)
     yield running
     running.end()
@@ -245,17 +245,17 @@ def test_b14_refused_requests_end_no_session_but_one(hasty: HttpServer) -> None:
 
 
 def test_b4_the_log_of_a_failure_that_repeats_is_short() -> None:
-    brake, text = web.Brake(), io.StringIO()
+    throttle, text = http.LogThrottle(), io.StringIO()
     log = logging.getLogger("lorekeeper.tests.web")
     handler = logging.StreamHandler(text)
-    handler.addFilter(brake)
+    handler.addFilter(throttle)
     log.addHandler(handler)
     log.propagate = False
     for number in range(10_000):
         log.warning("failed: %s", f"{number} " + "x" * 100_000)
     log.warning("another place")
     lines = text.getvalue().splitlines()
-    assert len(lines) == web.MESSAGES + 1
+    assert len(lines) == http.MESSAGES + 1
     assert "are not logged" in lines[-2]
     assert lines[-1] == "another place"
     assert len(text.getvalue()) < 10_000

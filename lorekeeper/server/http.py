@@ -1,4 +1,4 @@
-"""Streamable HTTP, kept usable for some whatever others do: limits on connections, time, sessions and the log."""
+"""Streamable HTTP with limits on connections, time, sessions and the log: no client can shut out the others."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ from lorekeeper.system import descriptor_share
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 MAX_CONNECTIONS = 256
-"""How many connections there are at most; fewer where the process may have few descriptors."""
+"""Most connections; fewer if the process has few file descriptors."""
 
 ACCEPTED_AT_ONCE = 16
-"""How many connections are accepted before any is listened to: few, so that none is cut before it could say anything."""
+"""Connections accepted in one go: few, so that none is closed for its successors before it could send a request."""
 
 QUEUE = 4096
-"""How many may wait for that: what does not fit in the queue is tried again by the client's system, a second later."""
+"""Connections that may wait to be accepted; what exceeds the queue is retried by the client's system a second later."""
 
 REQUEST_SECONDS = 10.0
-"""How long a client may take from its connection, or from the last answer, to the end of its request."""
+"""Longest time from the connection, or from the previous response, to the end of a request."""
 
 IDLE_SECONDS = 5
-"""How long a connection is kept after an answer when nothing comes."""
+"""How long an idle connection is kept after a response."""
 
 UNREAD_SECONDS = 60.0
-"""How long a client may leave an answer unread."""
+"""Longest time that a client may leave a response unread."""
 
 CLOSING_SECONDS = 5
-"""How long requests may go on when the server is to end."""
+"""How long running requests may continue at shutdown."""
 
 HEADER_BYTES = 16 * 2**10
-"""How long the head of a request may be."""
+"""Largest request line with headers."""
 
 MAX_SESSIONS = 100
-"""How many sessions there are at most: about 55 kB each."""
+"""Most sessions; each takes about 55 kB."""
 
 MESSAGES, MESSAGE_CHARS, MINUTE = 10, 500, 60.0
-"""How many messages a minute each place in the code may log, and how long each may be."""
+"""Most messages a minute from one place in the code, and the longest text of one."""
 
 
 async def serve(server: Server[Any], host: str, port: int, token: str | None) -> None:
@@ -60,21 +60,13 @@ async def serve(server: Server[Any], host: str, port: int, token: str | None) ->
 
     Args:
         server: answers the messages.
-        host: address to listen on. Host and Origin headers are checked unless it stands for all addresses.
-        port: of that address.
-        token: what clients must send as ``Authorization: Bearer``; None lets all in.
+        host: address to listen on. Host and Origin headers are checked unless it is the wildcard address.
+        port: to listen on.
+        token: that clients must send as ``Authorization: Bearer``; None to accept all.
     """
-    wildcard = host in ("0.0.0.0", "::")  # noqa: S104  # any name of this machine may be asked for; the token is the guard
-    security = TransportSecuritySettings(
-        enable_dns_rebinding_protection=not wildcard,
-        allowed_hosts=[f"{name}:*" for name in (host, *LOOPBACK)],
-        allowed_origins=[f"http://{name}:*" for name in (host, *LOOPBACK)],
-    )
-    sessions = _Sessions(server, security_settings=security, max_sessions=MAX_SESSIONS)
-    routes = [Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions))]
-    app: Any = Starlette(routes=routes, lifespan=lambda _: sessions.run())
     for handler in logging.getLogger().handlers:
-        handler.addFilter(Brake())
+        handler.addFilter(LogThrottle())
+    app = _application(server, host)
     config = uvicorn.Config(
         _with_token(app, token) if token else app,
         host=host,
@@ -84,7 +76,7 @@ async def serve(server: Server[Any], host: str, port: int, token: str | None) ->
         log_config=None,
         log_level="warning",
         backlog=ACCEPTED_AT_ONCE,
-        limit_concurrency=2 * MAX_CONNECTIONS,  # connections are fewer: of requests whose clients have hung up
+        limit_concurrency=2 * MAX_CONNECTIONS,  # connections, and requests whose clients have hung up
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=CLOSING_SECONDS,
         h11_max_incomplete_event_size=HEADER_BYTES,
@@ -92,22 +84,35 @@ async def serve(server: Server[Any], host: str, port: int, token: str | None) ->
     await _Uvicorn(config).serve()
 
 
+def _application(server: Server[Any], host: str) -> Any:
+    """An ASGI app with one route, ``/mcp``."""
+    wildcard = host in ("0.0.0.0", "::")  # noqa: S104  # reached under any name of this machine; the token protects
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=not wildcard,
+        allowed_hosts=[f"{name}:*" for name in (host, *LOOPBACK)],
+        allowed_origins=[f"http://{name}:*" for name in (host, *LOOPBACK)],
+    )
+    sessions = _Sessions(server, security_settings=security, max_sessions=MAX_SESSIONS)
+    routes = [Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions))]
+    return Starlette(routes=routes, lifespan=lambda _: sessions.run())
+
+
 class _Uvicorn(uvicorn.Server):  # type: ignore[misc]  # the library has no types
-    """Uvicorn takes one number for what waits and for what is accepted at once; these are two."""
+    """Uvicorn has one setting for the queue of connections and for how many are accepted at once; here they differ."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        for listening in (found for server in self.servers for found in server.sockets):
-            with listening.dup() as same:
-                same.listen(QUEUE)
+        for listener in (listener for server in self.servers for listener in server.sockets):
+            with listener.dup() as duplicate:
+                duplicate.listen(QUEUE)
 
 
 class _Connection(H11Protocol):  # type: ignore[misc]
-    """One connection. It is cut when its request or the reading of its answer takes too long, or to make room."""
+    """A connection that is closed if its request, or the reading of its response, takes too long, or to make room."""
 
     transport: asyncio.Transport
     order: tuple[bool, float]
-    """Whether a request is being answered, and since when it is or is not: the least one is cut to make room."""
+    """(Whether a request is being answered, since when): the connection with the least is closed to make room."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
@@ -140,7 +145,7 @@ class _Connection(H11Protocol):  # type: ignore[misc]
         super().connection_lost(exc)
 
     def _watch(self) -> None:
-        """Let the time for a request run from when one is waited for until it is complete."""
+        """Run the timer of `REQUEST_SECONDS` while a request is awaited or incomplete."""
         waiting = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
         if waiting == (self._deadline is not None):
             return
@@ -157,7 +162,7 @@ class _Connection(H11Protocol):  # type: ignore[misc]
 
 
 class _Sessions(StreamableHTTPSessionManager):  # type: ignore[misc]
-    """Sessions of which the longest idle one ends where there are too many; its client begins another one."""
+    """Sessions: if there are too many, the one that has been idle longest ends, and its client begins another one."""
 
     def _admit_session(self, requestor: Any) -> Any:
         if len(self._server_instances) >= MAX_SESSIONS:
@@ -169,15 +174,15 @@ class _Sessions(StreamableHTTPSessionManager):  # type: ignore[misc]
         return super()._admit_session(requestor)
 
 
-class Brake(logging.Filter):
-    """Lets only so many messages a minute pass from each place in the code, and of each only the beginning."""
+class LogThrottle(logging.Filter):
+    """Lets at most `MESSAGES` a minute pass from one place in the code, each cut to `MESSAGE_CHARS`."""
 
     def __init__(self) -> None:
         super().__init__()
         self._passed: dict[tuple[str, int], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a message passes; the last one says that others do not."""
+        """Whether a message passes; the last one says that more are suppressed."""
         place, now = (record.pathname, record.lineno), time.monotonic()
         since, passed = self._passed.get(place, (now, 0))
         if now - since > MINUTE:
@@ -192,12 +197,12 @@ class Brake(logging.Filter):
 
 
 def _with_token(app: Any, token: str) -> Callable[..., Awaitable[None]]:
-    """An ASGI app that wants a bearer token, compared in constant time."""
+    """An ASGI app that requires a bearer token, compared in constant time."""
     expected = f"Bearer {token}".encode()
 
     async def guarded(scope: Any, receive: Any, send: Any) -> None:
-        given = dict(scope.get("headers") or []).get(b"authorization", b"")
-        if scope["type"] == "http" and not hmac.compare_digest(given, expected):
+        authorization = dict(scope.get("headers") or []).get(b"authorization", b"")
+        if scope["type"] == "http" and not hmac.compare_digest(authorization, expected):
             await send({"type": "http.response.start", "status": 401, "headers": [(b"www-authenticate", b"Bearer")]})
             await send({"type": "http.response.body", "body": b"a bearer token is needed"})
             return
