@@ -21,7 +21,7 @@ from typing import Any
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from lorekeeper.embedding.model import MINILM, find_model
-from lorekeeper.embedding.onnx import WEIGHTS, Place, weight_places
+from lorekeeper.embedding.onnx import WEIGHTS, TensorRange, weight_ranges
 
 TARGET = Path(__file__).resolve().parent.parent / "lorekeeper" / "data" / "minilm.onnx"
 LAYERS, HEADS, HIDDEN, INTERMEDIATE = 6, 12, 384, 1536
@@ -33,7 +33,7 @@ MICROSOFT = "com.microsoft"
 class Graph:
     """Nodes and weights, collected in order; ``places`` says where in the safetensors file a weight begins and ends."""
 
-    def __init__(self, places: Mapping[str, Place]) -> None:
+    def __init__(self, places: Mapping[str, TensorRange]) -> None:
         self._places = places
         self.nodes: list[NodeProto] = []
         self.weights: list[TensorProto] = []
@@ -117,7 +117,7 @@ def pooled(graph: Graph, hidden: str) -> str:
 
 def build() -> ModelProto:
     """The whole graph: ``input_ids``, ``attention_mask`` (batch, words) int32 to ``embedding`` (batch, 384) float32."""
-    graph = Graph(weight_places(find_model(MINILM, offline=True).path / WEIGHTS))
+    graph = Graph(weight_ranges(find_model(MINILM, offline=True).path / WEIGHTS))
     hidden = embeddings(graph)
     for number in range(LAYERS):
         hidden = layer(graph, number, hidden)

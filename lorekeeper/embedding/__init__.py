@@ -1,4 +1,4 @@
-"""Texts to vectors: one service, one file per provider. `EmbeddingService` is what the rest of LoreKeeper uses."""
+"""Texts to vectors: `EmbeddingService` for the rest of LoreKeeper, and one file per provider, imported when it is used."""
 
 from lorekeeper.embedding.protocol import EmbeddingProvider, HashingProvider
 from lorekeeper.embedding.service import EmbeddingService

@@ -1,4 +1,4 @@
-"""The http provider: any server with an OpenAI-compatible ``/embeddings`` (OpenAI, TEI, Infinity, Ollama)."""
+"""The http provider: any OpenAI-compatible embedding server (OpenAI, TEI, Infinity, Ollama)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _RETRIED = (408, 429, 500, 502, 503, 504)
 
 
 class HttpProvider:
-    """Vectors from ``POST {url}/embeddings`` with ``{"model", "input"}``, tried again while the server is busy.
+    """Vectors from ``POST {url}/embeddings`` with ``{"model", "input"}``; retried while the server is busy.
 
-    Shape of the answer: https://platform.openai.com/docs/api-reference/embeddings/object
+    The response is described in https://platform.openai.com/docs/api-reference/embeddings/object
     """
 
     name = "http"
@@ -35,7 +35,9 @@ class HttpProvider:
         self._shown = shown_address(self._url)
         self._model = model
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        direct = {"http://": None, "https://": None} if is_local(url) else None  # a proxy would be another machine
+        direct = (
+            {"http://": None, "https://": None} if is_local(url) else None
+        )  # not through a proxy on another machine
         self._client = httpx.Client(headers=headers, timeout=TIMEOUT_SECONDS, transport=transport, mounts=direct)
         self.fingerprint = f"http {model}"
         self.dimension = 0
@@ -48,21 +50,16 @@ class HttpProvider:
         try:
             vectors = np.asarray(rows, dtype=np.float32)
         except (TypeError, ValueError) as error:
-            raise self._wrong("vectors of unequal length, or not of numbers") from error
-        if (
-            vectors.ndim != 2
-            or not vectors.shape[1]
-            or (self.dimension and vectors.shape[1] != self.dimension)
-            or not check_finite(vectors)
-        ):
-            raise self._wrong(
-                f"vectors of shape {vectors.shape}, with NaN or of another dimension than {self.dimension}"
-            )
+            raise self._invalid("vectors of unequal length, or not of numbers") from error
+        if vectors.ndim != 2 or not vectors.shape[1] or vectors.shape[1] != (self.dimension or vectors.shape[1]):
+            raise self._invalid(f"vectors of shape {vectors.shape}, not of dimension {self.dimension}")
+        if not check_finite(vectors):
+            raise self._invalid("vectors with NaN or infinities")
         return normalized(vectors)
 
     def _post(self, body: dict[str, Any]) -> Any:
         try:
-            for attempt in stamina.retry_context(on=_is_passing, attempts=ATTEMPTS, timeout=None):
+            for attempt in stamina.retry_context(on=_is_transient, attempts=ATTEMPTS, timeout=None):
                 with attempt:
                     response = self._client.post(self._url, json=body)
                     response.raise_for_status()
@@ -79,23 +76,24 @@ class HttpProvider:
                 "LOREKEEPER_EMBEDDING_URL right?"
             ) from error
         except ValueError as error:
-            raise self._wrong("something that is not JSON") from error
+            raise self._invalid("something that is not JSON") from error
 
-    def _rows(self, answer: Any, expected: int) -> list[Any]:
+    def _rows(self, response: Any, expected: int) -> list[Any]:
+        """The embeddings of a response in the order of their texts."""
         try:
-            found = {int(item["index"]): item["embedding"] for item in answer["data"]}
-            rows = [found[i] for i in sorted(found)]
+            by_index = {int(item["index"]): item["embedding"] for item in response["data"]}
         except (KeyError, TypeError, ValueError) as error:
-            raise self._wrong("no list of embeddings") from error
-        if len(rows) != expected:
-            raise self._wrong(f"{len(rows)} vectors for {expected} texts")
-        return rows
+            raise self._invalid("no list of embeddings") from error
+        if len(by_index) != expected:
+            raise self._invalid(f"{len(by_index)} vectors for {expected} texts")
+        return [by_index[index] for index in sorted(by_index)]
 
-    def _wrong(self, what: str) -> EmbeddingError:
+    def _invalid(self, what: str) -> EmbeddingError:
         return EmbeddingError(f"the embedding server {self._shown} answered with {what}; is it OpenAI-compatible?")
 
 
-def _is_passing(error: Exception) -> bool:
+def _is_transient(error: Exception) -> bool:
+    """Whether the same request may succeed a little later."""
     if isinstance(error, httpx.HTTPStatusError):
         return error.response.status_code in _RETRIED
     return isinstance(error, httpx.TransportError) and not isinstance(error, httpx.UnsupportedProtocol)

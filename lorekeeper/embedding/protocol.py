@@ -1,4 +1,4 @@
-"""What an embedding provider is, and the deterministic one for tests."""
+"""The protocol of embedding providers, and a deterministic provider for tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class EmbeddingProvider(Protocol):
 
     Attributes:
         name: the provider's name, as in ``LOREKEEPER_EMBEDDING_PROVIDER``.
-        fingerprint: names the vector space. Vectors of equal fingerprints may be compared, others never.
+        fingerprint: identifies the vector space; only vectors of equal fingerprints may be compared.
         dimension: length of its vectors.
     """
 
@@ -32,15 +32,15 @@ class EmbeddingProvider(Protocol):
         """Vectors of shape (len(texts), dimension), float32, each of length 1.
 
         Raises:
-            EmbeddingError: the model could not be asked.
+            EmbeddingError: the model failed.
         """
         ...
 
 
 class HashingProvider:
-    """Vectors from hashed words and letter trigrams: deterministic, instant, no model. For tests and examples.
+    """Vectors from hashed words and letter trigrams: deterministic and instant. For tests and examples.
 
-    Texts that share words get similar vectors (feature hashing, Weinberger et al. 2009); it knows nothing of meaning.
+    Texts that share words get similar vectors (feature hashing, Weinberger et al. 2009), whatever they mean.
     """
 
     name = "hashing"
@@ -77,11 +77,11 @@ def normalized(vectors: Vectors) -> Vectors:
 
 
 LENGTH_TOLERANCE = 1e-3
-"""How far the length of a vector may be from 1; half-precision numbers are within a tenth of it."""
+"""How far the length of a vector may be from 1; rounding to half precision changes it by a tenth of that."""
 
 
 def is_unit(vector: Vectors) -> bool:
-    """Whether a vector, shape (dimension,), is of length 1; one with NaN or an infinity is not."""
+    """Whether a vector, shape (dimension,), has length 1; one with NaN or infinities has not."""
     with np.errstate(all="ignore"):
         return abs(math.sqrt(np.dot(vector, vector)) - 1) <= LENGTH_TOLERANCE
 

@@ -13,11 +13,11 @@ from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.errors import EmbeddingError
 
 BATCH = 8
-"""Texts run together; they are sorted by length first."""
+"""Texts per batch; they are sorted by length first."""
 
 
 class SentenceTransformersProvider:
-    """A model folder, loaded with sentence-transformers on the CPU. Only safetensors are read, no remote code is run."""
+    """A model folder, loaded with sentence-transformers on the CPU; only safetensors weights, no remote code."""
 
     name = "sentence-transformers"
 
@@ -38,7 +38,7 @@ class SentenceTransformersProvider:
             self._model = SentenceTransformer(
                 str(files.path), device="cpu", local_files_only=True, model_kwargs={"use_safetensors": True}
             )
-        except Exception as error:  # whatever a broken folder makes the loader raise
+        except Exception as error:  # a damaged folder makes the loader raise anything
             raise EmbeddingError(f"the model in {files.path} cannot be loaded: {error}") from error
         self._model.max_seq_length = min(self._model.max_seq_length or MAX_TOKENS, MAX_TOKENS)
         self.dimension = int(self._model.get_embedding_dimension() or 0)

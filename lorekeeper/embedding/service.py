@@ -23,45 +23,46 @@ R = TypeVar("R")
 logger = logging.getLogger(__name__)
 
 SLICE = 64
-"""Texts a thread hop: between two slices other tasks get their turn, and a cancelled import stops."""
+"""Texts per call in the thread: between two calls other tasks get their turn, and a cancelled import stops."""
 
 QUERIES_KEPT = 512
+"""Queries whose vectors are remembered."""
 
 
-class KnownVectors(Protocol):
-    """A memory of vectors by model and text. Blocking; never raises: what it does not have is computed."""
+class EmbeddingCache(Protocol):
+    """Vectors computed before, by model and text. Blocking; never raises: what it does not have is computed."""
 
     def get(self, model: str, texts: Sequence[str], dimension: int) -> dict[str, Vectors]:
-        """The vectors it has, shape (dimension,) float32, of length 1, by text; ``model`` is a fingerprint."""
+        """The cached vectors by text, each of shape (dimension,) float32 and length 1; ``model`` is a fingerprint."""
         ...
 
     def put(self, model: str, texts: Sequence[str], vectors: Vectors) -> None:
-        """Remember vectors of shape (len(texts), dimension) float32."""
+        """Cache vectors of shape (len(texts), dimension) float32."""
         ...
 
     def close(self) -> None:
-        """Let go of its file."""
+        """Close its file."""
         ...
 
 
 class EmbeddingService:
-    """Builds vectors, off the event loop, with a provider that is loaded at first use.
+    """Embeds texts off the event loop, in one thread, with a provider that is loaded at first use.
 
     Args:
-        load: makes the provider; called once, in the service's thread, when the first vector is wanted.
-        known: vectors of texts that were embedded before; None to compute everything. Queries are not kept there.
-        retry_seconds: how long a failure to load it is remembered before it is tried again.
+        load: makes the provider; called in the service's thread, once unless it fails.
+        cache: vectors computed before; None to compute all. Vectors of queries are not kept there.
+        retry_seconds: how long a failure to load the provider is repeated before the next attempt.
     """
 
     def __init__(
         self,
         load: Callable[[], EmbeddingProvider],
-        known: KnownVectors | None = None,
+        cache: EmbeddingCache | None = None,
         *,
         retry_seconds: float = 60.0,
     ) -> None:
         self._load = load
-        self._known = known
+        self._cache = cache
         self._retry_seconds = retry_seconds
         self._provider: EmbeddingProvider | None = None
         self._failure: tuple[float, EmbeddingError] | None = None
@@ -69,7 +70,7 @@ class EmbeddingService:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="lorekeeper-embedding")
         self._queries: OrderedDict[str, Future[Vectors]] = OrderedDict()
         self.computed = 0
-        """Texts embedded so far; those whose vectors were known do not count."""
+        """Texts embedded so far, without those whose vectors were cached."""
 
     @property
     def loaded(self) -> bool:
@@ -77,7 +78,7 @@ class EmbeddingService:
         return self._provider is not None
 
     def dimension_of(self, fingerprint: str) -> int | None:
-        """Dimension of the vectors of a model, None unless it is the one that is loaded."""
+        """Dimension of a model's vectors; None unless it is the loaded one."""
         return self._provider.dimension if self._provider and self._provider.fingerprint == fingerprint else None
 
     @property
@@ -86,22 +87,22 @@ class EmbeddingService:
         return self._provider.fingerprint if self._provider else None
 
     async def provider(self) -> EmbeddingProvider:
-        """The provider, loaded if need be; EmbeddingError where it cannot be."""
+        """The provider, loaded if need be; EmbeddingError if it cannot be."""
         return await self._run(self._ready)
 
     async def embed(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> Vectors:
         """Vectors of shape (len(texts), dimension), float32, of length 1, in the order of the texts.
 
-        Equal texts are embedded once, and those with known vectors not at all. ``progress`` is told how many of the texts
-        are done, slice by slice.
+        Equal texts are embedded once, and those with cached vectors not at all. ``progress`` is called with the number of
+        further texts that are done.
 
         Raises:
-            EmbeddingError: the model cannot be loaded or asked.
+            EmbeddingError: the model cannot be loaded, or fails.
         """
         provider = await self.provider()
         vectors: dict[str, Vectors] = {}
-        if self._known:
-            vectors = await self._run(self._known.get, provider.fingerprint, list(set(texts)), provider.dimension)
+        if self._cache:
+            vectors = await self._run(self._cache.get, provider.fingerprint, list(set(texts)), provider.dimension)
         if vectors and progress:
             progress(len(vectors))
         missing = sorted(set(texts) - vectors.keys(), key=len)
@@ -109,23 +110,23 @@ class EmbeddingService:
             part = missing[start : start + SLICE]
             computed = await self._run(self._embed_slice, part)
             vectors |= zip(part, computed, strict=True)
-            if self._known:
-                await self._run(self._known.put, provider.fingerprint, part, computed)
+            if self._cache:
+                await self._run(self._cache.put, provider.fingerprint, part, computed)
             if progress:
                 progress(len(part))
         return np.stack([vectors[t] for t in texts]) if texts else np.empty((0, provider.dimension), dtype=np.float32)
 
     async def embed_query(self, query: str) -> Vectors:
-        """Vector of one query, shape (dimension,); the latest ones are remembered, and several askers share one."""
-        asked = self._queries.get(query)
-        if asked is None:
-            asked = self._queries[query] = self._worker.submit(self._embed_slice, [query])
+        """Vector of one query, shape (dimension,). The latest are remembered, and concurrent calls share one computation."""
+        future = self._queries.get(query)
+        if future is None:
+            future = self._queries[query] = self._worker.submit(self._embed_slice, [query])
             if len(self._queries) > QUERIES_KEPT:
                 self._queries.popitem(last=False)
         else:
             self._queries.move_to_end(query)
         try:
-            vectors = await asyncio.shield(asyncio.wrap_future(asked))
+            vectors = await asyncio.shield(asyncio.wrap_future(future))
         except BaseException:
             self._queries.pop(query, None)
             raise
@@ -136,8 +137,8 @@ class EmbeddingService:
         """Let the thread and the file of known vectors go. A service that is used again starts anew."""
         self._worker.shutdown(wait=False, cancel_futures=True)
         self._queries.clear()
-        if self._known:
-            self._known.close()
+        if self._cache:
+            self._cache.close()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="lorekeeper-embedding")
 
     async def _run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -161,10 +162,12 @@ class EmbeddingService:
         vectors = provider.embed(texts)
         self.computed += len(texts)
         if not check_finite(vectors):
-            raise EmbeddingError(f"the model {provider.fingerprint} gave vectors with NaN; its files may be damaged")
+            raise EmbeddingError(
+                f"the model {provider.fingerprint} computed vectors with NaN; its files may be damaged"
+            )
         if vectors.shape != (len(texts), provider.dimension) or not all(map(is_unit, vectors)):
             raise EmbeddingError(
-                f"the model {provider.fingerprint} gave vectors of shape {vectors.shape} for {len(texts)} texts, and not "
+                f"the model {provider.fingerprint} computed vectors of shape {vectors.shape} for {len(texts)} texts, not "
                 f"{provider.dimension} numbers of length 1 for each; its files may be damaged"
             )
         return vectors
