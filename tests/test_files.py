@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from lorekeeper.entities import MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Entity
 from lorekeeper.errors import ImportFileError
-from lorekeeper.intake import files, json_stream, streams
+from lorekeeper.intake import files, formats, json_stream, streams
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import SAME_LISTED, ImportReport
 from lorekeeper.normalize import normalize
@@ -233,8 +233,8 @@ BROKEN = {
     "invalid UTF-8": (b'{"collection": "spells", "name": "\xff"}', "not UTF-8"),
     "UTF-16": (json.dumps(A).encode("utf-16"), "not UTF-8"),
     "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not UTF-8"),
-    "plain text": (b"Once upon a time\nthere was a drake.\n", "no format that can be imported"),
-    "a page of a web server": (b"<!doctype html><html><body>502</body></html>", "no format that can be imported"),
+    "plain text": (b"Once upon a time\nthere was a drake.\n", "format cannot be imported"),
+    "a page of a web server": (b"<!doctype html><html><body>502</body></html>", "format cannot be imported"),
     "a cut object": (json.dumps(A, indent=2).encode()[:-9], "no valid JSON"),
     "a number": (b"42", "a JSON object is needed, not int"),
     "null": (b"null", "a JSON object is needed"),
@@ -412,7 +412,7 @@ async def test_b24_a_gzip_bomb_is_refused_without_being_held(file, bomb, monkeyp
 
 
 async def test_b24_a_file_of_failures_only_is_given_up(file, monkeypatch):
-    monkeypatch.setattr(files, "MAX_FAILURES", 10)
+    monkeypatch.setattr(formats.json, "MAX_FAILURES", 10)
     found = await read(file(lines(*[FOREIGN] * 12, A), "lore.jsonl"))
     assert (found.names, len(found.failed)) == ([], 11)
     assert "the rest of it was not tried" in found.why
@@ -485,9 +485,9 @@ async def test_b23_in_a_folder_only_regular_files_are_read(file, tmp_path):
     assert (found, report.failed) == (["Ash Storm"], [])
     told = {Path(o.where).name: o.reason for o in report.oddities}
     assert {name: reason.split(",")[0] for name, reason in told.items()} == {
-        "b.json": "passed over: it is a pipe",
-        "c.json": "passed over: it is a device",
-        "d.json": "passed over: it is a socket",
+        "b.json": "skipped: it is a pipe",
+        "c.json": "skipped: it is a device",
+        "d.json": "skipped: it is a socket",
     }
 
 

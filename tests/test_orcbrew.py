@@ -173,14 +173,14 @@ def test_d6_a_set_with_white_space_before_its_brace_is_a_set_and_told_once():
     found = packs(f"{{:orcpub.dnd.e5/spells {{:a {entry} :b {entry}}}}}", "p")
     assert found.failed == []
     assert [e.data["saves"] for e in found.entities] == [["str", "dex"]] * 2
-    assert len(found.oddities) == 1
+    assert len(found.warnings) == 1
 
 
 def test_d7_content_without_a_namespace_is_read():
     for text in ("{:spells {:salt-spark %s}}", '{"Gull Pack" {:spells {:salt-spark %s}}}'):
         found = packs(text % SPARK, "gulls")
         assert (found.failed, [e.slug for e in found.entities]) == ([], ["salt-spark"])
-        assert "spells is written without orcpub.dnd.e5/" in found.oddities[0][1]
+        assert "spells is written without orcpub.dnd.e5/" in found.warnings[0][1]
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_d7_a_file_of_which_nothing_is_read_fails(tmp_path):
 def test_a_keyword_that_other_programs_refuse_is_told_once():
     found = packs(pack(SPARK.replace(":salt-spark", ":9-lives"), ":9-lives"), "gulls")
     assert len(found.entities) == 1
-    assert [reason for _, reason in found.oddities if "begins with a digit" in reason] == [found.oddities[0][1]]
+    assert [reason for _, reason in found.warnings if "begins with a digit" in reason] == [found.warnings[0][1]]
 
 
 scalars = st.none() | st.booleans() | st.integers(-(10**12), 10**12) | st.text(max_size=20)
@@ -336,7 +336,7 @@ def test_oddities_are_put_right_and_told(text, told):
     found = packs(text, "gulls")
     assert found.failed == []
     assert [e.name for e in found.entities] == ["Salt Spark"] or "9-lives" in text
-    assert told in " / ".join(reason for _, reason in found.oddities)
+    assert told in " / ".join(reason for _, reason in found.warnings)
 
 
 @pytest.mark.parametrize(

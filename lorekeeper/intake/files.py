@@ -1,8 +1,4 @@
-"""Files and folders to entities: JSON, JSON lines, OrcBrew, also gzipped. The format is seen from the content.
-
-Files are read as streams: while a batch of entities is stored, the rest is still on the disk. Only OrcBrew packs are read
-whole.
-"""
+"""Files, pipes and folders to entities, batch by batch: while one is stored, the rest is still on the disk."""
 
 from __future__ import annotations
 
@@ -11,48 +7,21 @@ import stat
 import threading
 import zlib
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
-from lorekeeper.intake.json_stream import UNDECODED, NotJsonError, Window, entries
+from lorekeeper.intake.formats import HEAD_CHARS, SUFFIXES, format_of, supported
+from lorekeeper.intake.formats.text_file import MARKDOWN, Found, TextFile, UnknownFormatError
+from lorekeeper.intake.json_stream import Window
 from lorekeeper.intake.reports import ImportReport, by_suffix
 from lorekeeper.intake.streams import Source, require_regular
-from lorekeeper.normalize import UnknownShapeError, normalize
-from lorekeeper.normalize.orcbrew import looks_like_orcbrew, packs
-
-SUFFIXES = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".orcbrew", ".orcbrew.gz")
-
-ORCBREW = (".orcbrew", ".orcbrew.gz")
-
-MARKDOWN = (".md", ".markdown")
-
-FORMATS = "JSON, JSON lines and OrcBrew packs, each also gzipped"
-"""What is read, for people."""
-
-MAX_PACK_CHARS = 64 << 20
-"""Longest OrcBrew file: what is read of it takes some twenty times as much memory."""
-
-PACK_HEAD_CHARS = 10_000
-"""How much of a text is looked at to see whether it is OrcBrew."""
-
-MAX_FAILURES = 10_000
-"""Entries of one file that may fail before the rest of it is given up."""
 
 BATCH_ENTITIES = 128
 
 BATCH_CHARS = 1 << 20
-"""Text of which the entities of a batch are made, at most, but for a last entry."""
-
-
-class Found(NamedTuple):
-    """An entity, and where it was found: ``file:line``, ``file[index]`` or ``file``."""
-
-    entity: Entity
-    where: str
+"""Most text that the entities of a batch are made of, except for its last entity."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +40,16 @@ class Batch:
 
 
 class Reader:
-    """Reads all entities in files, pipes and folders; what cannot be read goes to ``report.failed`` and is passed over.
+    """Reads all entities in files, pipes and folders; the format of each file is recognised from its content.
 
-    ``report.skipped`` counts, by file, what holds no lore (licences, publishers, ...), and ``report.oddities`` lists what was
-    corrected. Of a folder the regular files named like data are read, hidden ones and those that begin with an underscore
-    are not; a folder that has none is a failure, which says what there is instead.
+    What cannot be read is skipped and reported in ``report.failed``, what was fixed in the report's warnings; and
+    ``report.skipped`` counts, by file, what holds no lore (licences, publishers, ...). In a folder, the regular files with
+    the suffix of a known format are read, except hidden ones and those that begin with an underscore; a folder without any
+    is a failure.
 
     Args:
         paths: what to read.
-        document: key of the document to file everything under; each entry's own by default.
+        document: key of the document to assign all entries to; each entry's own by default.
         report: is filled in.
 
     Raises:
@@ -101,14 +71,14 @@ class Reader:
 
     def read(self) -> Iterator[Found]:
         """All entities, in the order of the files. Blocking."""
-        for file in self._files:
-            yield from self._file(file)
-            self._bytes_before += _size(file)
+        for path in self._files:
+            yield from self._file(path)
+            self._bytes_before += _size(path)
             self._chars_before += self._window.offset() if self._window else 0
             self._source = self._window = None
 
     async def batches(self) -> AsyncGenerator[Batch]:
-        """The same batch by batch, each read in a thread when it is asked for; the last one may be empty."""
+        """All entities in batches, each read in a thread when it is asked for; the last one may be empty."""
         batches = self._batches()
         try:
             while batch := await asyncio.to_thread(next, batches, None):
@@ -117,122 +87,62 @@ class Reader:
             self._stopped.set()
 
     def _batches(self) -> Iterator[Batch]:
-        found: list[Found] = []
-        begun_bytes = begun_chars = 0
-        for one in self.read():
-            found.append(one)
-            size, chars = self._passed()
-            if len(found) >= BATCH_ENTITIES or chars - begun_chars > BATCH_CHARS:
-                yield Batch(found, size - begun_bytes, chars - begun_chars)
-                found, begun_bytes, begun_chars = [], size, chars
-        size, chars = self._passed()
-        yield Batch(found, size - begun_bytes, chars - begun_chars)
+        batch: list[Found] = []
+        first_byte = first_char = 0
+        for found in self.read():
+            batch.append(found)
+            size, chars = self._progress()
+            if len(batch) >= BATCH_ENTITIES or chars - first_char > BATCH_CHARS:
+                yield Batch(batch, size - first_byte, chars - first_char)
+                batch, first_byte, first_char = [], size, chars
+        size, chars = self._progress()
+        yield Batch(batch, size - first_byte, chars - first_char)
 
-    def _passed(self) -> tuple[int, int]:
+    def _progress(self) -> tuple[int, int]:
         """How many bytes on the disk, and how many characters, have been read."""
         size = self._bytes_before + (self._source.tell() if self._source else 0)
         return size, self._chars_before + (self._window.offset() if self._window else 0)
 
+    def _file(self, path: Path) -> Iterator[Found]:
+        try:
+            with Source(path, self._stopped) as source:
+                self._source, self._window = source, Window(source.text())
+                known = format_of(path, self._window.head(HEAD_CHARS))
+                yield from known.read(TextFile(path, self._window, self._document, self._report))
+        except UnknownFormatError:
+            self._fail(path, f"its format cannot be imported; {supported(markdown=path.suffix.lower() in MARKDOWN)}")
+        except (OSError, EOFError, zlib.error) as error:
+            imported = "; what came before is imported" if self._window and self._window.offset() else ""
+            self._fail(path, f"cannot be read: {error}{imported}")
+        except ValueError as error:
+            self._fail(path, str(error))
+
     def _in_folder(self, folder: Path) -> list[Path]:
-        """The files of a folder that are read; others are counted or named in the report."""
-        found: list[Path] = []
+        """The files of a folder that are read; others are counted, or named, in the report."""
+        files: list[Path] = []
         others: Counter[str] = Counter()
-        for file in sorted(folder.rglob("*")):
-            hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-            if hidden or file.is_dir():
+        for path in sorted(folder.rglob("*")):
+            hidden = any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+            if hidden or path.is_dir():
                 continue
             try:
-                require_regular(file.stat().st_mode)
+                require_regular(path.stat().st_mode)
             except OSError as error:
-                self._report.oddities.append(ImportFileError(str(file), f"passed over: {error.strerror or error}"))
+                self._report.oddities.append(ImportFileError(str(path), f"skipped: {error.strerror or error}"))
                 continue
-            if file.name.lower().endswith(SUFFIXES):
-                found.append(file)
+            if path.name.lower().endswith(SUFFIXES):
+                files.append(path)
             else:
-                others[file.suffix.lower()] += 1
-        if found:
+                others[path.suffix.lower()] += 1
+        if files:
             self._report.passed_over.update(others)
         else:
-            held = f"none of its files can be imported ({by_suffix(others)})" if others else "it holds no files"
-            expected = _expected(markdown=not others.keys().isdisjoint(MARKDOWN))
-            self._fail(str(folder), f"{held}; {expected}")
-        return found
+            content = f"none of its files can be imported ({by_suffix(others)})" if others else "it has no files"
+            self._fail(folder, f"{content}; {supported(markdown=not others.keys().isdisjoint(MARKDOWN))}")
+        return files
 
-    def _file(self, file: Path) -> Iterator[Found]:
-        try:
-            with Source(file, self._stopped) as source:
-                self._source, self._window = source, Window(source.text())
-                head = self._window.head(PACK_HEAD_CHARS)
-                orcbrew = file.name.lower().endswith(ORCBREW) or looks_like_orcbrew(head)
-                yield from (self._packs if orcbrew else self._entries)(file, self._window)
-        except (OSError, EOFError, zlib.error) as error:
-            kept = "; what came before is imported" if self._window and self._window.offset() else ""
-            self._fail(str(file), f"cannot be read: {error}{kept}")
-        except ValueError as error:
-            self._fail(str(file), str(error))
-
-    def _entries(self, file: Path, window: Window) -> Iterator[Found]:
-        """The entities of JSON."""
-        failures = 0
-        for where, value in entries(str(file), window):
-            try:
-                found = self._normalized(value, file)
-            except ValueError as error:
-                self._fail(where, self._reason(error, file, where))
-                failures += 1
-                if failures == MAX_FAILURES:
-                    self._fail(
-                        str(file), f"{MAX_FAILURES:,} of its entries cannot be read; the rest of it was not tried"
-                    )
-                    return
-                continue
-            if not found:
-                self._report.skipped[file.name] = self._report.skipped.get(file.name, 0) + 1
-            yield from (Found(entity, where) for entity in found)
-
-    def _normalized(self, value: Any, file: Path) -> list[Entity]:
-        if isinstance(value, ValueError):
-            raise value
-        if not isinstance(value, Mapping):
-            raise UnknownShapeError(f"a JSON object is needed, not {type(value).__name__}")
-        return normalize(value, hint=file.name, document=self._document)
-
-    @staticmethod
-    def _reason(error: ValueError, file: Path, where: str) -> str:
-        markdown = _is_markdown(file)
-        if isinstance(error, NotJsonError) or (markdown and where == str(file)):
-            return f"its content is in no format that can be imported; {_expected(markdown=markdown)}"
-        return str(error)
-
-    def _packs(self, file: Path, window: Window) -> Iterator[Found]:
-        """The entities of an OrcBrew file; its problems go to the report."""
-        text = window.rest(MAX_PACK_CHARS + 1)
-        if len(text) > MAX_PACK_CHARS:
-            self._fail(str(file), f"it is longer than {MAX_PACK_CHARS >> 20} MB; split it")
-            return
-        if undecoded := UNDECODED.search(text):
-            at, byte = undecoded.start(), ord(undecoded[0]) - 0xDC00
-            place = f"{file}:{text.count(chr(10), 0, at) + 1}:{at - text.rfind(chr(10), 0, at)}"
-            self._fail(place, f"not UTF-8: byte 0x{byte:02x}; save the file as UTF-8")
-            return
-        found = packs(text, file.name.removesuffix(".gz").rsplit(".", 1)[0], self._document)
-        self._report.failed += [ImportFileError(f"{file}:{place}", reason) for place, reason in found.failed]
-        self._report.oddities += [ImportFileError(f"{file}:{place}", reason) for place, reason in found.oddities]
-        for content, number in found.skipped.items():
-            name = f"{file.name}: {content}"
-            self._report.skipped[name] = self._report.skipped.get(name, 0) + number
-        yield from (Found(entity, str(file)) for entity in found.entities)
-
-    def _fail(self, where: str, reason: str) -> None:
-        self._report.failed.append(ImportFileError(where, reason))
-
-
-def _expected(*, markdown: bool) -> str:
-    return f"LoreKeeper reads {FORMATS}{'; Markdown notes are not read yet' if markdown else ''}"
-
-
-def _is_markdown(file: Path) -> bool:
-    return file.suffix.lower() in MARKDOWN
+    def _fail(self, path: Path, reason: str) -> None:
+        self._report.failed.append(ImportFileError(str(path), reason))
 
 
 def _exists(path: Path) -> bool:
@@ -243,9 +153,9 @@ def _exists(path: Path) -> bool:
     return True
 
 
-def _size(file: Path) -> int:
+def _size(path: Path) -> int:
     try:
-        found = file.stat()
+        status = path.stat()
     except OSError:
         return 0
-    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0

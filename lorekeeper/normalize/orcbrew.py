@@ -41,13 +41,13 @@ class Imported:
     Attributes:
         entities: in the order of the file.
         failed: (``line:column``, reason) of what was lost; a file lists `MAX_PROBLEMS`, and how many more there are.
-        oddities: (``line:column``, reason) of what was corrected; as many at most.
+        warnings: (``line:column``, reason) of what was corrected; as many at most.
         skipped: entries of types that are no lore, by type.
     """
 
     entities: list[Entity] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
-    oddities: list[tuple[str, str]] = field(default_factory=list)
+    warnings: list[tuple[str, str]] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
 
 
@@ -152,7 +152,7 @@ class _Packs:
         self._invisible: list[int] = []
         """Offsets of entries with signs that cannot be seen."""
         self._places = [p.at for p in reading.problems]
-        self._more = Counter(failed=reading.more["map"] + reading.more["value"], oddities=reading.more["none"])
+        self._more = Counter(failed=reading.more["map"] + reading.more["value"], warnings=reading.more["none"])
         """How many of each list there are beyond those that are listed."""
 
     def imported(self) -> Imported:
@@ -186,7 +186,7 @@ class _Packs:
             self._fail(
                 0, f"the file holds no entry; a pack is a map of content types, as {{:{NAMESPACE}/spells {{...}}}}"
             )
-        for listed, more in ((found.failed, self._more["failed"]), (found.oddities, self._more["oddities"])):
+        for listed, more in ((found.failed, self._more["failed"]), (found.warnings, self._more["warnings"])):
             if more:
                 listed.append((listed[-1][0] if listed else "1:1", f"and {more:,} more problems in this file"))
 
@@ -305,7 +305,7 @@ class _Packs:
         self._list("failed", at, reason)
 
     def _odd(self, at: int, reason: str) -> None:
-        self._list("oddities", at, reason)
+        self._list("warnings", at, reason)
 
     def _list(self, name: str, at: int, reason: str) -> None:
         listed: list[tuple[str, str]] = getattr(self._found, name)

@@ -1,0 +1,55 @@
+"""The file formats that can be imported. To add one, write its reader in a module here, and its line in `FORMATS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lorekeeper.intake.formats import json, orcbrew
+from lorekeeper.intake.formats.text_file import Found, TextFile, UnknownFormatError
+
+HEAD_CHARS = 10_000
+"""How much of a text there is to recognise its format by."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format.
+
+    Attributes:
+        name: in the plural, for people.
+        suffixes: of the files that are read of a folder; each may be followed by ".gz".
+        recognises: whether a file is of this format, by its name without ".gz", and by the first `HEAD_CHARS` of its text.
+        read: gives the entities of a file and reports its problems. ValueError or OSError end the reading of the file.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    recognises: Callable[[str, str], bool]
+    read: Callable[[TextFile], Iterator[Found]]
+
+
+FORMATS = (
+    Format("OrcBrew packs", (".orcbrew",), orcbrew.recognises, orcbrew.read),
+    Format("JSON, JSON lines", (".json", ".jsonl", ".ndjson"), json.recognises, json.read),
+)
+"""Every format; the first one that recognises a file reads it."""
+
+SUFFIXES = tuple(suffix + packed for known in FORMATS for suffix in known.suffixes for packed in ("", ".gz"))
+
+
+def format_of(path: Path, head: str) -> Format:
+    """The format of a file that begins with ``head``; UnknownFormatError if it is of none."""
+    name = path.name.lower().removesuffix(".gz")
+    for known in FORMATS:
+        if known.recognises(name, head):
+            return known
+    raise UnknownFormatError(name)
+
+
+def supported(*, markdown: bool) -> str:
+    """What can be imported, for messages; ``markdown``: somebody tried Markdown."""
+    *names, last = (known.name for known in reversed(FORMATS))
+    notes = "; Markdown notes are not read yet" if markdown else ""
+    return f"LoreKeeper reads {', '.join(names)} and {last}, each also gzipped{notes}"

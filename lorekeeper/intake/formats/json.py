@@ -1,0 +1,55 @@
+"""JSON and JSON lines: any object whose shape `lorekeeper.normalize` knows, read as a stream."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lorekeeper.entities import Entity
+from lorekeeper.intake.formats.text_file import MARKDOWN, Found, TextFile, UnknownFormatError
+from lorekeeper.intake.json_stream import NotJsonError, entries
+from lorekeeper.normalize import UnknownShapeError, normalize
+
+_OBJECTS = re.compile(r"\s*(\[\s*)?\{")
+
+MAX_FAILURES = 10_000
+"""Entries of one file that may fail before the rest of it is given up."""
+
+
+def recognises(name: str, head: str) -> bool:
+    """Whether a file may be JSON: any file but a Markdown note."""
+    return not name.endswith(MARKDOWN) or _OBJECTS.match(head) is not None
+
+
+def read(file: TextFile) -> Iterator[Found]:
+    """The entities of a file; an entry that is not one is reported, and the next is read.
+
+    Raises:
+        UnknownFormatError: it is not JSON at all.
+    """
+    failures = 0
+    for where, value in entries(str(file.path), file.window):
+        try:
+            entities = _entities(value, file)
+        except NotJsonError as error:
+            raise UnknownFormatError(str(error)) from error
+        except ValueError as error:
+            file.fail(str(error), where)
+            failures += 1
+            if failures == MAX_FAILURES:
+                file.fail(f"{MAX_FAILURES:,} of its entries cannot be read; the rest of it was not tried")
+                return
+            continue
+        if not entities:
+            file.skip(file.path.name)
+        yield from (Found(entity, where) for entity in entities)
+
+
+def _entities(value: Any, file: TextFile) -> list[Entity]:
+    """The entities of a JSON value, or of the error in place of one."""
+    if isinstance(value, ValueError):
+        raise value
+    if not isinstance(value, Mapping):
+        raise UnknownShapeError(f"a JSON object is needed, not {type(value).__name__}")
+    return normalize(value, hint=file.path.name, document=file.document)

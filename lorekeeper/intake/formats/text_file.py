@@ -1,0 +1,55 @@
+"""A text file that is being imported, as the readers of all formats get it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from lorekeeper.entities import Entity
+from lorekeeper.errors import ImportFileError
+from lorekeeper.intake.json_stream import Window
+from lorekeeper.intake.reports import ImportReport
+
+MARKDOWN = (".md", ".markdown")
+"""Suffixes of files that users expect to be read, and that are not yet."""
+
+
+class Found(NamedTuple):
+    """An entity, and where it was found: ``file:line``, ``file[index]`` or ``file``."""
+
+    entity: Entity
+    where: str
+
+
+class UnknownFormatError(ValueError):
+    """The content of a file is not of its format, nor of any other."""
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A file that is being read, and the report in which a reader notes its problems.
+
+    Attributes:
+        path: of the file.
+        window: its text, unpacked; bytes that are not UTF-8 are surrogates (see `json_stream.UNDECODED`).
+        document: key of the document to assign all entries to; each entry's own if None.
+        report: of the import.
+    """
+
+    path: Path
+    window: Window
+    document: str | None
+    report: ImportReport
+
+    def fail(self, reason: str, where: str | None = None) -> None:
+        """Report something that cannot be imported; ``where`` is the file by default."""
+        self.report.failed.append(ImportFileError(where or str(self.path), reason))
+
+    def warn(self, reason: str, where: str) -> None:
+        """Report something that was fixed."""
+        self.report.oddities.append(ImportFileError(where, reason))
+
+    def skip(self, what: str, number: int = 1) -> None:
+        """Count entries that hold no lore."""
+        self.report.skipped[what] = self.report.skipped.get(what, 0) + number
