@@ -131,7 +131,7 @@ def test_import_goes_on_past_broken_lines_and_names_file_and_line(run, inside, t
     status, out, err = inside(tmp_path, "import", "mixed.jsonl")
     assert status == 1
     assert "3 unchanged" in out
-    assert "mixed.jsonl:2: no valid JSON" in " ".join(err.split())
+    assert "mixed.jsonl:2: invalid JSON" in " ".join(err.split())
 
 
 def test_a_dry_run_reads_and_counts_and_stores_nothing(inside, tmp_path):

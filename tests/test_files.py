@@ -198,11 +198,11 @@ async def test_broken_lines_are_reported_by_file_and_line_and_the_rest_is_read(f
     assert found.names == ["Ash Storm", "Brine Lance", "Cinder Veil"]
     assert [f.where for f in found.failed] == [f"{path}:{n}" for n in (2, 4, 5, 6, 7, 9)]
     reasons = [f.reason for f in found.failed]
-    assert reasons[0].startswith("no valid JSON")
+    assert reasons[0].startswith("invalid JSON")
     assert reasons[1:5] == [
         "a JSON object is needed, not list",
         "a JSON object is needed, not str",
-        "its keys are not those of an Open5e object, nor of our own JSON ('collection', 'name')",
+        "its keys are neither those of an Open5e object nor those of our own JSON ('collection', 'name')",
         "it has no name: name must be a non-empty text, not ''",
     ]
 
@@ -235,7 +235,7 @@ BROKEN = {
     "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not UTF-8"),
     "plain text": (b"Once upon a time\nthere was a drake.\n", "format cannot be imported"),
     "a page of a web server": (b"<!doctype html><html><body>502</body></html>", "format cannot be imported"),
-    "a cut object": (json.dumps(A, indent=2).encode()[:-9], "no valid JSON"),
+    "a cut object": (json.dumps(A, indent=2).encode()[:-9], "invalid JSON"),
     "a number": (b"42", "a JSON object is needed, not int"),
     "null": (b"null", "a JSON object is needed"),
     "NaN": (b'{"collection": "spells", "name": "x", "level": NaN}', "NaN is not a JSON number"),
@@ -243,10 +243,10 @@ BROKEN = {
     "a number beyond all": (b'{"collection": "spells", "name": "x", "odd": 1e999}', "JSON"),
     "an integer of 5000 digits": (
         b'{"collection": "spells", "name": "x", "odd": ' + b"9" * 5000 + b"}",
-        "no valid JSON",
+        "invalid JSON",
     ),
     "half a surrogate pair": (b'{"collection": "spells", "name": "x", "odd": "\\ud800"}', "JSON"),
-    "a control character in a text": (b'{"collection": "spells", "name": "a\0b"}', "no valid JSON"),
+    "a control character in a text": (b'{"collection": "spells", "name": "a\0b"}', "invalid JSON"),
     "nested without end": (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "nested too deeply"),
     "lists without end": (b"[" * 100_000, "nested too deeply"),
     "a cut gzip": (gzip.compress(lines(A, B, C).encode())[:-12], "cannot be read"),

@@ -674,7 +674,7 @@ OWN = {"collection": "spells", "name": "Frost Step"}
         ({"collection": "spells"}, "name"),
         ({"collection": "spells", "name": ""}, "no name"),
         ({"collection": "spells", "name": ["x"]}, "no name"),
-        ({"collection": "spells", "name": "x" * (MAX_TEXT_LENGTH + 1)}, "longer than"),
+        ({"collection": "spells", "name": "x" * (MAX_TEXT_LENGTH + 1)}, "at most 500 characters"),
         ({"collection": "equipment", "name": "x"}, "'kind' of equipment must be one of weapon"),
         ({"collection": "equipment", "name": "x", "kind": "boat"}, "'kind' of equipment must be one of weapon"),
         ({**OWN, "level": "three"}, "level must be a number"),
@@ -706,7 +706,7 @@ def test_what_cannot_be_an_entity_is_refused_with_the_reason(obj, reason):
     "obj", [{}, {"a": 1}, {"name": "Ash"}, {"key": "x"}, {"slug": 3, "desc": "x"}, {"key": None, "desc": "y"}]
 )
 def test_an_unknown_object_is_refused_and_told_what_is_known(obj):
-    with pytest.raises(UnknownShapeError, match="Open5e object, nor of our own JSON"):
+    with pytest.raises(UnknownShapeError, match="Open5e object nor those of our own JSON"):
         normalize(obj)
 
 
@@ -737,7 +737,7 @@ def test_a_name_makes_a_readable_slug(name, slug):
 
 KEYS = sorted(
     {key for obj, _, _ in (*V2.values(), *V1.values()) for key in obj}
-    | {sign for e in ENDPOINTS.values() for signs in e.signs for sign in signs}
+    | {sign for e in ENDPOINTS.values() for keys in e.signatures for sign in keys}
     | {"collection", "kind", "document_name", "archetypes", "subraces", "document__slug", "document__title", "url"}
 )
 ANY_STRING = st.text(st.characters(), max_size=20)

@@ -80,21 +80,21 @@ def test_edn_becomes_plain_values(text, value):
     ("text", "place", "reason", "harm"),
     [
         ("{:a 1\n :b}", "2:2", "without a value: b", "map"),
-        ("{:a 1\n :a 2}", "2:2", "a stands twice", "value"),
-        ("{nil nil, :a 1}", "1:2", "nil stands for a key", "none"),
-        ("[##NaN]", "1:2", "##NaN is no number", "none"),
-        ("[1 oops]", "1:4", "oops is no EDN value", "map"),
-        ("[1 “a”]", "1:4", "“a” is no EDN value", "map"),
-        ('["a]', "1:2", "has no end", "map"),
-        ("[1\n{:a 2}", "2:7", "within what begins at 1:1", "map"),
-        ("[1]]", "1:4", "closes nothing", "value"),
-        ("[{:a 1]", "1:7", "does not close the { of 1:2", "map"),
-        (r'"a\q"', "1:3", r"\q is no escape", "none"),
+        ("{:a 1\n :a 2}", "2:2", "duplicate key a", "value"),
+        ("{nil nil, :a 1}", "1:2", "nil as a key", "none"),
+        ("[##NaN]", "1:2", "##NaN is not a number", "none"),
+        ("[1 oops]", "1:4", "oops is not an EDN value", "map"),
+        ("[1 “a”]", "1:4", "“a” is not an EDN value", "map"),
+        ('["a]', "1:2", "unterminated text", "map"),
+        ("[1\n{:a 2}", "2:7", "inside what begins at 1:1", "map"),
+        ("[1]]", "1:4", "unmatched ]", "value"),
+        ("[{:a 1]", "1:7", "does not close the { at 1:2", "map"),
+        (r'"a\q"', "1:3", r"\q is not an EDN escape", "none"),
         (":9-lives", "1:1", "begins with a digit", "none"),
-        ("[1e999]", "1:2", "1e999 is no EDN value", "map"),
+        ("[1e999]", "1:2", "1e999 is not an EDN value", "map"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(text, place, reason, harm):
+def test_a_problem_is_reported_with_its_place(text, place, reason, harm):
     reading = read(text)
     problem = reading.problems[0]
     assert (reading.place(problem.at), problem.harm) == (place, harm)
@@ -108,7 +108,7 @@ def test_reading_goes_on_behind_what_is_wrong():
 @pytest.mark.parametrize("text", ["[" * 200_000, "{:a " * 200_000 + "}" * 200_000, "[" * 200_000 + "]" * 200_000])
 def test_no_depth_of_nesting_ends_the_process(text):
     reading = read(text)
-    assert f"more than {MAX_DEPTH} deep" in reading.problems[0].reason
+    assert f"more than {MAX_DEPTH} levels deep" in reading.problems[0].reason
 
 
 @given(st.text(alphabet='{}[]()#:_"\\;, \n\r\ufeffab1/“nil~@^', max_size=60))
@@ -180,21 +180,21 @@ def test_d7_content_without_a_namespace_is_read():
     for text in ("{:spells {:salt-spark %s}}", '{"Gull Pack" {:spells {:salt-spark %s}}}'):
         found = packs(text % SPARK, "gulls")
         assert (found.failed, [e.slug for e in found.entities]) == ([], ["salt-spark"])
-        assert "spells is written without orcpub.dnd.e5/" in found.warnings[0][1]
+        assert "spells lacks the prefix orcpub.dnd.e5/" in found.warnings[0][1]
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"Pack" {"homebrew" {"Salt Spark" %s}}}', "the content type homebrew is not one of OrcBrew's"),
-        ('{"Pack" {:magic {:salt-spark %s}}}', "the content type magic is not one of OrcBrew's"),
-        ('{"Pack" {"list" [%s]}}', "the content type list is not one of OrcBrew's"),
-        ('{:orcpub.dnd.e5/spells nil "Pack" {:orcpub.dnd.e5/spells {:salt-spark %s}}}', "the content type Pack is not"),
-        ('{"Pack" {:name "Salt"}}', "the file holds no entry"),
-        ("{}", "the file holds no entry"),
+        ('{"Pack" {"homebrew" {"Salt Spark" %s}}}', "unknown content type homebrew"),
+        ('{"Pack" {:magic {:salt-spark %s}}}', "unknown content type magic"),
+        ('{"Pack" {"list" [%s]}}', "unknown content type list"),
+        ('{:orcpub.dnd.e5/spells nil "Pack" {:orcpub.dnd.e5/spells {:salt-spark %s}}}', "unknown content type Pack"),
+        ('{"Pack" {:name "Salt"}}', "the file has no entries"),
+        ("{}", "the file has no entries"),
     ],
 )
-def test_d7_what_is_not_read_is_told(text, reason):
+def test_d7_what_is_not_read_is_reported(text, reason):
     found = packs(text.replace("%s", SPARK), "p")
     assert found.entities == []
     assert reason in reasons(found)
@@ -205,7 +205,7 @@ def test_d7_a_file_of_which_nothing_is_read_fails(tmp_path):
     file.write_text('{"Pack" {"homebrew" {"Salt Spark" ' + SPARK + "}}}", "utf-8")
     done = run_lorekeeper(tmp_path, "import", str(file), "--dry-run")
     assert done.returncode == 1
-    assert "the content type homebrew" in done.stderr
+    assert "unknown content type homebrew" in done.stderr
 
 
 def test_a_keyword_that_other_programs_refuse_is_told_once():
@@ -315,24 +315,24 @@ def test_types_that_are_no_lore_are_counted_and_named():
     )
     assert found.skipped == {"selections": 2, "encounters": 1, "other/spells": 1}
     assert found.entities == []
-    assert "other/spells is not one of OrcBrew's" in reasons(found)
+    assert "unknown content type other/spells" in reasons(found)
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (pack(SPARK.replace("{:key", "{nil nil :key")), "nil stands for a key"),
+        (pack(SPARK.replace("{:key", "{nil nil :key")), "nil as a key"),
         (pack(SPARK.replace(":level 1", ":level nil")), "it has no level"),
-        (pack(SPARK.replace(':name "Salt Spark",', "")), "it has no name; called 'Salt Spark'"),
+        (pack(SPARK.replace(':name "Salt Spark",', "")), "it has no name; named 'Salt Spark'"),
         (pack(SPARK.replace(":level 1", ':level "often"')), "level must be a number"),
-        (pack(SPARK.replace(":level 1", ":level ##Inf")), "##Inf is no number"),
-        (pack(SPARK.replace("salt water", "salt\u00a0water")), "cannot be seen"),
-        ('{"" ' + pack() + "}", "its pack has no name; filed under 'Gull Pack'"),
-        ('{"Gull Pack" {:disabled? true ' + pack()[1:] + "}", "switched off"),
+        (pack(SPARK.replace(":level 1", ":level ##Inf")), "##Inf is not a number"),
+        (pack(SPARK.replace("salt water", "salt\u00a0water")), "invisible characters"),
+        ('{"" ' + pack() + "}", "its pack has no name; assigned to 'Gull Pack'"),
+        ('{"Gull Pack" {:disabled? true ' + pack()[1:] + "}", "is disabled"),
         (pack(key=":9-lives"), "begins with a digit"),
     ],
 )
-def test_oddities_are_put_right_and_told(text, told):
+def test_minor_problems_are_fixed_with_a_warning(text, told):
     found = packs(text, "gulls")
     assert found.failed == []
     assert [e.name for e in found.entities] == ["Salt Spark"] or "9-lives" in text
@@ -343,11 +343,11 @@ def test_oddities_are_put_right_and_told(text, told):
     ("broken", "place", "reason"),
     [
         (SPARK.replace(":level 1", ":level"), "2:", "a key without a value: level"),
-        (SPARK.replace('"Salt Spark"', "“Salt Spark”"), "2:27", "“Salt is no EDN value"),
-        (SPARK.replace("salt water", '"salt" water'), "2:", "salt is no EDN value"),
-        (SPARK.replace(":level 1", ":level " + "[" * 300 + "]" * 300), "2:", "more than 100 deep"),
-        ("nil", "1:", "no map, but nil"),
-        ('"text"', "1:", "no map"),
+        (SPARK.replace('"Salt Spark"', "“Salt Spark”"), "2:27", "“Salt is not an EDN value"),
+        (SPARK.replace("salt water", '"salt" water'), "2:", "salt is not an EDN value"),
+        (SPARK.replace(":level 1", ":level " + "[" * 300 + "]" * 300), "2:", "more than 100 levels deep"),
+        ("nil", "1:", "not a map but nil"),
+        ('"text"', "1:", "not a map"),
         (SPARK.replace("Salt Spark", "x" * 600), "2:2", "name must be"),
     ],
 )
@@ -368,18 +368,18 @@ def test_a_file_that_is_cut_off_keeps_what_is_whole():
     assert "cut off" in reasons(packs(text, "p"))
 
 
-def test_a_key_that_stands_twice_is_told():
+def test_a_duplicate_key_is_reported():
     found = packs(f"{{:orcpub.dnd.e5/spells {{:a {SPARK} :a {SPARK.replace('level 1', 'level 4')}}}}}", "p")
     assert [e.fields["level"] for e in found.entities] == [4]
-    assert "a stands twice" in reasons(found)
+    assert "duplicate key a" in reasons(found)
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("", "empty"),
-        ("; nothing\n", "comments only"),
-        ("[1 2]", "a pack is a map"),
+        ("; nothing\n", "only comments"),
+        ("[1 2]", "which is a map of content types"),
         ('{"spells": [{"name": "A"}]}', "this is JSON"),
     ],
 )
@@ -419,7 +419,7 @@ async def test_packs_are_imported_from_files_and_found(tmp_path):
         assert (await library.import_paths([folder])).unchanged == 3
 
 
-def test_the_command_tells_oddities_and_what_was_passed_over(tmp_path):
+def test_the_command_reports_warnings_and_what_was_skipped(tmp_path):
     file = tmp_path / "gulls.orcbrew"
     file.write_text(pack(SPARK.replace(":level 1", ""))[:-1] + " :orcpub.dnd.e5/selections {:a {} :b {}}}", "utf-8")
     done = run_lorekeeper(tmp_path, "import", str(file), "--dry-run")
@@ -476,7 +476,7 @@ async def test_the_generated_pack_is_imported_whole_and_found(corpus, tmp_path):
     async with open_library(tmp_path) as library:
         report = await library.import_paths([corpus / "orcbrew" / "generated"])
         assert (report.failed, len(report.oddities)) == ([], 1)
-        assert "cannot be seen" in report.oddities[0].reason
+        assert "invisible characters" in report.oddities[0].reason
         counts = (await library.statistics()).counts
         assert (counts["spells"], counts["creatures"]) == (319, 325)
         assert {e.document_name for e in await library.cache.get_entities("spells", limit=5)} == {"SRD 5.1"}

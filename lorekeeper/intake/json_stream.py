@@ -114,7 +114,7 @@ class Window:
         """Pass the next character that is not blank; ValueError where it is none of those that are wanted."""
         found = self.next()
         if not found or found not in wanted:
-            raise ValueError(f"no valid JSON: {' or '.join(map(repr, wanted))} is missing in line {self.line()}")
+            raise ValueError(f"invalid JSON: {' or '.join(map(repr, wanted))} is missing in line {self.line()}")
         self.at += 1
         return found
 
@@ -133,7 +133,7 @@ class Window:
             except json.JSONDecodeError as error:
                 if _may_be_cut(error, TOKEN_TAIL) and self._grow_for_one():
                     continue
-                raise ValueError(f"no valid JSON: {error.msg} in line {self.line_of(error.pos)}") from error
+                raise ValueError(f"invalid JSON: {error.msg} in line {self.line_of(error.pos)}") from error
             except (ValueError, RecursionError) as error:
                 raise ValueError(_reason(error)) from error
             if len(self.text) - end < NUMBER_TAIL and self._grow_for_one():
@@ -231,7 +231,7 @@ def _of_document(where: str, window: Window) -> Iterator[tuple[str, Any]]:
             yield place, value
             number += 1
         if window.next():
-            raise ValueError(f"no valid JSON: it goes on behind its end, in line {window.line()}")
+            raise ValueError(f"invalid JSON: it goes on behind its end, in line {window.line()}")
     except TooLongError as error:
         if window.line() > 1 or "\n" in window.text:
             yield where, _stopped(error, number)
@@ -290,7 +290,7 @@ def _object(where: str, window: Window) -> Iterator[tuple[str, Any]]:
         start = window.offset()
         key = window.value()
         if not isinstance(key, str):
-            raise ValueError(f"no valid JSON: a key is no text in line {window.line()}")
+            raise ValueError(f"invalid JSON: a key is no text in line {window.line()}")
         window.take(":")
         if key == "results" and window.next() == "[":
             page = True
@@ -324,7 +324,7 @@ def _parsed(line: str) -> Any:
     try:
         return _DECODER.decode(line)
     except json.JSONDecodeError as error:
-        return ValueError(f"no valid JSON: {error.msg} at column {error.colno}")
+        return ValueError(f"invalid JSON: {error.msg} at column {error.colno}")
     except (ValueError, RecursionError) as error:
         return ValueError(_reason(error))
 
@@ -334,4 +334,4 @@ def _is_json(line: str) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    return f"no valid JSON: {'it is nested too deeply' if isinstance(error, RecursionError) else error}"
+    return f"invalid JSON: {'it is nested too deeply' if isinstance(error, RecursionError) else error}"

@@ -1,6 +1,6 @@
-"""Foreign objects to entities: pure functions, one module per source shape.
+"""Foreign objects to entities: pure functions, one module per source.
 
-`normalize` looks at an object's own keys; a file name is only a hint where two shapes look alike.
+`normalize` recognises an object by its own keys; the name of its file only decides between shapes that look alike.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from lorekeeper.normalize import open5e, own
 
 
 class UnknownShapeError(ValueError):
-    """The object is none that LoreKeeper knows, or lacks what an entity needs; the message says which."""
+    """An object of unknown shape, or without what an entity needs; the message says which."""
 
 
 def normalize(obj: Mapping[str, Any], *, hint: str | None = None, document: str | None = None) -> list[Entity]:
-    """The entities one foreign object holds: usually one; a class of Open5e's first API brings its subclasses along.
+    """The entities of a foreign object: usually one; a class of Open5e's API v1 also holds its subclasses.
 
     Args:
         obj: a JSON object as its source wrote it. It is kept whole in ``Entity.data``.
-        hint: name of the endpoint or file it stood in, used where its keys leave a doubt.
-        document: key of the document to file it under where it names none.
+        hint: name of the endpoint or file it is from, used if its keys are ambiguous.
+        document: key of the document to assign it to; its own by default.
 
     Returns:
-        An empty list for bookkeeping objects that hold no lore (licences, publishers, ...).
+        An empty list for objects that hold no lore (licences, publishers, ...).
 
     Raises:
         UnknownShapeError: with the reason in one sentence.
@@ -39,12 +39,12 @@ def normalize(obj: Mapping[str, Any], *, hint: str | None = None, document: str 
 
 
 def normalize_open5e(obj: Mapping[str, Any], *, hint: str | None = None, document: str | None = None) -> list[Entity]:
-    """As `normalize`, of Open5e objects only: what a server sends is never taken for an entry in our own shape."""
+    """As `normalize`, for Open5e objects only: what a server sends is never read as our own shape."""
     with _reasons():
         endpoint = open5e.endpoint_of(obj, hint)
         if endpoint is None:
             raise UnknownShapeError(
-                "its keys are not those of an Open5e object, nor of our own JSON ('collection', 'name')"
+                "its keys are neither those of an Open5e object nor those of our own JSON ('collection', 'name')"
             )
         return open5e.entities(obj, endpoint, document)
 

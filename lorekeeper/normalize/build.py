@@ -1,10 +1,11 @@
-"""What all normalisers share: making one checked entity, and reading loosely typed foreign values."""
+"""Shared by all normalisers: building a checked entity, and reading loosely typed foreign values."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from lorekeeper.entities import (
@@ -22,19 +23,21 @@ from lorekeeper.filters import clean_fields, collection_of
 from lorekeeper.printable import has_controls, without_controls
 
 MAX_DEPTH = 100
-"""Levels of lists and objects in one entry."""
+"""Most levels of lists and objects in an entry."""
 
 _COINS = {"cp": 0.01, "sp": 0.1, "ep": 0.5, "gp": 1, "pp": 10}
 _MILE = 5280
 _UNLIMITED = 999_999
-"""What Open5e writes for a range without end."""
+"""Open5e's number for an unlimited range, and anything above it."""
+
+_FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
 _VULGAR = re.compile("[\u00bc-\u00be\u2150-\u215e]")
-"""Fractions of one character, as ½."""
+"""Fractions that are one character, as ½."""
 
 
 _FRACTION = r"(?P<{0}>[1-9])/(?P<{1}>[2-9]|10|16|20|50|100)(?!\d)"
-"""A common fraction. What is divided otherwise is not one: 5/15 and 20/60 are the two ranges of a thrown weapon."""
+"""A common fraction. Other denominators are not fractions: 5/15 and 20/60 are the two ranges of a thrown weapon."""
 
 _NUMBER = re.compile(
     rf"(?P<sign>-?)(?:{_FRACTION.format('n', 'd')}"
@@ -42,23 +45,45 @@ _NUMBER = re.compile(
 )
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where an entry is from.
+
+    Attributes:
+        source_api: as in `Entity.source_api`.
+        document: key of its document.
+        document_name: title of the document, if the entry has it.
+    """
+
+    source_api: str
+    document: str
+    document_name: str | None = None
+
+
 def build(
     entity_type: str,
     data: Mapping[str, Any],
+    origin: Origin,
     *,
     name: str,
     kind: str,
-    document: str,
-    source_api: str,
     slug: str | None = None,
-    document_name: str | None = None,
-    **fields: Any,
+    fields: Mapping[str, Any],
 ) -> Entity:
-    """One entity with folded, checked fields: whatever comes into a library comes through here.
+    """A checked entity; every entity of a library is built here.
 
-    Names, titles and kinds of real sources hold line breaks and tabs now and then: these become spaces, and other control
-    characters and bidirectional overrides are removed. Keys with any of them are refused, since they are identities; our
-    own JSON shape is refused with them anywhere, as its schema says.
+    Names, titles and kinds of real sources contain line breaks and tabs now and then: these become spaces, and other
+    `FORBIDDEN` characters are removed. Keys that contain any are refused, since they are identities, and so is our own
+    JSON shape, as its schema says.
+
+    Args:
+        entity_type: its collection.
+        data: the whole entry as its source wrote it.
+        origin: where it is from.
+        name: for people.
+        kind: within its collection.
+        slug: its key within the document; made from the name by default.
+        fields: raw filter values by name; None and undeclared ones are left out.
 
     Raises:
         FilterError: it cannot be an entry of a library; the message says why.
@@ -67,56 +92,60 @@ def build(
         raise FilterError("it has no name")
     if not isinstance(data, Mapping):
         raise FilterError(f"its data must be a JSON object, not {type(data).__name__}")
-    try:
-        _check_values(data)
-    except ValueError as error:
-        raise FilterError(f"it cannot be kept as JSON: {error}") from error
+    _check_values(data)
+    title = origin.document_name
     entity = Entity(
         type=entity_type,
         name=_text("name", name).strip(),
         kind=_text("kind", kind),
         slug=_key("slug", slug or slugify(name)),
-        document=_key("document", document),
-        source_api=_text("source_api", source_api),
+        document=_key("document", origin.document),
+        source_api=_text("source_api", origin.source_api),
         data=data,
         fields={key: _checked_field(key, value) for key, value in clean_fields(entity_type, fields).items()},
-        document_name=None if document_name is None else _text("document_name", document_name),
+        document_name=None if title is None else _text("document_name", title),
     )
     _check_size(entity)
     return entity
 
 
 def checked(entity_type: str, record: object) -> Entity:
-    """The entity of a record (see `Entity.as_record`) that may be from elsewhere, checked like all that is imported.
+    """The entity of a record (see `Entity.as_record`) from an untrusted file, checked like every import.
 
-    A record of an entity of `build` gives an entity that equals it.
+    The record of an entity that was built by `build` gives an equal entity.
 
     Raises:
-        FilterError: it is no record, or not one that an import would have taken; the message says why.
+        FilterError: it is not a record, or an import would have refused it; the message says why.
     """
     if not isinstance(record, Mapping):
         raise FilterError(f"a JSON object is needed, not {type(record).__name__}")
     if missing := [key for key in RECORD_KEYS if key not in record]:
         raise FilterError(f"it lacks {', '.join(missing)}")
-    values = {key: record[key] for key in RECORD_KEYS} | {"slug": _key("slug", record["slug"])}
-    data, fields = values.pop("data"), values.pop("fields")
-    known = {f.name for f in collection_of(entity_type).fields}
-    if not isinstance(fields, Mapping) or not fields.keys() <= known:
-        raise FilterError(f"its fields must be an object with none but {', '.join(sorted(known))}")
-    return build(entity_type, data, **values, **fields)
+    fields, declared = record["fields"], {f.name for f in collection_of(entity_type).fields}
+    if not isinstance(fields, Mapping) or not fields.keys() <= declared:
+        raise FilterError(f"its fields must be an object with no other keys than {', '.join(sorted(declared))}")
+    return build(
+        entity_type,
+        record["data"],
+        Origin(record["source_api"], record["document"], record["document_name"]),
+        name=record["name"],
+        kind=record["kind"],
+        slug=_key("slug", record["slug"]),
+        fields=fields,
+    )
 
 
 def slugify(name: str) -> str:
-    """The key of a name: "Will-o'-Wisp" to "will-o-wisp": letters and digits of any script, in lower case, joined by hyphens."""
+    """A key from a name, "will-o-wisp" from "Will-o'-Wisp": lower-case letters and digits of any script, and hyphens."""
     return fold(name).replace(" ", "-")
 
 
 def _check_values(value: object, depth: int = 0) -> None:
-    """ValueError on what a store cannot keep: integers beyond 64 bits come back as floats; deep nesting cannot be read."""
+    """FilterError on what no store can keep: integers beyond 64 bits come back as floats, deep nesting cannot be parsed."""
     if depth > MAX_DEPTH:
-        raise ValueError(f"it is nested more than {MAX_DEPTH} deep")
+        raise FilterError(f"it cannot be stored as JSON: it is nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise ValueError("it holds an integer of more than 64 bits")
+        raise FilterError("it cannot be stored as JSON: it contains an integer of more than 64 bits")
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
@@ -129,27 +158,27 @@ def _check_size(entity: Entity) -> None:
         size = len(canonical_json(entity.as_record()).encode("utf-8"))
     except UnicodeEncodeError as error:
         raise FilterError(
-            "it cannot be kept as JSON: it holds a lone surrogate, which is half of a character"
+            "it cannot be stored as JSON: it contains a lone surrogate, which is half of a character"
         ) from error
     except (ValueError, TypeError) as error:
-        raise FilterError(f"it cannot be kept as JSON: {error}") from error
+        raise FilterError(f"it cannot be stored as JSON: {error}") from error
     if size > MAX_RECORD_BYTES:
         raise FilterError(
-            f"it has {size:,} bytes as JSON, and an entry may have {MAX_RECORD_BYTES:,}; split it into several entries"
+            f"it has {size:,} bytes as JSON, more than the {MAX_RECORD_BYTES:,} of an entry; split it into several entries"
         )
 
 
 def _text(what: str, value: object) -> str:
-    """A text for people to read, in one line."""
+    """A text for people, in one line."""
     if isinstance(value, str) and value.strip() and len(value) <= MAX_TEXT_LENGTH:
         text = without_controls(value)
         if text.strip() and len(fold(text)) <= MAX_TEXT_LENGTH:
             return text
-    raise FilterError(f"its {what} must be a text, not empty and not longer than {MAX_TEXT_LENGTH} characters")
+    raise FilterError(f"its {what} must be a non-empty text of at most {MAX_TEXT_LENGTH} characters")
 
 
 def _checked_field(name: str, value: Value) -> Value:
-    """A folded value, which has control characters only where it has no letters and no digits."""
+    """A folded value, without control characters, which folding leaves in a text without letters and digits."""
     for text in value if isinstance(value, tuple) else (value,):
         if isinstance(text, str) and has_controls(text):
             raise FilterError(f"{name} must have no control characters")
@@ -165,7 +194,7 @@ def _key(what: str, value: object) -> str:
 
 
 def ref_key(ref: object) -> str | None:
-    """Key of a reference in any of Open5e's shapes: an object with ``key``, a URL, a plain key."""
+    """The key of a reference in any of Open5e's shapes: an object with ``key``, a URL, a plain key."""
     if isinstance(ref, Mapping):
         return ref_key(ref.get("key") or ref.get("url") or ref.get("name"))
     if not isinstance(ref, str) or not ref.strip():
@@ -174,31 +203,30 @@ def ref_key(ref: object) -> str | None:
 
 
 def local_key(ref: object) -> str | None:
-    """`ref_key` without the document that Open5e puts before it: "srd-2024_wizard" is "wizard"."""
+    """`ref_key` without the document prefix: "wizard" of "srd-2024_wizard"."""
     key = ref_key(ref)
     return key.rsplit("_", 1)[-1] or key if key else None
 
 
 def local_keys(refs: object) -> list[str] | None:
-    """`local_key` of each of a list of references; None where there is no list."""
+    """`local_key` of each of a list of references; None if it is not a list."""
     if not isinstance(refs, (list, tuple)):
         return None
     return [key for key in map(local_key, refs) if key]
 
 
 def flag(value: object) -> bool | None:
-    """True or false from yes/no words; None where it says neither."""
+    """A flag from a yes/no word; None if it is neither."""
     if isinstance(value, bool):
         return value
-    word = fold(value) if isinstance(value, str) and value.strip() else ""
-    return True if word in ("yes", "true") else False if word in ("no", "false") else None
+    return _FLAGS.get(fold(value)) if isinstance(value, str) else None
 
 
 def number(value: object) -> float | None:
-    """The first number in a value; None where there is none.
+    """The first number in a value; None if there is none.
 
-    "3 lb." is 3, "1,500" is 1500, "1/4 lb." and "¼ lb." are 0.25, "1 1/2" and "1½" are 1.5; "20/60" is no fraction but two
-    numbers, of which 20 is the first.
+    "3 lb." is 3, "1,500" is 1500, "1/4 lb." and "¼ lb." are 0.25, "1 1/2" and "1½" are 1.5; "20/60" is not a fraction but
+    two numbers, of which 20 is the first.
     """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
@@ -225,9 +253,9 @@ def gold(value: object) -> float | None:
 
 
 def feet(value: object, unit: object = None) -> float | None:
-    """A distance in feet; miles are converted. None where the unit is no length.
+    """A distance in feet; miles are converted. None if the unit is not a length.
 
-    "Self" and "Touch" are 0, also where the size of the area follows, as in "Self (30-foot radius)".
+    "Self" and "Touch" are 0, even if the size of an area follows, as in "Self (30-foot radius)".
     """
     words = fold(f"{value} {unit or ''}")
     if re.match(r"(self|touch)\b", words):

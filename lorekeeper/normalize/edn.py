@@ -1,9 +1,9 @@
-"""EDN as OrcBrew files hold it: text to plain values, with the place of everything that is wrong. Nothing raises.
+"""A fault-tolerant EDN reader for OrcBrew files: text to plain values, and the place of every problem. It never raises.
 
-The packs that people pass around are damaged in many small ways, and one broken entry must not cost the others. So this
-reader goes on behind an error, and says which maps it touched. It keeps its own stack: no depth of nesting ends the
-process. The grammar is that of https://github.com/edn-format/edn; commas, no-break spaces and byte order marks are space.
-It takes time and memory proportional to the length of the text, whatever the text is.
+Packs in circulation are damaged in many small ways, and one broken entry must not cost the others, so the reader continues
+after an error, and reports which maps it affects. It keeps its own stack, so that deep nesting cannot exhaust that of the
+process. The grammar is that of https://github.com/edn-format/edn; commas, no-break spaces and byte order marks are white
+space. Time and memory are proportional to the length of the text, whatever it contains.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from itertools import pairwise
 from typing import Any
 
 MAX_DEPTH = 100
-"""Levels of lists and maps; what is nested deeper is left out."""
+"""Most levels of lists and maps; what is nested deeper is left out."""
 
 MAX_PROBLEMS = 1000
-"""Problems of a text that are kept with their places; the rest are counted."""
+"""Most problems of a text that are reported with their places; the rest are counted."""
 
 MAX_SHOWN = 40
-"""Characters of a wrong token in a message."""
+"""Most characters of a token in a message."""
 
 _BLOCK = 1 << 10
-"""Characters between two places whose line numbers are known."""
+"""Characters between two offsets whose line numbers are stored."""
 
-# The quantifiers behind "#:" and "#" are possessive, and their characters are those of an atom: what is no map or set is
-# looked at once more as an atom, and not once more by each of its characters.
+# The quantifiers after "#:" and "#" are possessive, and their characters are those of an atom: what is not a map or set is
+# matched once more as an atom, and not once more from each of its characters.
 _TOKEN = re.compile(
     r"""(?P<space>[\s,\u200b\ufeff]+|;[^\n]*)
       | (?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")
@@ -64,9 +64,9 @@ class Map(dict[str, Any]):
 
     Attributes:
         at: offset of its beginning in the text.
-        end: offset behind its end.
+        end: offset after its end.
         whole: whether its end was found.
-        broken: a problem inside that makes it meaningless, None where there is none.
+        broken: the first problem inside that makes it unusable, if any.
     """
 
     __slots__ = ("at", "broken", "end", "whole")
@@ -85,7 +85,7 @@ class Problem:
     Attributes:
         at: offset in the text.
         reason: in one sentence.
-        harm: "none" where it was corrected, "value" where a value was lost, "map" where the map around it means nothing.
+        harm: "none" if it was fixed, "value" if a value was lost, "map" if the map around it is unusable.
     """
 
     at: int
@@ -94,12 +94,12 @@ class Problem:
 
 
 class Lines:
-    """Where the lines of a text begin: counted once for every block of it, so that a place is found in constant time."""
+    """Line numbers of a text, counted once per block, so that a place is found in constant time."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._blocks = [(1, 0)]
-        """Of the beginning of every block: the number of the line it is in, and the offset at which that line begins."""
+        """For the beginning of every block: (number of its line, offset at which that line begins)."""
         for start, end in pairwise([*range(0, len(text), _BLOCK), len(text)]):
             line, begins = self._blocks[-1]
             self._blocks.append((line + text.count("\n", start, end), max(begins, text.rfind("\n", start, end) + 1)))
@@ -114,14 +114,14 @@ class Lines:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a text holds.
+    """The content of a text.
 
     Attributes:
         text: the text itself.
         values: its top-level values.
-        problems: the first `MAX_PROBLEMS` in the order of their places.
-        more: how many problems there are beyond those, by their harm.
-        lines: where its lines begin.
+        problems: the first `MAX_PROBLEMS`, in the order of their places.
+        more: how many further problems there are, by their harm.
+        lines: of the text.
     """
 
     text: str
@@ -137,7 +137,7 @@ class Reading:
 
 @dataclass
 class _Frame:
-    """A list or map that is being read: its bracket, where it begins, and its items with their places."""
+    """A list, map or set that is being read: its bracket, where it begins, and its items with their places."""
 
     bracket: str
     at: int
@@ -145,9 +145,9 @@ class _Frame:
     items: list[Any] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     discards: int = 0
-    """How many of the next items are discarded."""
+    """How many of the next items to discard."""
     broken: Problem | None = None
-    """The first problem inside that makes it meaningless."""
+    """The first problem inside that makes it unusable."""
 
 
 def read(text: str) -> Reading:
@@ -166,31 +166,35 @@ class _Reader:
         self.more: Counter[str] = Counter()
         self.stack = [_Frame("", 0)]
         self.opened = Counter[str]()
-        """How many frames of the stack have each bracket that can be closed."""
-        self.said: set[str] = set()
-        """What is said once, however often it occurs."""
+        """Number of frames on the stack by the bracket that they close with."""
+        self.warned: set[str] = set()
+        """What has been warned of, and is not again."""
 
     def read(self) -> None:
         for kind, token, at in self._shallow():
-            if kind == "string":
-                self._put(self._string(token, at), at)
-            elif kind == "atom":
-                self._atom(token, at)
-            elif kind == "open":
-                self._open(token, at)
-            elif kind == "close":
-                self._close(_CLOSES[token], at)
-            elif kind == "discard":
-                self.stack[-1].discards += 1
-            elif kind == "char":
-                name = token[1:]
-                self._put(chr(int(name[1:], 16)) if len(name) == 5 and name[0] == "u" else _CHARS.get(name, name), at)
-            else:
-                self._problem(at, "a text begins here that has no end: is a quote missing?", "map")
-                break
+            match kind:
+                case "string":
+                    self._put(self._string(token, at), at)
+                case "atom":
+                    self._atom(token, at)
+                case "open":
+                    self._open(token, at)
+                case "close":
+                    self._close(_CLOSES[token], at)
+                case "discard":
+                    self.stack[-1].discards += 1
+                case "char":
+                    self._put(_character(token), at)
+                case _:
+                    self._problem(at, "unterminated text: is a quote missing?", "map")
+                    break
+        self._end()
+
+    def _end(self) -> None:
+        """Close what is still open at the end of the text."""
         if len(self.stack) > 1:
             opened = self.lines.place(self.stack[-1].at)
-            self._problem(len(self.text), f"the file ends within what begins at {opened}: is it cut off?", "map")
+            self._problem(len(self.text), f"the file ends inside what begins at {opened}: is it cut off?", "map")
         while len(self.stack) > 1:
             self._leave(len(self.text), whole=False)
 
@@ -200,12 +204,12 @@ class _Reader:
                 yield match.lastgroup or "", match[0], match.start()
 
     def _shallow(self) -> Iterator[tuple[str, str, int]]:
-        """The tokens without what is nested too deeply."""
+        """The tokens, without what is nested too deeply."""
         depth = 0
         for kind, token, at in self._tokens():
             if kind == "open" and (depth or len(self.stack) > MAX_DEPTH):
                 if not depth:
-                    self._problem(at, f"nested more than {MAX_DEPTH} deep: what is inside is left out", "map")
+                    self._problem(at, f"nested more than {MAX_DEPTH} levels deep: left out", "map")
                     yield "atom", "nil", at
                 depth += 1
             elif not depth:
@@ -225,16 +229,16 @@ class _Reader:
             self.more[harm] += 1
 
     def _once(self, what: str, at: int, reason: str) -> None:
-        """A warning that is given once in a text, however often its cause occurs."""
-        if what not in self.said:
+        """Warn once in a text, however often the cause occurs."""
+        if what not in self.warned:
             self._problem(at, reason, "none")
-        if len(self.said) < MAX_PROBLEMS:
-            self.said.add(what)
+        if len(self.warned) < MAX_PROBLEMS:
+            self.warned.add(what)
 
     # --- values ------------------------------------------------------------------------------------------------------
 
     def _put(self, value: Any, at: int) -> None:
-        """A finished value goes into the list around it, where it is not discarded. Tags are passed over."""
+        """Add a finished value to the list or map around it, unless it is discarded."""
         frame = self.stack[-1]
         if frame.discards:
             frame.discards -= 1
@@ -246,62 +250,62 @@ class _Reader:
         if "\\" not in token:
             return token[1:-1]
 
-        def plain(match: re.Match[str]) -> str:
-            code, sign = match[1], match[2]
-            if not code and sign not in _ESCAPES and sign not in '"\\':
-                self._problem(at + 1 + match.start(), f"\\{sign} is no escape of EDN", "none")
-            return chr(int(code, 16)) if code else _ESCAPES.get(sign, sign)
+        def unescaped(match: re.Match[str]) -> str:
+            code, letter = match[1], match[2]
+            if code:
+                return chr(int(code, 16))
+            if letter not in _ESCAPES and letter not in '"\\':
+                self._problem(at + 1 + match.start(), f"\\{letter} is not an EDN escape", "none")
+            return _ESCAPES.get(letter, letter)
 
-        whole = _ESCAPE.sub(plain, token[1:-1])
-        return whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = _ESCAPE.sub(unescaped, token[1:-1])
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def _atom(self, token: str, at: int) -> None:
         if token in _CONSTANTS:
             self._put(_CONSTANTS[token], at)
         elif token.startswith("##"):
-            self._problem(at, f"{token[:MAX_SHOWN]} is no number: left out", "none")
+            self._problem(at, f"{token[:MAX_SHOWN]} is not a number: left out", "none")
             self._put(None, at)
         elif token.startswith("#"):
-            return  # a tag: the value it stands before is read as it is
+            return  # a tag: the value after it is read as it is
         elif _KEYWORD.fullmatch(token):
             if token.lstrip(":")[:1].isdigit():
-                reason = f"the keyword {token[:MAX_SHOWN]} begins with a digit, which other programs refuse"
+                reason = f"the keyword {token[:MAX_SHOWN]} begins with a digit, which other programs reject"
                 self._once(token[:MAX_SHOWN], at, reason)
             self._put(Keyword(token.lstrip(":")), at)
         else:
             number = _number(token)
             if number is None:
-                reason = f"{token[:MAX_SHOWN]} is no EDN value: is a quote missing, or not straight?"
+                reason = f"{token[:MAX_SHOWN]} is not an EDN value: is a quote missing, or not straight?"
                 self._problem(at, reason, "map")
             self._put(token if number is None else number, at)
 
     # --- lists and maps ----------------------------------------------------------------------------------------------
 
-    def _open(self, sign: str, at: int) -> None:
-        prefix = sign.strip("#:{ ,\n\r\t") if sign.startswith("#:") else ""
-        is_set = sign.startswith("#") and not sign.startswith("#:")
-        if is_set and sign != "#{":
-            self._once(
-                "#{", at, "white space stands between the # and the { of a set: here and below it is read as a set"
-            )
-        bracket = "#" if is_set else sign[-1]
+    def _open(self, token: str, at: int) -> None:
+        prefix = token.strip("#:{ ,\n\r\t") if token.startswith("#:") else ""
+        is_set = token.startswith("#") and not token.startswith("#:")
+        if is_set and len(token) > len("#{"):
+            self._once("#{", at, "there is white space between the # and the { of a set: read as a set, here and below")
+        bracket = "#" if is_set else token[-1]
         self.stack.append(_Frame(bracket, at, prefix))
         self.opened[_closed_as(bracket)] += 1
 
     def _close(self, bracket: str, at: int) -> None:
         if not self.opened[bracket]:
-            self._problem(at, f"{self.text[at]} closes nothing: is there one too many?", "value")
+            self._problem(at, f"unmatched {self.text[at]}: is there one too many?", "value")
             return
         inner = self.stack[-1]
         if _closed_as(inner.bracket) != bracket:
             opened = self.lines.place(inner.at)
-            self._problem(at, f"{self.text[at]} does not close the {self.text[inner.at]} of {opened}", "map")
+            self._problem(at, f"{self.text[at]} does not close the {self.text[inner.at]} at {opened}", "map")
         while _closed_as(self.stack[-1].bracket) != bracket:
             self._leave(at, whole=False)
         self._leave(at + 1, whole=True)
 
     def _leave(self, end: int, *, whole: bool) -> None:
-        """The innermost list or map is done, or as much of it as there is."""
+        """Finish the innermost list or map, with as much of it as there is."""
         frame = self.stack[-1]
         value = self._map(frame, end, whole) if frame.bracket == "{" else frame.items
         self.stack.pop()
@@ -311,55 +315,74 @@ class _Reader:
         self._put(value, frame.at)
 
     def _map(self, frame: _Frame, end: int, whole: bool) -> Map:
-        found = Map(frame.at)
-        found.end, found.whole = end, whole
+        entries = Map(frame.at)
+        entries.end, entries.whole = end, whole
         if len(frame.items) % 2 and whole and frame.broken is None:
-            lonely = _lonely(frame.items)
-            self._problem(frame.places[lonely], f"a key without a value: {_shown(frame.items[lonely])}", "map")
+            lone = _key_without_value(frame.items)
+            self._problem(frame.places[lone], f"a key without a value: {_shown(frame.items[lone])}", "map")
         for place, key, value in zip(frame.places[::2], frame.items[::2], frame.items[1::2], strict=False):
-            if key is None:
-                self._problem(place, "nil stands for a key: left out", "none")
+            name = self._key(key, frame.prefix, place)
+            if name is None:
                 continue
-            if isinstance(key, (dict, list)):
-                # its text would be a name, and grow with every level of maps that are keys of maps
-                self._problem(place, f"{_shown(key)} stands for a key: left out with its value", "value")
-                continue
-            name = f"{frame.prefix}/{key}" if frame.prefix and isinstance(key, Keyword) and "/" not in key else key
-            if not isinstance(name, str):
-                name = str(name)
-            if name in found:
-                reason = f"the key {name[:MAX_SHOWN]} stands twice: only the last is kept"
-                self._problem(place, reason, "value")
-            found[Keyword(name) if isinstance(key, Keyword) else name] = value
-        found.broken = frame.broken
-        return found
+            if name in entries:
+                self._problem(place, f"duplicate key {name[:MAX_SHOWN]}: only the last is kept", "value")
+            entries[name] = value
+        entries.broken = frame.broken
+        return entries
+
+    def _key(self, key: object, prefix: str, place: int) -> str | None:
+        """The text of a map's key, after the prefix of the map; None if it cannot be a key."""
+        if key is None:
+            self._problem(place, "nil as a key: left out", "none")
+            return None
+        if isinstance(key, (dict, list)):
+            # its text would grow with every level of maps that are keys of maps
+            self._problem(place, f"{_shown(key)} as a key: left out with its value", "value")
+            return None
+        if isinstance(key, Keyword):
+            return Keyword(f"{prefix}/{key}") if prefix and "/" not in key else key
+        return str(key)
 
 
 def _closed_as(bracket: str) -> str:
-    """The bracket of a frame without telling sets from maps, as what closes it does not."""
+    """The bracket that decides what closes a frame: sets close like maps."""
     return "{" if bracket == "#" else bracket
 
 
 def _shown(value: object) -> str:
     """A value for a message."""
-    return "a map" if isinstance(value, dict) else "a list" if isinstance(value, list) else str(value)[:MAX_SHOWN]
+    if isinstance(value, dict):
+        return "a map"
+    return "a list" if isinstance(value, list) else str(value)[:MAX_SHOWN]
 
 
-def _lonely(items: list[Any]) -> int:
-    """Which key has no value in a map of an odd number of items: the one before what stands for a key and is none."""
+def _key_without_value(items: list[Any]) -> int:
+    """Which key has no value in a map of an odd number of items: the key before the first one that is not a keyword."""
+    last = len(items) - 1
     if not isinstance(items[0], Keyword):
-        return len(items) - 1
-    odd = next((i for i in range(0, len(items), 2) if not isinstance(items[i], Keyword)), None)
-    return len(items) - 1 if odd is None else max(odd - 2, 0)
+        return last
+    misplaced = next((i for i in range(0, len(items), 2) if not isinstance(items[i], Keyword)), None)
+    return last if misplaced is None else max(misplaced - 2, 0)
+
+
+def _character(token: str) -> str:
+    """The character of a token such as ``\\a`` or ``\\newline``."""
+    name = token[1:]
+    if len(name) == 5 and name[0] == "u":
+        return chr(int(name[1:], 16))
+    return _CHARS.get(name, name)
 
 
 def _number(token: str) -> int | float | None:
-    """The number that a token is; None where it is none, or none that can be kept."""
+    """The number of a token; None if it is not one, or cannot be stored."""
     match = _NUMBER.fullmatch(token)
     if match is None:
         return None
+    integer, ratio = match[1], match[2]
     try:
-        value = int(match[1]) if match[1] else float(Fraction(match[2])) if match[2] else float(token.rstrip("M"))
+        if integer:
+            return int(integer)
+        value = float(Fraction(ratio)) if ratio else float(token.rstrip("M"))
     except (ArithmeticError, ValueError):
         return None
-    return value if isinstance(value, int) or math.isfinite(value) else None
+    return value if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Rows of an earlier LoreKeeper's cache to entities: an object as its source wrote it, in a table that says its type."""
+"""Rows of an earlier LoreKeeper's cache to entities: objects as their source wrote them, in one table per type."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from lorekeeper.entities import COLLECTIONS, Entity, fold, parse_json
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import UnknownShapeError, normalize
-from lorekeeper.normalize.build import build, slugify
+from lorekeeper.normalize.build import Origin, build, slugify
 from lorekeeper.normalize.open5e import ENDPOINTS, UNKNOWN_DOCUMENT, endpoint_of
 from lorekeeper.normalize.orcbrew import TYPES
 
 _ENDPOINTS = {"rule_sections": "sections", "equipment": "items", "subclasses": "classes", "subraces": "races"}
-"""Tables that are named otherwise than the endpoint their entries came from."""
+"""The endpoints of tables that have another name."""
 
 _ORCBREW = frozenset({"option-pack", "spell-lists", "casting-time", "hit-points", "armor-class", "hit-die"})
-"""Keys of which an OrcBrew object has at least one, and no other source has any."""
+"""Keys of OrcBrew objects: each has at least one, and objects of other sources have none."""
 
 _ORCBREW_TYPES = {"creatures": "monsters", "species": "races"}
 
 DOCUMENT = "earlier-cache"
-"""Where an entry is filed when nothing says what book it is from."""
+"""The document of entries without any."""
 
 BOOKS = {
     "a5e-ag": ("Adventurer's Guide",),
@@ -51,10 +51,10 @@ BOOKS = {
     "vom": ("Vault of Magic",),
     "wz": ("Warlock Zine",),
 }
-"""Titles of Open5e's documents by key, for caches and libraries that do not describe them."""
+"""Titles of Open5e's documents by key, for caches and libraries without a record of them."""
 
 _PREFIXES = {"srd": "srd-2014", "a5e": "a5e-ag"}
-"""Documents of which Open5e begins the keys of entries with another word than the document's key."""
+"""Documents by the prefix of their entries' keys, if Open5e uses another one than the document's key."""
 
 Titles = Mapping[str, frozenset[str]]
 """Keys of documents by their folded titles."""
@@ -63,13 +63,13 @@ Titles = Mapping[str, frozenset[str]]
 def entities(
     table: str, data: str | bytes, *, slug: str, name: str | None, document: str | None, source_api: str | None
 ) -> list[Entity]:
-    """The entities of one row; an empty list for bookkeeping objects that hold no lore.
+    """The entities of one row; an empty list for an object that holds no lore.
 
-    An object whose shape is unknown is kept as a whole all the same, under the type of its table, with those of its values
-    that can be filter fields.
+    An object of unknown shape is kept as a whole too, under the type of its table, with those filter fields that can be
+    read.
 
     Raises:
-        UnknownShapeError: it is no JSON object, or lacks what an entity needs; the message says which.
+        UnknownShapeError: it is not a JSON object, or lacks what an entity needs; the message says which.
     """
     obj = _parsed(data)
     if not obj:
@@ -81,17 +81,17 @@ def entities(
         return _kept(obj, table, row)
     endpoint = _ENDPOINTS.get(table, table.replace("_", ""))
     try:
-        found = normalize(obj, hint=endpoint)
-        if document and any(e.document == UNKNOWN_DOCUMENT for e in found):
-            found = normalize(obj, hint=endpoint, document=document)
-        return found
+        normalized = normalize(obj, hint=endpoint)
+        if document and any(entity.document == UNKNOWN_DOCUMENT for entity in normalized):
+            normalized = normalize(obj, hint=endpoint, document=document)
+        return normalized
     except UnknownShapeError:
         known = ENDPOINTS.get(endpoint)
         return [] if known and known.type is None else _kept(obj, table, row)
 
 
 def titles(documents: Iterable[Entity]) -> Titles:
-    """The keys of documents by title: of those that are described, and of `BOOKS`."""
+    """The keys of documents by title: of these records of documents, and of `BOOKS`."""
     known: dict[str, frozenset[str]] = {}
 
     def add(key: str, names: Iterable[object]) -> None:
@@ -107,10 +107,10 @@ def titles(documents: Iterable[Entity]) -> Titles:
 
 
 def corrected(entity: Entity, known: Titles) -> Entity | None:
-    """An entry of an earlier cache with its true identity; None where it has it, or is no such entry.
+    """An entry of an earlier cache with its true identity; None if it has it already, or is not such an entry.
 
-    The earlier LoreKeeper kept entries of Open5e's second API without the key of their document: its title stood for it, and
-    the entry's whole key, which the document's begins, for the slug. And it wrapped entries of OrcBrew packs.
+    The earlier LoreKeeper filed entries of Open5e's API v2 under the title of their document instead of its key, with the
+    entry's whole key, document prefix included, as the slug. And it wrapped entries of OrcBrew packs.
     """
     if not entity.source_api.startswith("open5e"):
         return None
@@ -122,7 +122,7 @@ def corrected(entity: Entity, known: Titles) -> Entity | None:
     if document is None:
         return None
     endpoint = endpoint_of(entity.data)
-    slug = entity.slug.split("_", 1)[1] + (endpoint.twin if endpoint else "")
+    slug = entity.slug.split("_", 1)[1] + (endpoint.slug_suffix if endpoint else "")
     title = None if entity.document == UNKNOWN_DOCUMENT else entity.document
     return replace(
         entity,
@@ -134,7 +134,7 @@ def corrected(entity: Entity, known: Titles) -> Entity | None:
 
 
 def _document_of(entity: Entity, known: Titles) -> str | None:
-    """The key of the document that an entry of Open5e's second API is from; None where it is not certain."""
+    """The key of the document of an entry of Open5e's API v2; None if it is not certain."""
     prefix, _, rest = entity.slug.partition("_")
     if not rest or not is_title(entity.document):
         return None
@@ -148,18 +148,18 @@ def _document_of(entity: Entity, known: Titles) -> str | None:
 
 
 def is_title(document: str) -> bool:
-    """Whether the document key of an entry is no key but a title, or says that the document is unknown."""
+    """Whether the document key of an entry is a title instead of a key, or says that the document is unknown."""
     return document == UNKNOWN_DOCUMENT or document != slugify(document)
 
 
 def _is_wrapped(obj: Mapping[str, Any]) -> bool:
-    """Whether it is an entry of an OrcBrew pack, with those of its values around it that the earlier cache searched."""
+    """Whether it is an entry of an OrcBrew pack, wrapped with a copy of the values that the earlier cache searched."""
     inner = obj.get("data")
     return isinstance(inner, Mapping) and bool(obj.get("source_api") == "orcbrew" or inner.keys() & _ORCBREW)
 
 
 def _unwrapped(obj: Mapping[str, Any], table: str, row: Mapping[str, str | None]) -> list[Entity]:
-    """The entry of an OrcBrew pack as importing the pack makes it."""
+    """The entry of a wrapped OrcBrew object, as an import of its pack makes it."""
     inner = obj["data"]
     named = (inner.get("option-pack"), row["document"], obj.get("document"), obj.get("source"))
     title = next((t.strip() for t in named if isinstance(t, str) and t.strip()), None)
@@ -168,7 +168,7 @@ def _unwrapped(obj: Mapping[str, Any], table: str, row: Mapping[str, str | None]
 
 
 def _rewrapped(entity: Entity) -> Entity | None:
-    """The same of an entry that is in a library."""
+    """The same for an entry of a library."""
     kinds = {(entity_type, kind): content for content, (entity_type, kind, _) in TYPES.items()}
     table = kinds.get((entity.type, entity.kind))
     row = {"slug": entity.slug, "name": entity.name, "document": entity.document, "source_api": None}
@@ -178,47 +178,54 @@ def _rewrapped(entity: Entity) -> Entity | None:
 
 
 def _kept(obj: Mapping[str, Any], table: str, row: Mapping[str, str | None]) -> list[Entity]:
-    """The object as it is, with those filter fields that can be read under their own names or OrcBrew's."""
-    entity_type, kind, orcbrew_fields = TYPES.get(_ORCBREW_TYPES.get(table, table)) or _place(table)
-    raw: dict[str, Any] = {f.name: obj.get(f.name) for f in COLLECTIONS[entity_type].fields}
+    """The object as it is, with those filter fields that can be read."""
+    entity_type, kind, orcbrew_fields = TYPES.get(_ORCBREW_TYPES.get(table, table)) or _type_of(table)
+    pack = obj.get("option-pack")
+    pack_key = slugify(pack) if isinstance(pack, str) and pack.strip() else None
+    document = row["document"] or pack_key or DOCUMENT
+    source_api = "orcbrew" if obj.keys() & _ORCBREW else row["source_api"] or "unknown"
+    try:
+        entity = build(
+            entity_type,
+            obj,
+            Origin(source_api, document, row["title"]),
+            name=row["name"] or obj.get("name") or "",
+            kind=kind,
+            slug=row["slug"],
+            fields=_readable_fields(entity_type, obj, orcbrew_fields),
+        )
+    except FilterError as error:
+        raise UnknownShapeError(str(error)) from error
+    return [entity]
+
+
+def _readable_fields(
+    entity_type: str, obj: Mapping[str, Any], orcbrew_fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The filter fields that can be read under their own names or OrcBrew's."""
+    raw = {f.name: obj.get(f.name) for f in COLLECTIONS[entity_type].fields}
     with contextlib.suppress(FilterError, TypeError, ValueError, AttributeError):
         raw |= {name: value for name, value in orcbrew_fields(obj).items() if value is not None}
     fields: dict[str, Any] = {}
     for name, value in raw.items():
         with contextlib.suppress(FilterError):
             fields |= clean_fields(entity_type, {name: value})
-    pack = obj.get("option-pack")
-    try:
-        return [
-            build(
-                entity_type,
-                obj,
-                name=row["name"] or obj.get("name") or "",
-                kind=kind,
-                slug=row["slug"],
-                document=row["document"] or (slugify(pack) if isinstance(pack, str) and pack.strip() else DOCUMENT),
-                document_name=row["title"],
-                source_api="orcbrew" if obj.keys() & _ORCBREW else row["source_api"] or "unknown",
-                **fields,
-            )
-        ]
-    except FilterError as error:
-        raise UnknownShapeError(str(error)) from error
+    return fields
 
 
-def _place(table: str) -> tuple[str, str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
-    """Where entries of a table go that OrcBrew has no word for: equipment by its kind, all else among the rules."""
+def _type_of(table: str) -> tuple[str, str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
+    """(collection, kind, fields) of entries of a table unknown to OrcBrew: of its endpoint, else a rule named like it."""
     known = ENDPOINTS.get(_ENDPOINTS.get(table, table.replace("_", "")))
-    entity_type = known.type if known and known.type else "rules"
-    kind = known.kind if known and isinstance(known.kind, str) else "gear"
-    return entity_type, kind if known else table.replace("_", "-").removesuffix("s"), lambda _: {}
+    if known is None:
+        return "rules", table.replace("_", "-").removesuffix("s"), lambda _: {}
+    return known.type or "rules", known.kind if isinstance(known.kind, str) else "gear", lambda _: {}
 
 
 def _parsed(data: str | bytes) -> Mapping[str, Any]:
     try:
         obj = parse_json(data)
     except ValueError as error:
-        raise UnknownShapeError(f"its data is no valid JSON: {error}") from error
+        raise UnknownShapeError(f"its data is invalid JSON: {error}") from error
     if not isinstance(obj, dict):
         raise UnknownShapeError(f"its data must be a JSON object, not {type(obj).__name__}")
     return obj

@@ -1,7 +1,7 @@
 """Open5e objects to entities: API v2 in its three historical shapes (references as URLs, as nested objects with and
 without ``url``) and v1.
 
-One `Endpoint` per kind of object says how to know it, where it goes, and which of its values are filter fields.
+One `Endpoint` per kind of object says how to recognise it, where it goes, and which of its values are filter fields.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
-from lorekeeper.normalize.build import build, feet, flag, gold, local_key, local_keys, number, ref_key, slugify
+from lorekeeper.normalize.build import Origin, build, feet, flag, gold, local_key, local_keys, number, ref_key, slugify
 
 UNKNOWN_DOCUMENT = "open5e-unknown"
-"""Where an object is filed that does not name its document."""
+"""The document of objects that do not name theirs."""
 
 Object = Mapping[str, Any]
 Fields = dict[str, Any]
@@ -31,27 +31,27 @@ class Endpoint:
     """One kind of Open5e object.
 
     Attributes:
-        name: the endpoint's name in the API, which is also the file name in exports.
-        signs: sets of keys; an object that has all keys of one set is of this kind.
-        type: the collection it goes to, None for bookkeeping that holds no lore.
-        kind: the entity's kind, or how to tell it.
-        fields: its filter fields, raw.
-        twin: a suffix for the slug where another endpoint of the same collection uses the same keys for the same things.
-        version: the version of the API that lists it; None where the lists of other endpoints hold the same.
-        children: objects nested inside it that are entities of their own, each with the endpoint it is read as.
+        name: the endpoint's name in the API, and the file name in exports.
+        signatures: sets of keys; an object that has all keys of one set is of this kind.
+        type: its collection; None for objects that hold no lore.
+        kind: the entity's kind, or a function of the object.
+        fields: its raw filter fields.
+        slug_suffix: keeps its slugs apart from those of another endpoint of the same collection with the same keys.
+        version: of the API that lists it; None if the lists of other endpoints have the same objects.
+        children: nested objects that are entities of their own, each with the name of its endpoint.
     """
 
     name: str
-    signs: tuple[frozenset[str], ...]
+    signatures: tuple[frozenset[str], ...]
     type: str | None = None
     kind: str | Callable[[Object], str] = ""
     fields: Callable[[Object], Fields] = _none
-    twin: str = ""
+    slug_suffix: str = ""
     version: int | None = 2
     children: Callable[[Object], Iterable[tuple[Object, str]]] = field(default=lambda _: ())
 
 
-def _signs(*alternatives: str) -> tuple[frozenset[str], ...]:
+def _signatures(*alternatives: str) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(keys.split()) for keys in alternatives)
 
 
@@ -61,20 +61,24 @@ def _first(obj: Object, *keys: str) -> Any:
 
 def _spell(o: Object) -> Fields:
     distance = feet(o["range"], o.get("range_unit")) if o.get("range") is not None else None
-    classes = local_keys(o.get("classes"))
-    if classes is None:
-        listed = _first(o, "spell_lists") or re.split(r",\s*", _first(o, "dnd_class") or "")
-        classes = [c for c in listed if c] or None
     return {
         "level": _first(o, "level_int", "level"),
         "school": local_key(o.get("school")),
-        "classes": classes,
+        "classes": _spell_classes(o),
         "ritual": flag(o.get("ritual")),
         "concentration": flag(o.get("concentration")),
         "casting_time": _first(o, "casting_time"),
         "damage_types": local_keys(o.get("damage_types")),
         "range": distance,
     }
+
+
+def _spell_classes(o: Object) -> list[str] | None:
+    classes = local_keys(o.get("classes"))
+    if classes is not None:
+        return classes
+    names = _first(o, "spell_lists") or re.split(r",\s*", _first(o, "dnd_class") or "")
+    return [name for name in names if name] or None
 
 
 def _creature(o: Object) -> Fields:
@@ -98,20 +102,25 @@ def _before_bracket(text: str) -> str:
 
 
 def _weapon_fields(o: Object) -> Fields:
-    names = []
-    for entry in o.get("properties") or []:
-        inner = entry.get("property", entry) if isinstance(entry, Mapping) else entry
-        name = inner.get("name") if isinstance(inner, Mapping) else ref_key(inner)
-        names.append(_before_bracket(name) if name and name.endswith(")") else name or "")
-    return {"damage_type": local_key(o.get("damage_type")), "properties": [n for n in names if n]}
+    names = [_property_name(entry) for entry in o.get("properties") or []]
+    return {"damage_type": local_key(o.get("damage_type")), "properties": [name for name in names if name]}
+
+
+def _property_name(entry: object) -> str:
+    """The name of a weapon's property in any of its shapes, without details: "range" of "range (20/60)"."""
+    ref = entry.get("property", entry) if isinstance(entry, Mapping) else entry
+    name = (ref.get("name") if isinstance(ref, Mapping) else ref_key(ref)) or ""
+    return _before_bracket(name) if name.endswith(")") else name
 
 
 def _armor_fields(o: Object) -> Fields:
-    worn = _first(o, "category")
-    known = [f"{worn} armor" if worn and "armor" not in worn.lower() and worn != "shield" else worn]
+    category = _first(o, "category")
+    if category and "armor" not in category.lower() and category != "shield":
+        category = f"{category} armor"
+    properties = [category] if category else []
     if flag(_first(o, "grants_stealth_disadvantage", "stealth_disadvantage")):
-        known.append("stealth disadvantage")
-    return {"properties": [k for k in known if k]}
+        properties.append("stealth disadvantage")
+    return {"properties": properties}
 
 
 def _item(o: Object) -> Fields:
@@ -125,7 +134,7 @@ def _item(o: Object) -> Fields:
 
 
 def _item_kind(o: Object) -> str:
-    return "weapon" if o.get("weapon") else "armor" if o.get("armor") else "gear"
+    return next((kind for kind in ("weapon", "armor") if o.get(kind)), "gear")
 
 
 def _magic_item(o: Object) -> Fields:
@@ -181,106 +190,121 @@ def _document(o: Object) -> Fields:
 
 
 def _nested(key: str, endpoint: str, link: str) -> Callable[[Object], Iterable[tuple[Object, str]]]:
-    """Children of a v1 object: they borrow the parent's document and name it as what they belong to."""
+    """Children of a v1 object: they inherit the parent's document, and refer to the parent under ``link``."""
 
     def children(o: Object) -> Iterable[tuple[Object, str]]:
-        borrowed = {k: v for k, v in o.items() if k.startswith("document__")}
+        document = {k: v for k, v in o.items() if k.startswith("document__")}
         nested = o.get(key) or []
         if not isinstance(nested, list) or not all(isinstance(child, Mapping) for child in nested):
             raise FilterError(f"{key} must be a list of objects")
         for child in nested:
-            yield {**borrowed, **child, link: o.get("slug") or o.get("name")}, endpoint
+            yield {**document, **child, link: o.get("slug") or o.get("name")}, endpoint
 
     return children
 
 
-def _lore(name: str, *signs: str, kind: str | None = None, twin: str = "", version: int = 2) -> Endpoint:
-    """A small reference endpoint that is filed among the rules."""
-    return Endpoint(name, _signs(*signs), "rules", kind or name.rstrip("s"), _chapter, twin, version)
+def _rule(name: str, *signatures: str, kind: str | None = None, slug_suffix: str = "", version: int = 2) -> Endpoint:
+    """A small reference endpoint whose objects go to the rules."""
+    return Endpoint(name, _signatures(*signatures), "rules", kind or name.rstrip("s"), _chapter, slug_suffix, version)
 
 
 ENDPOINTS: dict[str, Endpoint] = {
     e.name: e
     for e in (
-        Endpoint("spells", _signs("school level casting_time", "school level_int"), "spells", "spell", _spell),
+        Endpoint("spells", _signatures("school level casting_time", "school level_int"), "spells", "spell", _spell),
         Endpoint(
             "creatures",
-            _signs("challenge_rating hit_points", "challenge_rating_decimal hit_points", "cr hit_points"),
+            _signatures("challenge_rating hit_points", "challenge_rating_decimal hit_points", "cr hit_points"),
             "creatures",
             "creature",
             _creature,
         ),
         Endpoint("monsters", (), "creatures", "creature", _creature, version=None),
         Endpoint(
-            "magicitems", _signs("rarity requires_attunement", "rarity desc"), "equipment", "magic-item", _magic_item
+            "magicitems",
+            _signatures("rarity requires_attunement", "rarity desc"),
+            "equipment",
+            "magic-item",
+            _magic_item,
         ),
-        Endpoint("items", _signs("category weapon armor"), "equipment", _item_kind, _item),
-        Endpoint("weapons", _signs("damage_dice damage_type"), "equipment", "weapon", _weapon, twin="-stats"),
-        Endpoint("armor", _signs("ac_base", "base_ac"), "equipment", "armor", _armor, twin="-stats"),
-        Endpoint("services", _signs("cost detail desc"), "equipment", "gear", _service),
+        Endpoint("items", _signatures("category weapon armor"), "equipment", _item_kind, _item),
+        Endpoint(
+            "weapons", _signatures("damage_dice damage_type"), "equipment", "weapon", _weapon, slug_suffix="-stats"
+        ),
+        Endpoint("armor", _signatures("ac_base", "base_ac"), "equipment", "armor", _armor, slug_suffix="-stats"),
+        Endpoint("services", _signatures("cost detail desc"), "equipment", "gear", _service),
         Endpoint(
             "classes",
-            _signs("features hit_dice", "hp_at_1st_level", "subclass_of"),
+            _signatures("features hit_dice", "hp_at_1st_level", "subclass_of"),
             "character_options",
             _subclass,
             _class,
             children=_nested("archetypes", "classes", "subclass_of"),
         ),
         Endpoint(
-            "species", _signs("is_subspecies", "subspecies_of", "is_subrace"), "character_options", _subrace, _species
+            "species",
+            _signatures("is_subspecies", "subspecies_of", "is_subrace"),
+            "character_options",
+            _subrace,
+            _species,
         ),
         Endpoint(
             "races",
-            _signs("asi_desc", "asi traits", "subrace_of"),
+            _signatures("asi_desc", "asi traits", "subrace_of"),
             "character_options",
             _subrace,
             _species,
             version=None,
             children=_nested("subraces", "races", "subrace_of"),
         ),
-        Endpoint("feats", _signs("has_prerequisite", "effects_desc"), "character_options", "feat"),
-        Endpoint("backgrounds", _signs("benefits", "skill_proficiencies feature"), "character_options", "background"),
-        Endpoint("rules", _signs("ruleset initialHeaderLevel", "ruleset desc"), "rules", "rule", _chapter),
-        Endpoint("rulesets", _signs("rules desc"), "rules", "section", _chapter),
-        Endpoint("sections", _signs("slug desc parent"), "rules", "section", _chapter, version=1),
-        Endpoint("documents", _signs("licenses publisher", "license title slug"), "documents", "document", _document),
-        _lore("planes", kind="plane", version=1),
-        _lore("conditions"),
-        _lore("abilities", "short_desc skills", kind="ability"),
-        _lore("skills", "ability descriptions"),
-        _lore("languages", "is_exotic"),
-        _lore("environments", "aquatic planar"),
-        _lore("alignments", "societal_attitude morality"),
-        _lore("damagetypes", kind="damage-type"),
-        _lore("creaturetypes", kind="creature-type", twin="-creature-type"),
-        _lore("spellschools", kind="spell-school"),
-        _lore("weaponproperties", kind="weapon-property"),
-        _lore("itemsets", "items desc", kind="item-set"),
-        Endpoint("sizes", _signs("space_diameter")),
-        Endpoint("creaturesets", _signs("creatures name")),
+        Endpoint("feats", _signatures("has_prerequisite", "effects_desc"), "character_options", "feat"),
+        Endpoint(
+            "backgrounds", _signatures("benefits", "skill_proficiencies feature"), "character_options", "background"
+        ),
+        Endpoint("rules", _signatures("ruleset initialHeaderLevel", "ruleset desc"), "rules", "rule", _chapter),
+        Endpoint("rulesets", _signatures("rules desc"), "rules", "section", _chapter),
+        Endpoint("sections", _signatures("slug desc parent"), "rules", "section", _chapter, version=1),
+        Endpoint(
+            "documents", _signatures("licenses publisher", "license title slug"), "documents", "document", _document
+        ),
+        _rule("planes", kind="plane", version=1),
+        _rule("conditions"),
+        _rule("abilities", "short_desc skills", kind="ability"),
+        _rule("skills", "ability descriptions"),
+        _rule("languages", "is_exotic"),
+        _rule("environments", "aquatic planar"),
+        _rule("alignments", "societal_attitude morality"),
+        _rule("damagetypes", kind="damage-type"),
+        _rule("creaturetypes", kind="creature-type", slug_suffix="-creature-type"),
+        _rule("spellschools", kind="spell-school"),
+        _rule("weaponproperties", kind="weapon-property"),
+        _rule("itemsets", "items desc", kind="item-set"),
+        Endpoint("sizes", _signatures("space_diameter")),
+        Endpoint("creaturesets", _signatures("creatures name")),
         Endpoint("itemcategories", ()),
-        Endpoint("itemrarities", _signs("rank name")),
+        Endpoint("itemrarities", _signatures("rank name")),
         Endpoint("licenses", ()),
         Endpoint("publishers", ()),
-        Endpoint("gamesystems", _signs("content_prefix")),
-        Endpoint("images", _signs("file_url")),
-        Endpoint("spelllist", _signs("spells slug")),
+        Endpoint("gamesystems", _signatures("content_prefix")),
+        Endpoint("images", _signatures("file_url")),
+        Endpoint("spelllist", _signatures("spells slug")),
     )
 }
-"""Every endpoint by name; where an object fits several, the first one listed wins."""
+"""Every endpoint by name; if an object matches several, the first one wins."""
 
 _BARE = frozenset({"key", "name", "url", "document"})
-"""Keys of what only has a name, as publishers and item categories do: bookkeeping, whichever of them it is."""
+"""Keys of objects that only have a name, such as publishers and item categories; none of them hold lore."""
 
 
 def endpoint_of(obj: Object, hint: str | None = None) -> Endpoint | None:
-    """The endpoint an object came from, by its keys, else by the hint; None where nothing fits."""
+    """The endpoint of an object, by its keys, else by the hint; None if it matches none."""
     if not _local_key(obj):
         return None
     named = ENDPOINTS.get((hint or "").split(".")[0].removesuffix("_v1"))
     for endpoint in ENDPOINTS.values():
-        if any(signs <= obj.keys() for signs in endpoint.signs):
-            return named if named and not named.signs and named.type == endpoint.type else endpoint
+        if any(signature <= obj.keys() for signature in endpoint.signatures):
+            more_exact = named is not None and not named.signatures and named.type == endpoint.type
+            return named if more_exact else endpoint
     if named:
         return named
     if "descriptions" in obj:
@@ -291,37 +315,35 @@ def endpoint_of(obj: Object, hint: str | None = None) -> Endpoint | None:
 
 
 def entities(obj: Object, endpoint: Endpoint, document: str | None = None) -> list[Entity]:
-    """The entity of one object, and those of its children; an empty list for bookkeeping objects."""
+    """The entity of an object, and those of its children; an empty list if it holds no lore."""
     if endpoint.type is None:
         return []
-    version = 1 if "key" not in obj else 2
-    key, doc = _document_of(obj, endpoint)
-    slug = str(_local_key(obj)).split("_", 1)[-1] if version == 2 else str(_local_key(obj))
-    kind = endpoint.kind if isinstance(endpoint.kind, str) else endpoint.kind(obj)
-    own = build(
+    version = 2 if "key" in obj else 1
+    key = str(_local_key(obj))
+    slug = key.split("_", 1)[-1] if version == 2 else key
+    own_document, title = _document_of(obj, endpoint)
+    entity = build(
         endpoint.type,
         obj,
-        slug=slug + (endpoint.twin if version == 2 else ""),
+        Origin(f"open5e-v{version}", document or own_document or UNKNOWN_DOCUMENT, title),
         name=_first(obj, "name", "title") or slug.replace("-", " ").title(),
-        kind=kind,
-        document=document or key or UNKNOWN_DOCUMENT,
-        document_name=doc,
-        source_api=f"open5e-v{version}",
-        **endpoint.fields(obj),
+        kind=endpoint.kind if isinstance(endpoint.kind, str) else endpoint.kind(obj),
+        slug=slug + (endpoint.slug_suffix if version == 2 else ""),
+        fields=endpoint.fields(obj),
     )
-    found = [own]
-    for child, name in endpoint.children(obj):
-        found += entities(child, ENDPOINTS[name], document)
-    return found
+    children = [entities(child, ENDPOINTS[name], document) for child, name in endpoint.children(obj)]
+    return [entity, *(child for several in children for child in several)]
 
 
 def _local_key(obj: Object) -> str | None:
-    key = _first(obj, "key", "slug") or (slugify(obj["name"]) if "document__slug" in obj and "name" in obj else None)
+    key = _first(obj, "key", "slug")
+    if not key and "document__slug" in obj and "name" in obj:
+        key = slugify(obj["name"])
     return key if isinstance(key, str) else None
 
 
 def _document_of(obj: Object, endpoint: Endpoint) -> tuple[str | None, str | None]:
-    """(key, title) of the document an object is from. The key's prefix is not the document: srd_fireball is srd-2014's."""
+    """(key, title) of an object's document. The prefix of the object's key does not say it: srd_fireball is srd-2014's."""
     if endpoint.type == "documents":
         return _local_key(obj), None
     if "document__slug" in obj:

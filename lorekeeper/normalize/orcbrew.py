@@ -1,7 +1,8 @@
 """OrcBrew packs (homebrew of Dungeon Master's Vault and OrcPub) to entities.
 
 A file is one pack, ``{:orcpub.dnd.e5/spells {:key {...}}}``, named after the file, or several, ``{"Pack" {...}}``. The pack is
-the document, the key is the slug. Packs that go round are damaged in many ways: what can be read is, and the rest is told.
+the document, the key is the slug. Many packs in circulation are damaged: minor problems are fixed with a warning, and a broken
+entry is reported and skipped.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from typing import Any
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
-from lorekeeper.normalize.build import build, feet, slugify
+from lorekeeper.normalize.build import Origin, build, feet, slugify
 from lorekeeper.normalize.edn import MAX_PROBLEMS, Keyword, Map, Problem, Reading, read
 
 NAMESPACE = "orcpub.dnd.e5"
 
 MAX_SHOWN = 60
-"""Characters of a name or key of the file in a message."""
+"""Most characters of a name or key in a message."""
 
 _INVISIBLE = re.compile("[\u00a0\u00ad\u200b\u200c\u200d\u2060\ufeff]")
 
@@ -36,13 +37,13 @@ Object = Mapping[str, Any]
 
 @dataclass
 class Imported:
-    """What a file of packs holds.
+    """The content of a file of packs.
 
     Attributes:
         entities: in the order of the file.
-        failed: (``line:column``, reason) of what was lost; a file lists `MAX_PROBLEMS`, and how many more there are.
-        warnings: (``line:column``, reason) of what was corrected; as many at most.
-        skipped: entries of types that are no lore, by type.
+        failed: (``line:column``, reason) of what cannot be imported: at most `MAX_PROBLEMS`, and one that counts the rest.
+        warnings: (``line:column``, reason) of what was fixed; as many at most.
+        skipped: number of entries that hold no lore, by content type.
     """
 
     entities: list[Entity] = field(default_factory=list)
@@ -52,11 +53,14 @@ class Imported:
 
 
 def _text(value: object) -> str | None:
-    return value.replace("-", " ") if isinstance(value, Keyword) else value if isinstance(value, str) else None
+    """A text, or a keyword in words."""
+    if isinstance(value, Keyword):
+        return value.replace("-", " ")
+    return value if isinstance(value, str) else None
 
 
 def _chosen(value: object) -> list[str] | None:
-    """Names that are marked as true in a map, or that stand in a list."""
+    """The names that a map marks as true, or that a list contains."""
     if isinstance(value, Mapping):
         value = [name for name, chosen in value.items() if chosen is True]
     return [str(v) for v in value if v] if isinstance(value, list) else None
@@ -76,20 +80,27 @@ def _spell(o: Object) -> dict[str, Any]:
 
 
 def _monster(o: Object) -> dict[str, Any]:
-    dice = o.get("hit-points")
-    if isinstance(dice, Mapping):
-        number, sides, more = (dice.get(k) for k in ("die-count", "die", "modifier"))
-        known = isinstance(number, int) and isinstance(sides, int) and isinstance(more, int | None)
-        dice = dice.get("mean") or (number * (sides + 1) // 2 + (more or 0) if known else None)  # type: ignore[operator]
     return {
         "challenge_rating": o.get("challenge"),
         "type": _text(o.get("type")),
         "size": _text(o.get("size")),
         "alignment": _text(o.get("alignment")),
         "armor_class": o.get("armor-class"),
-        "hit_points": dice,
+        "hit_points": _hit_points(o.get("hit-points")),
         "environments": _chosen(o.get("environments")),
     }
+
+
+def _hit_points(value: object) -> object:
+    """Hit points as they are given, or the average of their dice."""
+    if not isinstance(value, Mapping):
+        return value
+    count, sides, modifier = (value.get(key) for key in ("die-count", "die", "modifier"))
+    if value.get("mean"):
+        return value["mean"]
+    if isinstance(count, int) and isinstance(sides, int) and isinstance(modifier, int | None):
+        return count * (sides + 1) // 2 + (modifier or 0)
+    return None
 
 
 def _class(o: Object) -> dict[str, Any]:
@@ -118,24 +129,24 @@ TYPES: dict[str, tuple[str, str, Callable[[Object], dict[str, Any]]]] = {
     "invocations": ("rules", "invocation", _nothing),
     "boons": ("rules", "boon", _nothing),
 }
-"""Content types that are lore: collection, kind and filter fields."""
+"""The content types with lore: collection, kind and filter fields."""
 
 NO_LORE = frozenset({"selections", "encounters"})
-"""Content types that only work inside the program they are from: lists of choices, and of monsters to fight."""
+"""Content types that are of use only in the program they are from: lists of choices, and of monsters to fight."""
 
 
 def looks_like_orcbrew(text: str) -> bool:
-    """Whether a text begins as OrcBrew does, and JSON does not."""
+    """Whether a text begins like OrcBrew, and not like JSON."""
     return _LOOKS_SO.match(text[:10_000]) is not None
 
 
 def packs(text: str, name: str, document: str | None = None) -> Imported:
-    """Everything in the text of one file.
+    """Everything in the text of a file.
 
     Args:
-        text: the file's.
-        name: the file's, without its ending: the name of a pack that has none.
-        document: key of the document to file everything under; that of the pack by default.
+        text: of the file.
+        name: of the file, without its suffix: the name of a pack that has none.
+        document: key of the document to assign all entries to; that of their pack by default.
     """
     return _Packs(read(text), name, document).imported()
 
@@ -145,50 +156,47 @@ class _Packs:
         self._reading = reading
         self._name = name
         self._document = document
-        self._found = Imported()
-        self._told: set[int] = set()
+        self._result = Imported()
+        self._reported: set[int] = set()
         """Offsets of the problems that were reported with an entry."""
-        self._taken: dict[tuple[str, str, str], str] = {}
+        self._kinds: dict[tuple[str, str, str], str] = {}
+        """Kind of the first entry of each type, document and key."""
         self._invisible: list[int] = []
-        """Offsets of entries with signs that cannot be seen."""
-        self._places = [p.at for p in reading.problems]
+        """Offsets of entries with invisible characters."""
+        self._offsets = [problem.at for problem in reading.problems]
         self._more = Counter(failed=reading.more["map"] + reading.more["value"], warnings=reading.more["none"])
-        """How many of each list there are beyond those that are listed."""
+        """How many problems of each list are not listed."""
 
     def imported(self) -> Imported:
         if self._reading.problems and _is_json(self._reading.text):
-            self._fail(
-                0, "this is JSON and no OrcBrew pack, which is written in EDN; give the file a name that ends in .json"
-            )
-            return self._found
+            self._fail(0, "this is JSON, not an OrcBrew pack, which is EDN; rename the file to end in .json")
+            return self._result
         if not self._reading.values and not self._reading.problems:
-            self._fail(0, "the file is empty" if not self._reading.text.strip() else "the file holds comments only")
+            self._fail(0, "the file contains only comments" if self._reading.text.strip() else "the file is empty")
         for value in self._reading.values:
             if isinstance(value, Map):
                 self._file(value)
             else:
-                self._fail(0, f"a pack is a map of content types, as {{:{NAMESPACE}/spells {{...}}}}; this is none")
+                self._fail(0, f"this is not a pack, which is a map of content types: {{:{NAMESPACE}/spells {{...}}}}")
         self._finish()
-        return self._found
+        return self._result
 
     def _finish(self) -> None:
-        """What is said of the file as a whole, and how much is not listed."""
+        """Report what concerns the file as a whole, and how many problems are not listed."""
         for problem in self._reading.problems:
-            if problem.at not in self._told:
-                (self._odd if problem.harm == "none" else self._fail)(problem.at, problem.reason)
+            if problem.at not in self._reported:
+                (self._warn if problem.harm == "none" else self._fail)(problem.at, problem.reason)
         if self._invisible:
-            number = len(self._invisible)
-            self._odd(
-                self._invisible[0], f"{number} entries from here on hold signs that cannot be seen, as no-break spaces"
-            )
-        found = self._found
-        if not (found.entities or found.failed or found.skipped):
-            self._fail(
-                0, f"the file holds no entry; a pack is a map of content types, as {{:{NAMESPACE}/spells {{...}}}}"
-            )
-        for listed, more in ((found.failed, self._more["failed"]), (found.warnings, self._more["warnings"])):
+            more = len(self._invisible) - 1
+            subject = f"this entry and {more:,} more contain" if more else "this entry contains"
+            self._warn(self._invisible[0], f"{subject} invisible characters, such as no-break spaces")
+        result = self._result
+        if not (result.entities or result.failed or result.skipped):
+            self._fail(0, f"the file has no entries; a pack is a map of content types: {{:{NAMESPACE}/spells {{...}}}}")
+        for problems, more in ((result.failed, self._more["failed"]), (result.warnings, self._more["warnings"])):
             if more:
-                listed.append((listed[-1][0] if listed else "1:1", f"and {more:,} more problems in this file"))
+                place = problems[-1][0] if problems else "1:1"
+                problems.append((place, f"and {more:,} more problems in this file"))
 
     def _file(self, top: Map) -> None:
         if any(isinstance(key, Keyword) for key in top) or not top:
@@ -198,19 +206,17 @@ class _Packs:
             if isinstance(pack, Map):
                 self._pack(name, pack)
             else:
-                self._fail(top.at, f"the pack {name[:MAX_SHOWN]!r} is no map of content types")
+                self._fail(top.at, f"the pack {name[:MAX_SHOWN]!r} is not a map of content types")
 
     def _pack(self, name: str, pack: Map) -> None:
         if pack.get("disabled?") is True:
-            self._odd(
-                pack.at, f"the pack {name[:MAX_SHOWN]!r} is switched off in its file; it is imported all the same"
-            )
+            self._warn(pack.at, f"the pack {name[:MAX_SHOWN]!r} is disabled in its file; it is imported anyway")
         for key, entries in pack.items():
             namespace, _, content = key.rpartition("/")
             if not namespace and not isinstance(entries, (Map, list)):
                 continue  # a property of the pack itself, as :disabled?
             if not namespace and isinstance(key, Keyword) and (content in TYPES or content in NO_LORE):
-                self._odd(pack.at, f"{content} is written without {NAMESPACE}/ before it; it is read all the same")
+                self._warn(pack.at, f"{content} lacks the prefix {NAMESPACE}/; it is read anyway")
                 namespace = NAMESPACE
             self._content(namespace, content, entries, name, pack)
 
@@ -219,84 +225,89 @@ class _Packs:
         key = f"{namespace}/{content}".lstrip("/")[:MAX_SHOWN]
         number = len(entries) if isinstance(entries, (Map, list)) else 1
         if namespace == NAMESPACE and content in NO_LORE:
-            self._found.skipped[content] += number
+            self._result.skipped[content] += number
         elif namespace != NAMESPACE or content not in TYPES:
-            if len(self._found.skipped) < MAX_PROBLEMS:
-                self._found.skipped[key] += number
+            if len(self._result.skipped) < MAX_PROBLEMS:
+                self._result.skipped[key] += number
             known = ", ".join(sorted({*TYPES, *NO_LORE}))
             at = entries.at if isinstance(entries, Map) else pack.at
-            self._fail(at, f"the content type {key} is not one of OrcBrew's ({known}); {number} passed over")
+            self._fail(at, f"unknown content type {key}, {number} skipped; known: {known}")
         elif isinstance(entries, Map):
             for slug, entry in entries.items():
                 self._entry(content, slug, entry, name, entries)
         elif entries is not None:
-            self._fail(pack.at, f"{key} is no map of entries")
+            self._fail(pack.at, f"{key} is not a map of entries")
 
     def _entry(self, content: str, key: str, entry: object, pack: str, entries: Map) -> None:
         what = f"{content} {key[:MAX_SHOWN]}"
         if not isinstance(entry, Map):
-            self._fail(entries.at, f"{what}: it is no map, but {'nil' if entry is None else 'a single value'}")
+            self._fail(entries.at, f"{what}: it is not a map but {'nil' if entry is None else 'a single value'}")
             return
         problems = list(self._within(entry))
-        self._told.update(p.at for p in problems if p.harm != "value")
-        broken = entry.broken
-        if broken is not None or not entry.whole:
-            place, reason = (broken.at, broken.reason) if broken else (entry.at, "it is cut off")
-            self._fail(place, f"{what}: {reason}")
+        self._reported.update(p.at for p in problems if p.harm != "value")
+        if entry.broken is not None:
+            self._fail(entry.broken.at, f"{what}: {entry.broken.reason}")
+            return
+        if not entry.whole:
+            self._fail(entry.at, f"{what}: it is cut off")
             return
         for problem in problems:
             if problem.harm == "none":
-                self._odd(problem.at, f"{what}: {problem.reason}")
+                self._warn(problem.at, f"{what}: {problem.reason}")
         try:
-            self._found.entities.append(self._made(content, key, entry, pack))
+            self._result.entities.append(self._entity(content, key, entry, pack, what))
         except FilterError as error:
             self._fail(entry.at, f"{what}: {error}")
 
-    def _made(self, content: str, key: str, entry: Map, pack: str) -> Entity:
+    def _entity(self, content: str, key: str, entry: Map, pack: str, what: str) -> Entity:
         entity_type, kind, fields_of = TYPES[content]
-        own = entry.get("option-pack")
-        title = next((t for t in (pack, own, self._name) if isinstance(t, str) and t.strip()), self._name).strip()
-        what = f"{content} {key[:MAX_SHOWN]}"
-        if not pack.strip():
-            self._odd(entry.at, f"{what}: its pack has no name; filed under {title[:MAX_SHOWN]!r}")
+        title = self._title(entry, pack, what)
         name = entry.get("name")
         if not isinstance(name, str) or not name.strip():
             name = key.replace("-", " ").title()
-            self._odd(entry.at, f"{what}: it has no name; called {name[:MAX_SHOWN]!r}")
+            self._warn(entry.at, f"{what}: it has no name; named {name[:MAX_SHOWN]!r}")
         for missing in [k for k in ("level", "school") if content == "spells" and entry.get(k) is None]:
-            self._odd(entry.at, f"{what}: it has no {missing}")
+            self._warn(entry.at, f"{what}: it has no {missing}")
         if any(_INVISIBLE.search(text) for text in _texts(entry)):
             self._invisible.append(entry.at)
         document = self._document or slugify(title)
         return build(
             entity_type,
             entry,
-            slug=self._slug(entity_type, document, key, kind),
+            Origin("orcbrew", document, title),
             name=name,
             kind=kind,
-            document=document,
-            document_name=title,
-            source_api="orcbrew",
-            **self._fields(entity_type, fields_of(entry), what, entry.at),
+            slug=self._slug(entity_type, document, key, kind),
+            fields=self._fields(entity_type, fields_of(entry), what, entry.at),
         )
 
+    def _title(self, entry: Map, pack: str, what: str) -> str:
+        """The title of an entry's document: the name of its pack, or else what the entry or the file says."""
+        candidates = (pack, entry.get("option-pack"), self._name)
+        title = next((t for t in candidates if isinstance(t, str) and t.strip()), self._name).strip()
+        if not pack.strip():
+            self._warn(entry.at, f"{what}: its pack has no name; assigned to {title[:MAX_SHOWN]!r}")
+        return title
+
     def _slug(self, entity_type: str, document: str, key: str, kind: str) -> str:
-        """The key; with the kind behind it where an entry of another kind in the same pack has it too."""
-        first = self._taken.setdefault((entity_type, document, key), kind)
+        """The key; followed by the kind if an entry of another kind in the same pack has the same key."""
+        first = self._kinds.setdefault((entity_type, document, key), kind)
         return key if first == kind else f"{key}-{kind}"
 
-    def _fields(self, entity_type: str, raw: dict[str, Any], what: str, at: int) -> dict[str, Any]:
-        """The filter values that can be read; others are told and left out."""
-        known: dict[str, Any] = {}
+    def _fields(self, entity_type: str, raw: Mapping[str, Any], what: str, at: int) -> dict[str, Any]:
+        """The filter values that can be read; the others are left out with a warning."""
+        fields: dict[str, Any] = {}
         for name, value in raw.items():
+            blank = isinstance(value, (str, list)) and not value
             try:
-                known |= clean_fields(entity_type, {name: value or None if isinstance(value, (str, list)) else value})
+                fields |= clean_fields(entity_type, {name: None if blank else value})
             except FilterError as error:
-                self._odd(at, f"{what}: {error}; left out")
-        return known
+                self._warn(at, f"{what}: {error}; left out")
+        return fields
 
     def _within(self, entry: Map) -> Iterator[Problem]:
-        for problem in self._reading.problems[bisect_left(self._places, entry.at) :]:
+        """The problems between the beginning and the end of an entry."""
+        for problem in self._reading.problems[bisect_left(self._offsets, entry.at) :]:
             if problem.at > entry.end or (problem.at == entry.end and entry.whole):
                 return
             yield problem
@@ -304,13 +315,13 @@ class _Packs:
     def _fail(self, at: int, reason: str) -> None:
         self._list("failed", at, reason)
 
-    def _odd(self, at: int, reason: str) -> None:
+    def _warn(self, at: int, reason: str) -> None:
         self._list("warnings", at, reason)
 
     def _list(self, name: str, at: int, reason: str) -> None:
-        listed: list[tuple[str, str]] = getattr(self._found, name)
-        if len(listed) < MAX_PROBLEMS:
-            listed.append((self._reading.place(at), reason))
+        problems: list[tuple[str, str]] = getattr(self._result, name)
+        if len(problems) < MAX_PROBLEMS:
+            problems.append((self._reading.place(at), reason))
         else:
             self._more[name] += 1
 

@@ -1,4 +1,4 @@
-"""Our own JSON shape, for homebrew and for the starter compendium.
+"""Our own JSON shape, of homebrew and the starter compendium.
 
     {"collection": "spells", "name": "Frost Step", "document": "my-world", "level": 2, "school": "conjuration",
      "description": "...", "asked_as": ["get away over ice"]}
@@ -23,7 +23,7 @@ from lorekeeper.entities import (
 )
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import MAX_MANY, stored, unknown_name
-from lorekeeper.normalize.build import MAX_DEPTH, build
+from lorekeeper.normalize.build import MAX_DEPTH, Origin, build
 from lorekeeper.printable import FORBIDDEN, has_controls, shown
 
 DEFAULT_DOCUMENT = "homebrew"
@@ -35,27 +35,23 @@ def recognises(obj: Mapping[str, Any]) -> bool:
 
 
 def entity(obj: Mapping[str, Any], document: str | None) -> Entity:
-    """One entity from our own shape; FilterError with every reason where it cannot be one."""
+    """The entity of an object in our own shape; FilterError, with every reason, if it cannot be one."""
     name = obj["collection"]
     if not isinstance(name, str) or name not in COLLECTIONS:
         raise FilterError(unknown_name(str(name), list(COLLECTIONS), "collection"))
     collection = COLLECTIONS[name]
-    wrong = [reason for reason in (*_wrong_texts(obj), *_wrong_fields(collection, obj)) if reason]
     kind = obj.get("kind") or (collection.kinds[0] if len(collection.kinds) == 1 else "")
-    if kind not in collection.kinds and not (collection.open_kinds and isinstance(kind, str) and kind.strip()):
-        wrong.insert(0, f"'kind' of {name} must be one of {', '.join(collection.kinds)}, not {shown(obj.get('kind'))}")
-    if wrong:
-        raise FilterError("; ".join(wrong))
+    reasons = [*_wrong_kind(collection, kind, obj), *_wrong_texts(obj), *_wrong_fields(collection, obj)]
+    if reasons:
+        raise FilterError("; ".join(reasons))
     return build(
         name,
         obj,
+        Origin("lorekeeper", document or obj.get("document") or DEFAULT_DOCUMENT, obj.get("document_name")),
         name=obj["name"],
         kind=kind,
         slug=obj.get("slug"),
-        document=document or obj.get("document") or DEFAULT_DOCUMENT,
-        document_name=obj.get("document_name"),
-        source_api="lorekeeper",
-        **{f.name: obj.get(f.name) for f in collection.fields},
+        fields=obj,
     )
 
 
@@ -68,7 +64,7 @@ def schema(collection: Collection) -> dict[str, Any]:
         "collection": {"const": collection.name},
         "name": plain,
         "kind": kinds | {"description": f"what kind of {collection.label} it is"},
-        "slug": key | {"description": "its key within the document; made from the name where it is not given"},
+        "slug": key | {"description": "its key within the document; made from the name by default"},
         "document": key | {"description": "key of the book it is from", "default": DEFAULT_DOCUMENT},
         "document_name": plain | {"description": "title of that book"},
         "description": {"type": "string", "description": "its text, plain or Markdown"},
@@ -83,7 +79,7 @@ def schema(collection: Collection) -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"LoreKeeper {collection.label}",
-        "description": "One entry. A file holds one, a list of them, or one a line. Keys beyond these are kept. An entry has at "
+        "description": "One entry. A file holds one, a list of them, or one per line. Other keys are kept. An entry has at "
         f"most {MAX_RECORD_BYTES:,} bytes as JSON in UTF-8, {MAX_DEPTH} levels of lists and objects, and no lone surrogates.",
         "type": "object",
         "required": ["collection", "name", *(["kind"] if len(collection.kinds) > 1 else [])],
@@ -110,12 +106,20 @@ _JSON_TYPES: dict[FieldType, dict[str, Any]] = {
 }
 
 
+def _wrong_kind(collection: Collection, kind: object, obj: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the kind."""
+    accepted = collection.open_kinds and isinstance(kind, str) and kind.strip()
+    if kind not in collection.kinds and not accepted:
+        allowed = ", ".join(collection.kinds)
+        yield f"'kind' of {collection.name} must be one of {allowed}, not {shown(obj.get('kind'))}"
+
+
 def _wrong_texts(obj: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with the texts that every entry has."""
     for name in ("name", "slug", "kind", "document", "document_name"):
         value = obj.get(name)
         if isinstance(value, str) and has_controls(value):
-            yield f"{name} must have no control characters, as line breaks and tabs (it is {shown(value)})"
+            yield f"{name} must have no control characters, such as line breaks and tabs (it is {shown(value)})"
         elif name == "kind" or (value is None and name != "name"):
             continue
         elif not isinstance(value, str) or not value.strip():
@@ -127,13 +131,14 @@ def _wrong_fields(collection: Collection, obj: Mapping[str, Any]) -> Iterator[st
     """What is wrong with the filter fields, each with its value and what is allowed."""
     for declared in collection.fields:
         value = obj.get(declared.name)
-        if value is not None:
-            try:
-                stored(declared, value)
-            except FilterError as error:
-                reason = str(error)
-                yield reason if shown(value) in reason else f"{reason} (it is {shown(value)})"
-            else:
-                texts = value if isinstance(value, list) else [value]
-                if declared.type in (FieldType.TEXT, FieldType.TEXTS) and any(map(has_controls, texts)):
-                    yield f"{declared.name} must have no control characters (it is {shown(value)})"
+        if value is None:
+            continue
+        try:
+            stored(declared, value)
+        except FilterError as error:
+            reason = str(error)
+            yield reason if shown(value) in reason else f"{reason} (it is {shown(value)})"
+            continue
+        texts = value if isinstance(value, list) else [value]
+        if declared.type in (FieldType.TEXT, FieldType.TEXTS) and any(map(has_controls, texts)):
+            yield f"{declared.name} must have no control characters (it is {shown(value)})"
