@@ -443,7 +443,7 @@ async def test_b23_a_pipe_without_a_writer_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(streams, "WRITER_SECONDS", 0.05)
     os.mkfifo(tmp_path / "pipe")
     found = await read(tmp_path / "pipe")
-    assert "no program has begun to write" in found.why
+    assert "no program began to write" in found.why
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")

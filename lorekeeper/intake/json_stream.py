@@ -1,4 +1,4 @@
-"""JSON documents and JSON lines from a stream of text, entry by entry; no more of the text is held than one entry needs."""
+"""JSON documents and JSON lines from a stream of text, entry by entry; memory holds no more text than one entry needs."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import Any, TextIO
 from lorekeeper.entities import refuse_constant
 
 MAX_ENTRY_CHARS = 4 << 20
-"""Longest entry or line that is parsed, indentation included: some four times what can be stored of one."""
+"""Longest entry or line that is parsed, with indentation: about four times what can be stored of one."""
 
 MAX_CHARS = 1 << 30
-"""Longest text that is read of one file, unpacked."""
+"""Longest text of a file, unpacked."""
 
 CHUNK_CHARS = 1 << 18
 
 LINES_TRIED = 20
-"""Lines of which one must be a JSON object for a text to count as JSON lines."""
+"""Lines among which one must be a JSON object for a text to count as JSON lines."""
 
 NUMBER_TAIL = 3
-"""Characters behind a number that show whether it goes on: ``1`` may be the beginning of ``1e+5``."""
+"""Characters after a number that show whether it continues: ``1`` may be the beginning of ``1e+5``."""
 
 TOKEN_TAIL = 12
-"""Characters before the end of a text in which an error may only say that a word or an escape is cut off there."""
+"""Characters before the end of a text in which an error may only mean that a word or an escape is cut off there."""
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 UNDECODED = re.compile("[\udc80-\udcff]")
-"""Bytes that are not UTF-8, as the error handler "surrogateescape" gives them."""
+"""Bytes that are not UTF-8, as the error handler "surrogateescape" decodes them."""
 
 
 class TooLongError(ValueError):
@@ -48,11 +48,11 @@ class UndecodedError(ValueError):
 
 
 class NotJsonError(ValueError):
-    """A text is no JSON at all."""
+    """A text is not JSON at all."""
 
 
 class Window:
-    """The part of a text that is being read: what lies before it is dropped, what follows is read when it is needed.
+    """The part of a text that is being read: what comes before is dropped, what follows is read when it is needed.
 
     Args:
         stream: the text, decoded with ``errors="surrogateescape"`` and ``newline="\\n"``.
@@ -69,7 +69,7 @@ class Window:
         """Where in ``text`` the reader is."""
 
     def line(self) -> int:
-        """Number of the line that the reader is in, from 1."""
+        """Number of the reader's line, from 1."""
         self._lines += self.text.count("\n", self._counted, self.at)
         self._counted = self.at
         return self._lines + 1
@@ -79,9 +79,9 @@ class Window:
         return self._dropped + self.at
 
     def grow(self) -> bool:
-        """Read about as much again as is held; whether there was more. ValueError beyond `MAX_CHARS`."""
-        held = len(self.text) - self.at
-        part = "" if self._ended else self._stream.read(max(CHUNK_CHARS, held))
+        """Double the text in memory; whether there was more. ValueError beyond `MAX_CHARS`."""
+        remaining = len(self.text) - self.at
+        part = "" if self._ended else self._stream.read(max(CHUNK_CHARS, remaining))
         if not part:
             self._ended = True
             return False
@@ -93,14 +93,14 @@ class Window:
         return True
 
     def head(self, chars: int, lines: int | None = None) -> str:
-        """What follows: at least so many characters or lines, or all there is."""
+        """What follows: at least this many characters or lines, or all there is."""
         while len(self.text) - self.at < chars and (lines is None or self.text.count("\n", self.at) < lines):
             if not self.grow():
                 break
         return self.text[self.at :]
 
     def next(self) -> str:
-        """The next character that is not blank, "" at the end; the reader is then before it."""
+        """The next character that is not white space, "" at the end; the reader stays before it."""
         while True:
             blank = _BLANK.match(self.text, self.at)
             assert blank
@@ -110,26 +110,26 @@ class Window:
             if not self.grow():
                 return ""
 
-    def take(self, wanted: str) -> str:
-        """Pass the next character that is not blank; ValueError where it is none of those that are wanted."""
-        found = self.next()
-        if not found or found not in wanted:
-            raise ValueError(f"invalid JSON: {' or '.join(map(repr, wanted))} is missing in line {self.line()}")
+    def take(self, expected: str) -> str:
+        """Pass the next character that is not white space; ValueError if it is none of the expected ones."""
+        character = self.next()
+        if not character or character not in expected:
+            raise ValueError(f"invalid JSON: {' or '.join(map(repr, expected))} is missing in line {self.line()}")
         self.at += 1
-        return found
+        return character
 
     def value(self) -> Any:
-        """The next JSON value, with numbers as `json.loads` gives them; the reader is then behind it.
+        """The next JSON value, as `json.loads` gives it; the reader is then after it.
 
         Raises:
-            UndecodedError: it is not UTF-8; the reader is behind it all the same.
+            UndecodedError: it is not UTF-8; the reader is after it anyway.
             TooLongError: it is longer than `MAX_ENTRY_CHARS`.
             ValueError: there is none.
         """
         self.next()
         while True:
             try:
-                found, end = _DECODER.raw_decode(self.text, self.at)
+                value, end = _DECODER.raw_decode(self.text, self.at)
             except json.JSONDecodeError as error:
                 if _may_be_cut(error, TOKEN_TAIL) and self._grow_for_one():
                     continue
@@ -143,15 +143,15 @@ class Window:
             start, self.at = self.at, end
             if UNDECODED.search(self.text, start, end):
                 raise UndecodedError
-            return found
+            return value
 
     def lines(self) -> Iterator[tuple[int, str | None]]:
-        """(number, text) of each further line that is not blank; None in place of one that is too long."""
+        """(number, text) of each further line that is not blank; None in place of the text of one that is too long."""
         while self.next():
             yield self.line(), self._rest_of_line()
 
     def skip_line(self) -> None:
-        """Pass the rest of the line without holding it."""
+        """Pass the rest of the line without keeping it in memory."""
         while (end := self.text.find("\n", self.at)) < 0:
             self.at = len(self.text)
             if not self.grow():
@@ -167,7 +167,7 @@ class Window:
         return "".join(parts)
 
     def line_of(self, place: int) -> int:
-        """Number of the line of a place in ``text`` that lies behind the reader."""
+        """Number of the line of a place in ``text`` after the reader."""
         return self.line() + self.text.count("\n", self.at, place)
 
     def _grow_for_one(self) -> bool:
@@ -194,7 +194,7 @@ class Window:
 def entries(where: str, window: Window) -> Iterator[tuple[str, Any]]:
     """(where, value) of each entry of a JSON document (an object, a list, an API page) or of JSON lines.
 
-    In place of an entry, or of the rest of the text, that cannot be read there is a ValueError that says why.
+    In place of an entry that cannot be read, or of the rest of the text, there is a ValueError that says why.
     """
     if not window.next():
         yield where, ValueError("the file is empty")
@@ -205,7 +205,7 @@ def entries(where: str, window: Window) -> Iterator[tuple[str, Any]]:
 
 
 def _is_lines(window: Window) -> bool:
-    """Whether a text begins neither as one JSON document nor as a part of one, and one of its lines is an object."""
+    """Whether a text does not begin as one JSON document, whole or cut, and one of its lines is an object."""
     head = window.head(MAX_ENTRY_CHARS, LINES_TRIED + 1)
     lines = [line for line in head.split("\n") if line.strip()][:LINES_TRIED]
     beginning = "\n".join(lines).rstrip()
@@ -231,7 +231,7 @@ def _of_document(where: str, window: Window) -> Iterator[tuple[str, Any]]:
             yield place, value
             number += 1
         if window.next():
-            raise ValueError(f"invalid JSON: it goes on behind its end, in line {window.line()}")
+            raise ValueError(f"invalid JSON: more text after its end, in line {window.line()}")
     except TooLongError as error:
         if window.line() > 1 or "\n" in window.text:
             yield where, _stopped(error, number)
@@ -244,7 +244,7 @@ def _of_document(where: str, window: Window) -> Iterator[tuple[str, Any]]:
 
 
 def _stopped(error: ValueError, number: int) -> ValueError:
-    """An error that ends the reading of a text from which a number of entries have been read."""
+    """An error that ends the reading of a text after a number of entries."""
     return ValueError(f"{error}; the {number:,} entries before are read, the rest is not") if number else error
 
 
@@ -280,8 +280,8 @@ def _elements(where: str, window: Window) -> Iterator[tuple[str, Any]]:
 
 def _object(where: str, window: Window) -> Iterator[tuple[str, Any]]:
     """An object; of an API page, which is one with a list of "results", the elements of these."""
-    found: dict[str, Any] = {}
-    kept, page = 0, False
+    value: dict[str, Any] = {}
+    chars, page = 0, False
     window.take("{")
     closed = window.next() == "}"
     if closed:
@@ -290,19 +290,19 @@ def _object(where: str, window: Window) -> Iterator[tuple[str, Any]]:
         start = window.offset()
         key = window.value()
         if not isinstance(key, str):
-            raise ValueError(f"invalid JSON: a key is no text in line {window.line()}")
+            raise ValueError(f"invalid JSON: a key is not a text in line {window.line()}")
         window.take(":")
         if key == "results" and window.next() == "[":
             page = True
             yield from _elements(where, window)
         else:
-            found[key] = window.value()
-            kept += window.offset() - start
-        if kept > MAX_ENTRY_CHARS:
+            value[key] = window.value()
+            chars += window.offset() - start
+        if chars > MAX_ENTRY_CHARS:
             raise TooLongError
         closed = window.take(",}") == "}"
     if not page:
-        yield where, found
+        yield where, value
 
 
 _PARTS = {"[": _elements, "{": _object}
@@ -312,13 +312,13 @@ _DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 def _may_be_cut(error: json.JSONDecodeError, tail: int) -> bool:
-    """Whether an error may only say that the text ends in the midst of a value; ``tail`` is 0 where it ends with a line."""
+    """Whether an error may only mean that the text ends inside a value; ``tail`` is 0 for a text that ends with a line."""
     at_end = error.pos >= len(error.doc) - tail
     return at_end or (tail > 0 and error.msg.startswith("Unterminated string"))
 
 
 def _parsed(line: str) -> Any:
-    """The value in a line, or a ValueError that says why there is none."""
+    """The value of a line, or a ValueError that says why there is none."""
     if UNDECODED.search(line):
         return UndecodedError()
     try:

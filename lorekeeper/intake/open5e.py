@@ -1,7 +1,7 @@
-"""A client of the Open5e API, versions 1 and 2: its lists, page by page. The one that asks is polite and trusts nothing.
+"""A rate-limited client of the Open5e API, versions 1 and 2, which reads lists page by page and validates every response.
 
-Requests go to the configured origin only, a few at a time; what passes (a busy server, a broken line) is tried again
-with growing pauses, and answers that are too large, too slow, go in circles or are no lists are refused.
+Requests go to the configured origin only, a few at a time; transient errors (a busy server, a lost connection) are retried
+with growing pauses, and responses that are too large, too slow, endless or not lists are rejected.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from lorekeeper.printable import MAX_SHOWN, one_line, shown
 logger = logging.getLogger(__name__)
 
 PAGE_SIZE = 100
-"""Objects a page: a page of creatures has about a megabyte then."""
+"""Objects per page: a page of creatures then has about a megabyte."""
 
 CONCURRENCY = 4
-"""Requests at a time."""
+"""Most requests at a time."""
 
 MAX_BODY_BYTES = 32 << 20
-"""Largest answer that is read, both as received and unpacked."""
+"""Largest response, both as received and unpacked."""
 
 MAX_TOTAL_BYTES = 2 << 30
-"""Most that one client reads, over all its answers: forty times as much as all of Open5e."""
+"""Most bytes that a client reads in all: forty times the size of Open5e."""
 
 MAX_OBJECTS = 100_000
-"""Most objects in a list: thirty times as many as the longest of Open5e has."""
+"""Most objects in a list: thirty times the longest of Open5e."""
 
 MAX_PAGES = 10_000
 SPARE_PAGES = 10
-"""Most pages in a list, and how many more there may be than the first page's size makes of it."""
+"""Most pages in a list, and how many more than its count and the size of the first page imply."""
 
 MAX_QUERY_LENGTH = 8_000
 """Longest query of a link to the next page, in characters."""
@@ -56,35 +56,35 @@ MAX_REDIRECTS = 3
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 30.0
-"""Longest wait for a connection, and longest pause between two pieces of an answer."""
+"""Longest wait for a connection, and between two parts of a response."""
 
 ANSWER_SECONDS = 120.0
 PAGE_SECONDS = 300.0
 LIST_SECONDS = 1800.0
-"""Longest time for one answer, for one page with all attempts and pauses, and for the pages of one list together.
-The time in which the reader uses the pages does not count."""
+"""Longest time for a response, for a page with all attempts and pauses, and for all pages of a list.
+The time that the caller takes for the pages does not count."""
 
 ATTEMPTS = 6
 LONGEST_PAUSE = 60.0
-"""A server that asks to be left alone for longer, in seconds, is not waited for."""
+"""Longest Retry-After, in seconds, that is waited for."""
 
 _JSON = re.compile(r"application/(?:[\w.+-]+\+)?json", re.IGNORECASE)
 
-_PASSING = frozenset({429, 500, 501, 502, 503, 504, 524})
+_TRANSIENT = frozenset({429, 500, 501, 502, 503, 504, 524})
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a client takes from a server before it gives up.
+    """How much a client accepts from a server before it gives up.
 
     Attributes:
-        body_bytes: largest answer.
-        total_bytes: all answers together.
-        objects: objects in a list.
-        pages: pages in a list.
-        answer_seconds: time for one answer.
-        page_seconds: time for one page, with all attempts and the pauses between them.
-        list_seconds: time for all pages of one list.
+        body_bytes: largest response.
+        total_bytes: of all responses together.
+        objects: in a list.
+        pages: in a list.
+        answer_seconds: for a response.
+        page_seconds: for a page, with all attempts and the pauses between them.
+        list_seconds: for all pages of a list.
     """
 
     body_bytes: int = MAX_BODY_BYTES
@@ -101,7 +101,7 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass
 class _Allowance:
-    """Seconds that the server may still take for the pages of one list."""
+    """Seconds that the server may still take for the pages of a list."""
 
     seconds: float
 
@@ -121,8 +121,8 @@ class Page:
     following: str | None
 
 
-class _Passing(Exception):  # noqa: N818  # a reason to try again, never seen outside
-    """An answer that may be better next time; ``pause`` is what the server asked for, in seconds."""
+class _TransientError(Exception):
+    """A failure that a retry may cure; ``pause`` is the Retry-After of the server, in seconds. Never raised to callers."""
 
     def __init__(self, reason: str, pause: float | None = None) -> None:
         super().__init__(reason)
@@ -134,10 +134,10 @@ class Open5eClient:
 
     Args:
         base_url: its address, without the version, as in ``https://api.open5e.com``.
-        attempts: how often a request is made before it counts as failed.
+        attempts: at a request before it counts as failed.
         connect_seconds: longest wait for a connection.
-        limits: what is taken from the server before it is given up.
-        patient: try to connect again where nobody answers.
+        limits: of what is accepted from the server.
+        patient: whether to retry if there is no connection.
     """
 
     def __init__(
@@ -157,33 +157,24 @@ class Open5eClient:
         self.reached = False
         """Whether the server has answered anything yet."""
         self.received = 0
-        """Bytes of answers so far, unpacked."""
+        """Bytes of responses so far, unpacked."""
         self._attempts = attempts
         self._patient = patient
         self._limits = limits
         self._slots = asyncio.Semaphore(CONCURRENCY)
-        self._client = httpx.AsyncClient(
-            headers={
-                "Accept": "application/json",
-                "Accept-Encoding": "gzip",
-                "User-Agent": f"lorekeeper/{lorekeeper.__version__}",
-            },
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-            timeout=httpx.Timeout(READ_SECONDS, connect=connect_seconds),
-            limits=httpx.Limits(max_connections=CONCURRENCY),
-        )
+        self._client = _http_client(connect_seconds)
 
     async def pages(self, path: str, query: str, done: int = 0) -> AsyncGenerator[Page, None]:
-        """The pages of a list, each asked for while the one before it is being used.
+        """The pages of a list; each is requested while the caller uses the one before.
 
         Args:
             path: of the list, as in ``v2/spells``.
-            query: of the first page wanted, as in ``limit=100``.
+            query: of the first page to read, as in ``limit=100``.
             done: objects on the pages before it.
 
         Raises:
-            SourceError: a page is no page, or the list has no end, or more objects than it says.
-            SourceUnavailableError: a page cannot be had now, or all of them take too long.
+            SourceError: a page is invalid, or the list is endless, or has more objects than its count.
+            SourceUnavailableError: a page is not available now, or the list takes too long.
         """
         following: str | None = query
         seen: set[str] = set()
@@ -200,17 +191,17 @@ class Open5eClient:
                 following = page.following
                 if following is not None:
                     if following in seen or not page.objects or done >= page.count or len(seen) >= most:
-                        raise self._wrong(path, f"a list of {page.count} objects whose pages do not end")
+                        raise self._invalid(path, f"a list of {page.count} objects whose pages do not end")
                     coming = asyncio.create_task(self.page(path, following, allowance))
                 elif done > page.count:
-                    raise self._wrong(path, f"{done} objects in a list of {page.count}")
+                    raise self._invalid(path, f"{done} objects in a list of {page.count}")
                 yield page
         finally:
             coming.cancel()
             await asyncio.gather(coming, return_exceptions=True)
 
     async def page(self, path: str, query: str, allowance: _Allowance | None = None) -> Page:
-        """One page of a list; SourceError where it cannot be had."""
+        """One page of a list; SourceError if it is invalid or not available."""
         body = await self._get(path, query, allowance or _Allowance(self._limits.list_seconds))
         try:
             count, objects, following = body["count"], body["results"], body["next"]
@@ -218,9 +209,9 @@ class Open5eClient:
                 raise TypeError
             page = Page(count, objects, None if following is None else _own_query(following))
         except (KeyError, TypeError, ValueError) as error:
-            raise self._wrong(path, "something that is no page of a list") from error
+            raise self._invalid(path, "something that is not a page of a list") from error
         if count > self._limits.objects:
-            raise self._wrong(path, f"a list of more than {self._limits.objects:,} objects")
+            raise self._invalid(path, f"a list of more than {self._limits.objects:,} objects")
         return page
 
     async def close(self) -> None:
@@ -236,20 +227,20 @@ class Open5eClient:
         await self.close()
 
     async def _get(self, path: str, query: str, allowance: _Allowance) -> Any:
-        """The JSON value at a path, tried again while that may help."""
+        """The JSON value at a path, with retries."""
         if self.received > self._limits.total_bytes:
-            raise self._wrong(path, f"more than {self._limits.total_bytes / 2**30:g} GB in all")
+            raise self._invalid(path, f"more than {self._limits.total_bytes / 2**30:g} GB in all")
         async with self._slots:
             began = time.monotonic()
             try:
                 async with asyncio.timeout(min(self._limits.page_seconds, allowance.seconds)):
                     return await self._tried(path, query)
-            except _Passing as error:
+            except _TransientError as error:
                 raise self._unavailable(f"could not answer for {path}: {error}; try again later") from error
             except TimeoutError as error:
                 raise self._unavailable(f"took too long to answer for {path}; try again later") from error
             except httpx.RemoteProtocolError as error:
-                raise self._unavailable(f"gave no whole answer for {path}; try again later") from error
+                raise self._unavailable(f"broke off its answer for {path}; try again later") from error
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 raise self._unavailable(
                     f"cannot be reached ({type(error).__name__}); check your connection and "
@@ -286,24 +277,24 @@ class Open5eClient:
                 following = urljoin(url, target)
                 foreign = _origin(following) != _origin(url)
             except ValueError as error:
-                raise self._wrong(path, f"a redirect to {shown(target)}, which is no address") from error
+                raise self._invalid(path, f"a redirect to {shown(target)}, which is not a URL") from error
             if foreign:
                 raise SourceError(
                     f"{self.shown} redirects {path} to {one_line(shown_address(target), MAX_SHOWN)}, on another server, "
-                    "which is not followed; if that is the right address now, set LOREKEEPER_OPEN5E_BASE_URL"
+                    "which is not followed; if that is its new address, set LOREKEEPER_OPEN5E_BASE_URL"
                 )
             url = following
-        raise SourceError(f"{self.shown} redirects {path} in circles")
+        raise SourceError(f"{self.shown} redirects {path} too often; is LOREKEEPER_OPEN5E_BASE_URL an Open5e server?")
 
     async def _value(self, path: str, response: httpx.Response) -> Any:
-        """The JSON value of an answer."""
+        """The JSON value of a response."""
         status, kind = response.status_code, response.headers.get("Content-Type", "")
-        if status in _PASSING:
-            raise _Passing(f"status {status}", _asked_pause(response))
+        if status in _TRANSIENT:
+            raise _TransientError(f"status {status}", _asked_pause(response))
         if status != httpx.codes.OK:
-            raise self._wrong(path, f"status {status}")
+            raise self._invalid(path, f"status {status}")
         if not _JSON.fullmatch(kind.partition(";")[0].strip()):
-            raise self._wrong(path, f"{one_line(kind, MAX_SHOWN) or 'nothing that is'} instead of JSON")
+            raise self._invalid(path, f"{one_line(kind, MAX_SHOWN) or 'nothing that is'} instead of JSON")
         try:
             body = Body(response.headers.get("Content-Encoding", ""), self._limits.body_bytes)
             try:
@@ -313,40 +304,58 @@ class Open5eClient:
                 self.received += max(body.received, len(body.content))
             return await asyncio.to_thread(body.value)
         except RefusedBodyError as error:
-            raise self._wrong(path, str(error)) from error
+            raise self._invalid(path, str(error)) from error
         except DamagedBodyError as error:
-            raise _Passing(str(error)) from error
+            raise _TransientError(str(error)) from error
 
     def _pause(self, error: Exception) -> bool | float:
-        """Whether to try again after an error, or after how many seconds where the server says so."""
-        if isinstance(error, _Passing):
-            return True if error.pause is None else error.pause if error.pause <= LONGEST_PAUSE else False
+        """Whether to retry after an error, or the seconds to wait for that if the server says so."""
+        if isinstance(error, _TransientError):
+            if error.pause is None:
+                return True
+            return error.pause if error.pause <= LONGEST_PAUSE else False
         logger.info("%s: %s", type(error).__name__, error)
         if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)) and not self._patient:
             return False
-        passing = (httpx.TransportError, TimeoutError)
-        return isinstance(error, passing) and not isinstance(error, httpx.UnsupportedProtocol)
+        transient = (httpx.TransportError, TimeoutError)
+        return isinstance(error, transient) and not isinstance(error, httpx.UnsupportedProtocol)
 
     def _unavailable(self, why: str) -> SourceUnavailableError:
         return SourceUnavailableError(f"{self.shown} {why}")
 
-    def _wrong(self, path: str, what: str) -> SourceError:
+    def _invalid(self, path: str, what: str) -> SourceError:
         return SourceError(
             f"{self.shown} answered for {path} with {what}; is LOREKEEPER_OPEN5E_BASE_URL an Open5e server?"
         )
 
 
+def _http_client(connect_seconds: float) -> httpx.AsyncClient:
+    """A client that keeps no cookies."""
+    return httpx.AsyncClient(
+        headers={
+            "Accept": "application/json",
+            "Accept-Encoding": "gzip",
+            "User-Agent": f"lorekeeper/{lorekeeper.__version__}",
+        },
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        timeout=httpx.Timeout(READ_SECONDS, connect=connect_seconds),
+        limits=httpx.Limits(max_connections=CONCURRENCY),
+    )
+
+
 def list_query(documents: Sequence[str] | None, version: int | None, **filters: str) -> str:
-    """The query of a list's first page; of some documents only where they are named."""
-    own = {} if documents is None else {f"document__{'slug' if version == 1 else 'key'}__in": ",".join(documents)}
-    return urlencode({"limit": str(PAGE_SIZE), **own, **filters}, safe=",")
+    """The query of a list's first page; only of these documents if any are named."""
+    parameters = {"limit": str(PAGE_SIZE)}
+    if documents is not None:
+        parameters[f"document__{'slug' if version == 1 else 'key'}__in"] = ",".join(documents)
+    return urlencode(parameters | filters, safe=",")
 
 
 def _own_query(link: object) -> str:
-    """The query of a link to the next page: all that is used of it. Built from a Host header, it may name any server.
+    """The query of a link to the next page. The rest is ignored: built from a Host header, it may name any server.
 
     Raises:
-        TypeError: the link is no text.
+        TypeError: the link is not a text.
         ValueError: it has no query, or one that is too long.
     """
     if not isinstance(link, str):
@@ -365,7 +374,7 @@ def _origin(url: str) -> tuple[str, str]:
 
 
 def _asked_pause(response: httpx.Response) -> float | None:
-    """Seconds that a Retry-After header asks for, as a number or as a date."""
+    """Seconds of a Retry-After header, which is a number or a date; None if there is none."""
     value = str(response.headers.get("Retry-After", "")).strip()
     if value.isdecimal():
         return float(value)

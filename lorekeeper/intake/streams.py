@@ -1,4 +1,4 @@
-"""What is named to be imported as a stream of bytes: a regular file, or a pipe that another program writes to."""
+"""Files and pipes as streams: what is named to be imported may be written by another program meanwhile."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 WRITER_SECONDS = 10.0
-"""How long a pipe that no program writes to is waited for."""
+"""Longest wait for a program to write to a pipe."""
 
 PAUSE_SECONDS = 0.01
-"""Between two looks at a pipe that is empty."""
+"""Between two attempts to read an empty pipe."""
 
 _GZIP = b"\x1f\x8b"
 
 
 class StoppedError(Exception):
-    """Nobody wants any more of a stream."""
+    """The reading of a stream was stopped."""
 
 
 class Source:
-    """One file or pipe, opened once. Blocking; use it as a context manager.
+    """A file or pipe, opened once. Blocking; use it as a context manager.
 
     Args:
         path: of a regular file, or of a pipe.
-        stopped: ends the reading of a pipe, from another thread, with `StoppedError`.
+        stopped: when it is set, by another thread, the reading of a pipe ends with `StoppedError`.
 
     Raises:
-        OSError: it cannot be opened, or is something else, as a device.
+        OSError: it cannot be opened, or is something else, such as a device.
     """
 
     def __init__(self, path: Path, stopped: threading.Event) -> None:
@@ -46,13 +46,13 @@ class Source:
         self._buffered = io.BufferedReader(self._raw if self.regular else _Pipe(self._raw, stopped))
 
     def text(self) -> io.TextIOWrapper:
-        """Its content, unpacked where it is gzip; bytes that are not UTF-8 as "surrogateescape" has them."""
+        """Its text, unpacked if it is gzip; bytes that are not UTF-8 are decoded with "surrogateescape"."""
         packed = self._buffered.peek(len(_GZIP)).startswith(_GZIP)
         content = cast(BinaryIO, gzip.GzipFile(fileobj=self._buffered)) if packed else self._buffered
         return io.TextIOWrapper(content, "utf-8-sig", "surrogateescape", newline="\n")
 
     def tell(self) -> int:
-        """Bytes that were read of a regular file, as it stands on the disk."""
+        """Bytes read so far of a regular file, packed; 0 for a pipe."""
         return self._raw.tell() if self.regular else 0
 
     def __enter__(self) -> Source:
@@ -63,7 +63,7 @@ class Source:
 
 
 def require_regular(mode: int) -> None:
-    """OSError where a file of this ``st_mode`` is not a regular one."""
+    """OSError if a file of this ``st_mode`` is not a regular one."""
     if not stat.S_ISREG(mode):
         tests = {"pipe": stat.S_ISFIFO, "socket": stat.S_ISSOCK, "folder": stat.S_ISDIR}
         kind = next((name for name, test in tests.items() if test(mode)), "device")
@@ -71,7 +71,7 @@ def require_regular(mode: int) -> None:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open without waiting for a pipe's writer: a thread that waits for one cannot be stopped."""
+    """Open a pipe without waiting for its writer: a thread that waits cannot be stopped."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -89,10 +89,10 @@ class _Pipe(io.RawIOBase):
         deadline = time.monotonic() + WRITER_SECONDS
         while True:
             number = self._raw.readinto(buffer)
-            self._written = self._written or number != 0  # None: a writer is there, and has nothing yet
+            self._written = self._written or number != 0  # None: there is a writer, with nothing written yet
             if number or (number == 0 and self._written):
                 return number
             if not self._written and time.monotonic() > deadline:
-                raise OSError(f"no program has begun to write to this pipe within {WRITER_SECONDS:.0f} s")
+                raise OSError(f"no program began to write to this pipe within {WRITER_SECONDS:.0f} s")
             if self._stopped.wait(PAUSE_SECONDS):
                 raise StoppedError

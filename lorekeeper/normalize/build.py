@@ -70,23 +70,12 @@ def build(
     slug: str | None = None,
     fields: Mapping[str, Any],
 ) -> Entity:
-    """A checked entity; every entity of a library is built here.
+    """A checked entity; every entity of a library is built here. FilterError, with the reason, if it cannot be one.
 
     Names, titles and kinds of real sources contain line breaks and tabs now and then: these become spaces, and other
     `FORBIDDEN` characters are removed. Keys that contain any are refused, since they are identities, and so is our own
-    JSON shape, as its schema says.
-
-    Args:
-        entity_type: its collection.
-        data: the whole entry as its source wrote it.
-        origin: where it is from.
-        name: for people.
-        kind: within its collection.
-        slug: its key within the document; made from the name by default.
-        fields: raw filter values by name; None and undeclared ones are left out.
-
-    Raises:
-        FilterError: it cannot be an entry of a library; the message says why.
+    JSON shape, as its schema says. The slug is made from the name by default. Fields that are None or not declared for the
+    type are left out.
     """
     if not isinstance(name, str) or not name.strip():
         raise FilterError("it has no name")

@@ -49,7 +49,7 @@ def format_of(path: Path, head: str) -> Format:
 
 
 def supported(*, markdown: bool) -> str:
-    """What can be imported, for messages; ``markdown``: somebody tried Markdown."""
+    """What can be imported, for messages; ``markdown``: the file may be a Markdown note."""
     *names, last = (known.name for known in reversed(FORMATS))
     notes = "; Markdown notes are not read yet" if markdown else ""
     return f"LoreKeeper reads {', '.join(names)} and {last}, each also gzipped{notes}"
