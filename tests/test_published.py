@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import lorekeeper
-from lorekeeper.cli import commands
+from lorekeeper.cli.main import parser
 from lorekeeper.errors import ConfigError
 from lorekeeper.server.tools import Tool, all_tools
 from lorekeeper.settings import OTHERS, OWN_FILE, PREFIX, Settings, load_settings
@@ -161,7 +161,7 @@ def test_readme_lists_every_parameter_of_a_tool_and_marks_the_required_ones(tool
     assert re.findall(r"\*\*`(\w+)`\*\*", row[2]) == tool.input_schema.get("required", [])
 
 
-PARSER = commands._parser()
+PARSER = parser()
 
 
 def parsers() -> dict[str, argparse.ArgumentParser]:
