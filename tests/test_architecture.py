@@ -43,9 +43,9 @@ MAY_KNOW = {
 
 DOORS = {
     "pymilvus": ("cache/milvus/server.py",),
-    "milvus_lite": ("cache/milvus/engine.py", "cache/milvus/sealed.py", "cache/milvus/segment.py"),
-    "faiss": ("cache/milvus/engine.py",),
-    "pyarrow": ("cache/milvus/engine.py", "cache/milvus/segment.py"),
+    "milvus_lite": ("cache/milvus/lite.py", "cache/milvus/sealed.py", "cache/milvus/segment.py"),
+    "faiss": ("cache/milvus/lite.py",),
+    "pyarrow": ("cache/milvus/lite.py", "cache/milvus/segment.py"),
     "grpc": ("cache/milvus/server.py",),
     "sqlite3": ("cache/",),
     "filelock": ("cache/", "intake/sync.py"),
@@ -164,7 +164,7 @@ def test_the_library_and_the_server_start_without_model_and_store():
 
 def test_an_embedded_library_needs_no_driver_and_a_guest_no_engine(tmp_path):
     opened = (
-        "from pathlib import Path; from lorekeeper.cache.milvus.engine import Engine; from lorekeeper.cache.milvus.schema "
+        "from pathlib import Path; from lorekeeper.cache.milvus.lite import Engine; from lorekeeper.cache.milvus.schema "
         f"import Column; opened = Engine(Path({str(tmp_path)!r})); opened.create_collection('a', [Column('pk', 'text', 9, "
         "primary=True), Column('vector', 'vector', 2)], ''); import numpy; opened.upsert('a', [{'pk': 'x', 'vector': "
         "numpy.ones(2)}]); opened.flush('a'); assert opened.get('a', ['x'], ['pk']); opened.close()"

@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 from milvus_lite.storage import data_file
 
-from lorekeeper.cache.milvus.engine import Engine
+from lorekeeper.cache.milvus.lite import Engine
 from lorekeeper.cache.milvus.schema import SEARCH_PARAMS, Column, ColumnType, Row
 from lorekeeper.cache.milvus.sealed import SealedRows
 from lorekeeper.cache.milvus.segment import ROW_GROUP

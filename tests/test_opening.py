@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from lorekeeper.cache.milvus.engine import Engine
+from lorekeeper.cache.milvus.lite import Engine
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.library import Library, open_cache

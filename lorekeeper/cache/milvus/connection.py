@@ -195,7 +195,7 @@ class MilvusConnection:
                 return Guest(path)
             except MilvusConnectionError as error:
                 refusal = error
-            from lorekeeper.cache.milvus.engine import Engine, StoreTakenError
+            from lorekeeper.cache.milvus.lite import Engine, StoreTakenError
 
             try:
                 return RecoveredEngine(Engine(path), path)

@@ -15,7 +15,7 @@ from lorekeeper.cache.milvus.schema import columns
 from lorekeeper.entities import COLLECTIONS
 
 if TYPE_CHECKING:
-    from lorekeeper.cache.milvus.engine import Engine
+    from lorekeeper.cache.milvus.lite import Engine
 
 logger = logging.getLogger(__name__)
 
