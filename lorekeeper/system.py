@@ -12,6 +12,8 @@ PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 _DESCRIPTORS = 1024
 """Assumed if the system does not say how many a process may open."""
 
+_own_process = False
+
 
 def private_folder(path: Path) -> Path:
     """The folder, created if missing, with its parents; what is created can be entered by this user only.
@@ -55,6 +57,17 @@ def descriptor_share(most: int) -> int:
     return most if allowed == resource.RLIM_INFINITY else min(most, max(8, allowed // 8))
 
 
+def claim_process() -> None:
+    """Note that this process runs LoreKeeper alone, so that settings may be made which last as long as the process."""
+    global _own_process
+    _own_process = True
+
+
+def is_own_process() -> bool:
+    """Whether this process runs LoreKeeper alone; not if a program uses LoreKeeper as a library."""
+    return _own_process
+
+
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
     """Load much that stays without garbage collection, which would take a fifth of the start-up time.
@@ -66,6 +79,7 @@ def collector_paused() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.freeze()  # these objects stay: collections need not look at them
+        if _own_process:
+            gc.freeze()  # these objects stay: collections need not look at them
         if running:
             gc.enable()

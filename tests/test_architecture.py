@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import lorekeeper
+from lorekeeper.cache.milvus._internals.names import RELIED_ON
 
 PACKAGE = Path(lorekeeper.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -43,9 +45,9 @@ MAY_KNOW = {
 
 DOORS = {
     "pymilvus": ("cache/milvus/server.py",),
-    "milvus_lite": ("cache/milvus/lite.py", "cache/milvus/sealed.py", "cache/milvus/segment.py"),
-    "faiss": ("cache/milvus/lite.py",),
-    "pyarrow": ("cache/milvus/lite.py", "cache/milvus/segment.py"),
+    "milvus_lite": ("cache/milvus/lite.py", "cache/milvus/_internals/"),
+    "faiss": ("cache/milvus/_internals/",),
+    "pyarrow": ("cache/milvus/_internals/",),
     "grpc": ("cache/milvus/server.py",),
     "sqlite3": ("cache/",),
     "filelock": ("cache/", "intake/sync.py"),
@@ -129,6 +131,49 @@ def test_foreign_libraries_are_imported_at_their_door_only(module):
     assert [name for name in foreign if not place(module).startswith(DOORS[name])] == []
 
 
+def own_names(tree: ast.AST) -> set[str]:
+    """Attributes that a module sets itself: methods, fields, slots, and what it assigns to on ``self``."""
+    names = {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    names |= {
+        node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    return names
+
+
+def private_names(module: Path) -> set[str]:
+    """Private attributes that a module reads of objects which are not its own."""
+    tree = ast.parse(module.read_text("utf-8"))
+    read = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return {name for name in read if name.startswith("_") and not name.startswith("__")} - own_names(tree)
+
+
+INTERNALS = [module for module in MODULES if place(module).startswith("cache/milvus/_internals/")]
+
+
+@pytest.mark.parametrize("module", [PACKAGE / "cache/milvus/lite.py", PACKAGE / "cache/milvus/recovery.py"], ids=place)
+def test_private_names_of_milvus_lite_are_in_their_quarantine_only(module):
+    assert private_names(module) == set()
+    assert not [name for name in imported(module) if name.startswith("milvus_lite.") and name.count(".") > 1]
+
+
+@pytest.mark.parametrize("module", INTERNALS, ids=place)
+def test_every_private_name_in_quarantine_is_one_whose_lack_is_noticed(module):
+    noticed = {reliance.name for reliance in RELIED_ON} | {name for reliance in RELIED_ON for name in reliance.uses}
+    assert private_names(module) <= noticed
+    owners = {reliance.owner for reliance in RELIED_ON}
+    texts = {node.value for node in ast.walk(ast.parse(module.read_text("utf-8"))) if isinstance(node, ast.Constant)}
+    assert {
+        text for text in texts if isinstance(text, str) and re.fullmatch(r"(milvus_lite|faiss)[.:]\S+", text)
+    } <= owners
+    assert not [name for name in imported(module) if name.startswith("milvus_lite.")], "only names.lookup finds those"
+
+
+def test_the_names_relied_on_are_all_there():
+    assert [reliance.problem() for reliance in RELIED_ON if reliance.problem()] == []
+    assert len(RELIED_ON) > 20
+
+
 def loaded_by(statement: str) -> set[str]:
     program = f"{statement}; import sys; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
@@ -164,10 +209,12 @@ def test_the_library_and_the_server_start_without_model_and_store():
 
 def test_an_embedded_library_needs_no_driver_and_a_guest_no_engine(tmp_path):
     opened = (
+        "from lorekeeper.system import claim_process; claim_process(); "
         "from pathlib import Path; from lorekeeper.cache.milvus.lite import Engine; from lorekeeper.cache.milvus.schema "
         f"import Column; opened = Engine(Path({str(tmp_path)!r})); opened.create_collection('a', [Column('pk', 'text', 9, "
         "primary=True), Column('vector', 'vector', 2)], ''); import numpy; opened.upsert('a', [{'pk': 'x', 'vector': "
-        "numpy.ones(2)}]); opened.flush('a'); assert opened.get('a', ['x'], ['pk']); opened.close()"
+        "numpy.ones(2)}]); opened.flush('a'); assert opened.get('a', ['x'], ['pk']); opened.query('a', 'pk == \\\"x\\\"', ['pk']); "
+        "opened.close()"
     )
     assert loaded_by(opened) & {"pymilvus", "pandas", "grpc", "snowballstemmer"} == set()
     unused = {"milvus_lite", "faiss", "pyarrow", "snowballstemmer"}

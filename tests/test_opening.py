@@ -45,7 +45,7 @@ async def test_store_and_model_are_opened_once_a_client_is_connected(embedded: C
             assert embedded.settings.milvus_db_path.exists()
 
 
-async def test_a_question_opens_its_own_type_and_the_rest_follows(
+async def test_a_query_opens_its_own_type_and_the_rest_follows(
     embedded: Caches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for entity_type in COLLECTIONS:
@@ -69,7 +69,7 @@ async def test_a_question_opens_its_own_type_and_the_rest_follows(
                 await asyncio.sleep(0.01)
 
 
-async def test_what_cannot_be_opened_is_told_by_the_call_that_needs_it(tmp_path: Path) -> None:
+async def test_a_library_that_cannot_be_opened_fails_the_call_that_needs_it(tmp_path: Path) -> None:
     (tmp_path / "milvus.db").write_text("no library")
     service = EmbeddingService(HashingProvider)
     cache = open_cache(settings(milvus_db_path=tmp_path / "milvus.db"), service)

@@ -18,6 +18,7 @@ from lorekeeper.cli.command import FAILED, INTERRUPTED, WRONG_USE, Call
 from lorekeeper.errors import ConfigError, FilterError, LoreKeeperError
 from lorekeeper.printable import lines, one_line
 from lorekeeper.settings import ignored_file, load_settings
+from lorekeeper.system import claim_process
 
 TOPICS = (serving.commands, lookup.commands, intake.commands, maintenance.commands)
 """All commands, in the order in which the help lists them."""
@@ -29,6 +30,7 @@ MAX_USAGE = 1000
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 done, 1 failed, 2 wrong use, 130 interrupted."""
     arguments = parser().parse_args(argv)
+    claim_process()
     os.umask(0o077)  # all files that we or an engine create from here on belong to this user alone
     try:
         return _run(arguments)

@@ -24,6 +24,15 @@ def _embedded(folder: Path, _request: pytest.FixtureRequest) -> Settings:
     return settings(milvus_db_path=folder / "milvus.db")
 
 
+def _public(folder: Path, request: pytest.FixtureRequest) -> Settings:
+    """An embedded library on Milvus Lite's public interface alone."""
+    from lorekeeper.cache.milvus._internals import names
+
+    missing = names.Reliance(names.ACCELERATORS, "milvus_lite", "no_such_name")
+    request.getfixturevalue("monkeypatch").setattr(names, "RELIED_ON", (missing,))
+    return _embedded(folder, request)
+
+
 def _server(folder: Path, request: pytest.FixtureRequest) -> Settings:
     return settings(milvus_db_path=folder / "milvus.db", milvus_uri=request.getfixturevalue("empty_milvus_server"))
 
@@ -50,6 +59,7 @@ def _guest(folder: Path, request: pytest.FixtureRequest) -> Settings:
 
 BACKENDS: dict[str, Callable[[Path, pytest.FixtureRequest], Settings]] = {
     "milvus": _embedded,
+    "milvus-public": _public,
     "milvus-guest": _guest,
     "milvus-server": _server,
     "milvus-standalone": _standalone,

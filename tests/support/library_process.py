@@ -24,6 +24,7 @@ from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library, open5e_of, open_cache
 from lorekeeper.maintenance.migrate import migrate
 from lorekeeper.settings import load_settings
+from lorekeeper.system import claim_process
 from tests.support.commands import ROOT
 from tests.support.entities import batch, everything, versioned
 
@@ -165,4 +166,5 @@ async def main(environ: Mapping[str, str]) -> None:
 
 
 if __name__ == "__main__":
+    claim_process()
     asyncio.run(main(json.loads(sys.argv[1])))

@@ -1,4 +1,4 @@
-"""Putting right what the last owner of an embedded store left behind: type by type, before anything else is asked of it."""
+"""Crash recovery for the embedded store, per collection, on first access."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 REBUILT = "__reindex"
-"""Suffix of a collection that is being filled to take the place of the one without it."""
+"""Suffix of a collection that is being filled to replace the one without it."""
 
-UNITED_ROWS = 128
-"""Rows a call when rows are written again."""
+ROWS_PER_CALL = 128
+"""Most rows that are written again at once."""
 
 
 class RecoveredEngine:
-    """An engine whose collections are recovered and loaded when they are first asked for, each under a lock of its own.
+    """An engine whose collections are recovered and loaded when they are first used, each under a lock of its own.
 
-    `milvus_connection.Backend` says what its methods do. A collection that cannot be read is left alone: whoever asks for it
-    is told.
+    `connection.Backend` documents its methods. A collection that cannot be read is left alone: the call that needs it fails.
 
     Args:
-        engine: the store that this process owns; nobody else can write to it meanwhile.
+        engine: the store that this process owns; no other process can write to it meanwhile.
         path: its folder.
     """
 
@@ -44,13 +43,13 @@ class RecoveredEngine:
         self._recovered: set[str] = set()
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
-        asked = getattr(self._engine, method)
+        call = getattr(self._engine, method)
 
-        def ask(name: str, *args: Any) -> Any:
+        def recovered(name: str, *args: Any) -> Any:
             self._recover(name.removesuffix(REBUILT))
-            return asked(name, *args)
+            return call(name, *args)
 
-        return ask
+        return recovered
 
     def list_collections(self) -> list[str]:
         return self._engine.list_collections()
@@ -72,41 +71,42 @@ class RecoveredEngine:
                 self._recovered.add(entity_type)
 
     def _finish_swap(self, entity_type: str) -> None:
-        """Finish, or take back, what was being rebuilt."""
-        fresh = entity_type + REBUILT
-        if self._engine.has_collection(fresh):
+        """Finish or undo a rebuild that was cut off."""
+        rebuilt = entity_type + REBUILT
+        if self._engine.has_collection(rebuilt):
             if self._engine.has_collection(entity_type):
-                self._engine.drop_collection(fresh)
+                self._engine.drop_collection(rebuilt)
             else:
-                self._engine.rename_collection(fresh, entity_type)
+                self._engine.rename_collection(rebuilt, entity_type)
 
     def _open(self, entity_type: str) -> None:
-        """Load a collection, and flush what the last owner had not."""
-        log_left = any((self._path / "collections" / entity_type / "wal").glob("*"))
+        """Load a collection, and flush what the last process had not."""
+        from lorekeeper.cache.milvus import _internals
+
+        log_left = _internals.has_log(self._path, entity_type)
         try:
             self._engine.load_collection(entity_type)
-        except Exception as error:  # an index file that was cut off while it was written is made anew from the rows
-            logger.info("%s cannot be loaded, its index is made anew: %s", entity_type, error)
-            for index in (self._path / "collections" / entity_type).rglob("*.idx"):
-                index.unlink()
+        except Exception as error:  # an index file may be cut off if the process was killed while it was written
+            logger.info("%s cannot be loaded, its index is built again: %s", entity_type, error)
+            _internals.remove_indexes(self._path, entity_type)
             self._engine.load_collection(entity_type)
         self._engine.flush(entity_type)
         if log_left:
-            self._unite(entity_type)
+            self._remove_duplicates(entity_type)
 
-    def _unite(self, entity_type: str) -> None:
-        """Write rows again that are there twice, which replaces both.
+    def _remove_duplicates(self, entity_type: str) -> None:
+        """Write rows again that are stored twice, which replaces both.
 
-        Milvus Lite reads its log again where an owner was killed between the end of a flush and the end of its log. It
-        knows rows that it has already by their number, but not when a compaction has put them into another file meanwhile.
+        Milvus Lite reads its log again if the last process was killed between the end of a flush and the end of its log. It
+        recognizes rows that it has already by their number, but not if a compaction has moved them to another file meanwhile.
         """
         keys = Counter(row["pk"] for row in self._engine.query(entity_type, "", ["pk"]))
-        twice = [key for key, number in keys.items() if number > 1]
+        duplicates = [key for key, number in keys.items() if number > 1]
         fields = [column.name for column in columns(COLLECTIONS[entity_type], 0)]
-        for start in range(0, len(twice), UNITED_ROWS):
-            rows = self._engine.get(entity_type, twice[start : start + UNITED_ROWS], fields)
+        for start in range(0, len(duplicates), ROWS_PER_CALL):
+            rows = self._engine.get(entity_type, duplicates[start : start + ROWS_PER_CALL], fields)
             latest = {row["pk"]: {**row, "vector": np.asarray(row["vector"], dtype=np.float32)} for row in rows}
             self._engine.upsert(entity_type, list(latest.values()))
-        if twice:
-            logger.info("%d rows of %s were there twice", len(twice), entity_type)
+        if duplicates:
+            logger.info("%d rows of %s were stored twice", len(duplicates), entity_type)
             self._engine.flush(entity_type)

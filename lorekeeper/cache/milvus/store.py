@@ -261,6 +261,10 @@ class MilvusStore:
         kinds = {t: self.count_by(t, "kind_name") for t in COLLECTIONS}
         details = {"role": self.connection.role, "keyword index": str(self.keywords.path)}
         owner = read_owner(self.connection.path) if self.connection.path else None
+        if self.connection.role == "owner":
+            from lorekeeper.cache.milvus.lite import status
+
+            details["Milvus Lite"] = status()
         if self.connection.abilities.remarks:
             details["server"] = self.connection.abilities.remarks
         older = [t for t, i in infos.items() if i and i.format != self.connection.abilities.format]

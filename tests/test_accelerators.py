@@ -1,4 +1,4 @@
-"""Sealed rows give what Milvus Lite's own search and get give, whatever was written before."""
+"""The accelerators return what Milvus Lite's own search, get and query return, whatever was written before."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
-from milvus_lite.storage import data_file
+from milvus_lite import Collection
 
+from lorekeeper.cache.milvus._internals import segments, writes
 from lorekeeper.cache.milvus.lite import Engine
 from lorekeeper.cache.milvus.schema import SEARCH_PARAMS, Column, ColumnType, Row
-from lorekeeper.cache.milvus.sealed import SealedRows
-from lorekeeper.cache.milvus.segment import ROW_GROUP
 
 NAME, DIMENSION = "things", 16
 COLUMNS = [
@@ -48,39 +46,30 @@ def row(chance: random.Random, key: int) -> Row:
             "vector": vector / np.linalg.norm(vector)}  # fmt: skip
 
 
-def own_search(collection: Any, vector: Any, test: str, limit: int) -> list[Row]:
-    (found,) = collection.search(
-        [vector],
-        top_k=limit,
-        metric_type="COSINE",
-        expr=test or None,
-        output_fields=FIELDS,
-        search_params=SEARCH_PARAMS["params"],
-    )
-    return [{**hit["entity"], "pk": hit["id"], "distance": hit["distance"]} for hit in found]
+OPTIONS = {"metric_type": "COSINE", "output_fields": FIELDS, "search_params": SEARCH_PARAMS["params"]}
 
 
-def rounded(rows: list[Row] | None) -> list[Row]:
-    assert rows is not None
+def rounded(rows: list[Row]) -> list[Row]:
     return [{k: round(v, 5) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
 
 
-def check(engine: Engine, sealed: SealedRows, chance: random.Random) -> None:
-    sealed.collection._wait_for_bg()
+def check(engine: Engine, chance: random.Random) -> None:
+    """Hold the answers against those of Milvus Lite's own methods."""
+    collection = engine._collection(NAME)
+    collection._wait_for_bg()
     for test in TESTS:
         vector, limit = row(chance, 0)["vector"], chance.choice([1, 5, 50])
-        assert rounded(sealed.search(vector, test, limit, FIELDS)) == rounded(
-            own_search(sealed.collection, vector, test, limit)
-        )
-        assert sealed.query(test, FIELDS) == sealed.collection.query(test or None, output_fields=["pk", *FIELDS])
+        (hits,) = Collection.search(collection, [vector], top_k=limit, expr=test or None, **OPTIONS)
+        public = [{**hit["entity"], "pk": hit["id"], "distance": hit["distance"]} for hit in hits]
+        assert rounded(engine.search(NAME, vector, test, limit, FIELDS)) == rounded(public)
+        assert engine.query(NAME, test, FIELDS) == Collection.query(collection, test or None, output_fields=FIELDS)
     keys = [f"k{chance.randrange(60)}" for _ in range(20)]
-    assert sealed.get(keys, FIELDS) == sealed.collection.get(keys, output_fields=["pk", *FIELDS])
+    assert engine.get(NAME, keys, FIELDS) == Collection.get(collection, keys, output_fields=FIELDS)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_answers_are_those_of_the_collection_after_any_writes(engine: Engine, seed: int) -> None:
     chance = random.Random(seed)
-    sealed = SealedRows(engine._database.get_collection(NAME))
     for _ in range(12):
         for _ in range(chance.randrange(1, 4)):
             keys = chance.sample(range(50), chance.randrange(1, 20))
@@ -89,16 +78,13 @@ def test_answers_are_those_of_the_collection_after_any_writes(engine: Engine, se
             else:
                 engine.delete(NAME, [f"k{key}" for key in keys[:5]])
         engine.flush(NAME)
-        check(engine, sealed, chance)
+        check(engine, chance)
 
 
-def test_unsealed_rows_are_left_to_the_collection(engine: Engine) -> None:
+def test_rows_in_memory_are_left_to_milvus_lite(engine: Engine) -> None:
     chance = random.Random(0)
-    sealed = SealedRows(engine._database.get_collection(NAME))
     engine.upsert(NAME, [row(chance, key) for key in range(9)])
-    assert sealed.search(row(chance, 0)["vector"], "", 5, FIELDS) is None
-    assert sealed.get(["k1"], FIELDS) is None
-    assert sealed.query("", FIELDS) is None
+    assert engine._collection(NAME)._snapshot(FIELDS) is None
     assert [r["pk"] for r in engine.get(NAME, ["k1"], FIELDS)] == ["k1"]
     assert len(engine.search(NAME, row(chance, 0)["vector"], "", 5, FIELDS)) == 5
     assert len(engine.query(NAME, "", FIELDS)) == 9
@@ -109,32 +95,32 @@ def test_vectors_are_read_while_rows_are_not_sealed_and_forgotten_when_they_are(
     stored = [row(chance, key) for key in range(9)]
     engine.upsert(NAME, stored[:6])
     engine.flush(NAME)
-    collection = engine._database.get_collection(NAME)
+    collection = engine._collection(NAME)
     collection._wait_for_bg()
     (segment,) = collection._segments_snapshot()
     assert "vector" not in segment.table.column_names
-    assert not segment._vector_data_by_field
+    assert segment._vectors is None
     engine.upsert(NAME, stored[6:])
     for one in stored:
         nearest, *_ = engine.search(NAME, one["vector"], "", 3, FIELDS)
         assert nearest["pk"] == one["pk"]
         (found,) = engine.get(NAME, [one["pk"]], ["vector"])
         assert np.allclose(found["vector"], one["vector"])
-    assert segment._vector_data_by_field
+    assert segment._vectors is not None
     engine.flush(NAME)
     assert engine.get(NAME, ["k1"], FIELDS)
-    assert not segment._vector_data_by_field
+    assert segment._vectors is None
 
 
 @pytest.mark.parametrize("removable", [True, False])
 def test_a_segment_whose_file_was_removed_still_gives_its_vectors(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, *, removable: bool
 ) -> None:
-    monkeypatch.setattr("lorekeeper.cache.milvus.segment.REMOVABLE", removable)
+    monkeypatch.setattr(segments, "REMOVABLE", removable)
     one = row(random.Random(0), 1)
     engine.upsert(NAME, [one])
     engine.flush(NAME)
-    collection = engine._database.get_collection(NAME)
+    collection = engine._collection(NAME)
     collection._wait_for_bg()
     (segment,) = collection._segments_snapshot()
     Path(segment.file_path).unlink()
@@ -148,7 +134,7 @@ def test_what_is_written_stays_in_its_file_until_it_is_asked_for(engine: Engine)
     before = pyarrow.total_allocated_bytes()
     engine.upsert(NAME, [row(chance, key) for key in range(number)])
     engine.flush(NAME)
-    collection = engine._database.get_collection(NAME)
+    collection = engine._collection(NAME)
     collection._wait_for_bg()
     (segment,) = collection._segments_snapshot()
     assert pyarrow.total_allocated_bytes() - before < 10 * number  # eight are its place in the order of writes
@@ -168,7 +154,7 @@ def test_a_collection_that_is_loaded_is_read_whole_so_that_damage_is_seen(tmp_pa
         first.create_collection(NAME, COLUMNS, "{}")
         first.upsert(NAME, [row(random.Random(0), key) for key in range(40)])
         first.flush(NAME)
-        (segment,) = first._database.get_collection(NAME)._segments_snapshot()
+        (segment,) = first._collection(NAME)._segments_snapshot()
     file, column = Path(segment.file_path), segment._metadata.row_group(0).column(2)
     assert column.path_in_schema == "title"
     damaged = bytearray(file.read_bytes())
@@ -181,18 +167,17 @@ def test_a_collection_that_is_loaded_is_read_whole_so_that_damage_is_seen(tmp_pa
 def test_data_files_are_written_in_row_groups_without_dictionaries(engine: Engine, tmp_path: Path) -> None:
     engine.upsert(NAME, [row(random.Random(0), key) for key in range(9)])
     engine.flush(NAME)
-    (segment,) = engine._database.get_collection(NAME)._segments_snapshot()
+    (segment,) = engine._collection(NAME)._segments_snapshot()
     columns = [segment._metadata.row_group(0).column(n) for n in range(segment._metadata.num_columns)]
     assert not any(column.has_dictionary_page for column in columns)
-    path = data_file.write_data_file(pyarrow.table({"_seq": range(ROW_GROUP + 1)}), str(tmp_path), 0, ROW_GROUP)
+    path = writes.data_file_writer()(pyarrow.table({"_seq": range(writes.ROW_GROUP + 1)}), str(tmp_path), 0, 9)
     assert pyarrow.parquet.read_metadata(tmp_path / path).num_row_groups == 2
-    assert data_file.read_data_file(str(tmp_path / path)).num_rows == ROW_GROUP + 1
 
 
 @pytest.mark.parametrize("again", [False, True])
 def test_a_compaction_copies_rows_only_to_leave_some_out(engine: Engine, *, again: bool) -> None:
     chance = random.Random(0)
-    collection = engine._database.get_collection(NAME)
+    collection = engine._collection(NAME)
     latest: dict[str, int | None] = {}
     for part in range(8):
         rows = [row(chance, key) for key in range(0 if again else 10 * part, 10 * part + 10)]
@@ -227,7 +212,7 @@ def test_indexes_are_mapped_into_memory_and_answer_as_before(tmp_path: Path) -> 
         first.create_collection(NAME, COLUMNS, "{}")
         first.upsert(NAME, [row(chance, key) for key in range(40)])
         first.flush(NAME)
-        first._database.get_collection(NAME)._wait_for_bg()
+        first._collection(NAME)._wait_for_bg()
         before = first.search(NAME, query, "level <= 5", 10, FIELDS)
     with closing(Engine(tmp_path / "milvus.db")) as second:
         second.load_collection(NAME)

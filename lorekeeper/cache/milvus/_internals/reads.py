@@ -1,0 +1,167 @@
+"""Reads of flushed rows that do again only what has changed since the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lorekeeper.cache.milvus._internals.names import COLLECTION, FILTER, lookup, lookup_class
+from lorekeeper.cache.milvus._internals.segments import VECTOR, LazySegment
+from lorekeeper.cache.milvus.schema import Row
+
+NOT_IN_MEMORY = {VECTOR, "*"}
+"""Fields that are not read here."""
+
+Mask = npt.NDArray[np.bool_]
+"""Some rows of a segment, shape (rows,)."""
+
+Place = tuple[int, int]
+"""Number of a segment, and row in it."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The segments of a collection after one write.
+
+    Attributes:
+        write: the collection's last write.
+        segments: their rows never change.
+        live: for each segment which rows are neither deleted nor written again since; None if all are.
+    """
+
+    write: object
+    segments: tuple[Any, ...]
+    live: list[Mask | None]
+
+    def place(self, key: str) -> Place | None:
+        """Where the live row of a key is, None if there is none."""
+        for number, segment in enumerate(self.segments):
+            row, live = segment.find_row(key), self.live[number]
+            if row is not None and (live is None or live[row]):
+                return number, row
+        return None
+
+    def rows(self, places: Sequence[Place], fields: Sequence[str]) -> list[Row]:
+        """Columns of rows, in the order of their places; with "pk"."""
+        columns = list(dict.fromkeys([*fields, "pk"]))
+        rows: dict[Place, Row] = {}
+        for number, segment in enumerate(self.segments):
+            indices = [row for at, row in places if at == number]
+            if indices:
+                table = segment.table.select(columns).take(indices)
+                rows |= {(number, index): row for index, row in zip(indices, table.to_pylist(), strict=True)}
+        return [rows[place] for place in places]
+
+
+class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
+    """A collection that reads flushed rows by itself, and leaves the rest to Milvus Lite. Safe in several threads.
+
+    The methods take the arguments that `lite.Engine` passes.
+    """
+
+    _write: object = None
+    _latest: Snapshot | None = None
+
+    def search(self, query_vectors: Any, *, output_fields: list[str], **options: Any) -> list[list[Row]]:
+        """The nearest rows to one vector that pass a filter, best first."""
+        snapshot = self._snapshot(output_fields)
+        if snapshot is None or any(VECTOR not in segment.indexes for segment in snapshot.segments):
+            hits: list[list[Row]] = super().search(query_vectors, output_fields=output_fields, **options)
+            return hits
+        nearest = self._nearest(snapshot, query_vectors, options)
+        rows = snapshot.rows([place for _, place in nearest], output_fields)
+        pairs = zip(nearest, rows, strict=True)
+        return [[{"id": row["pk"], "distance": 1.0 - distance, "entity": row} for (distance, _), row in pairs]]
+
+    def get(self, pks: list[str], *, output_fields: list[str]) -> list[Row]:
+        """The rows of these keys."""
+        snapshot = self._snapshot(output_fields)
+        if snapshot is None:
+            rows: list[Row] = super().get(pks, output_fields=output_fields)
+            return rows
+        places = [place for place in map(snapshot.place, pks) if place is not None]
+        return snapshot.rows(places, output_fields)
+
+    def query(self, expr: str | None, *, output_fields: list[str]) -> list[Row]:
+        """All rows that pass a filter."""
+        snapshot = self._snapshot(output_fields)
+        if snapshot is None:
+            rows: list[Row] = super().query(expr, output_fields=output_fields)
+            return rows
+        places: list[Place] = []
+        for number, segment in enumerate(snapshot.segments):
+            mask = self._passing(snapshot, number, expr)
+            indices = range(segment.num_rows) if mask is None else np.flatnonzero(mask).tolist()
+            places += [(number, index) for index in indices]
+        return snapshot.rows(places, output_fields)
+
+    def upsert(self, records: list[Row]) -> Any:
+        return self._written(super().upsert, records)
+
+    def delete(self, pks: list[str]) -> Any:
+        return self._written(super().delete, pks)
+
+    def flush(self) -> None:
+        self._written(super().flush)
+
+    def _written(self, write: Callable[..., Any], *arguments: Any) -> Any:
+        """Write, after which no earlier snapshot holds."""
+        try:
+            return write(*arguments)
+        finally:
+            self._write = object()
+
+    def _snapshot(self, fields: Sequence[str]) -> Snapshot | None:
+        """The segments as they are now; None while rows are in memory, or if the segments lack a field."""
+        write, latest = self._write, self._latest
+        if NOT_IN_MEMORY.intersection(fields) or self.count() or self.load_state != "loaded":
+            return None
+        segments, deletions = self._read_snapshot()
+        if latest is None or latest.write is not write or latest.segments != segments:
+            latest = self._latest = Snapshot(write, segments, _live_rows(segments, deletions))
+            for segment in segments:
+                if isinstance(segment, LazySegment):
+                    segment.forget_vectors()
+        return latest
+
+    def _nearest(self, snapshot: Snapshot, vectors: Any, options: Row) -> list[tuple[float, Place]]:
+        """Cosine distance and place of the nearest rows, best first."""
+        query, limit = np.asarray(vectors, dtype=np.float32), options["top_k"]
+        nearest: list[tuple[float, Place]] = []
+        for number, segment in enumerate(snapshot.segments):
+            mask = self._passing(snapshot, number, options["expr"])
+            if mask is None or mask.any():
+                index = segment.indexes[VECTOR]
+                rows, distances = index.search(query, limit, valid_mask=mask, params=options["search_params"])
+                pairs = zip(distances[0].tolist(), rows[0].tolist(), strict=True)
+                nearest += [(distance, (number, row)) for distance, row in pairs if row >= 0]
+        return sorted(nearest)[:limit]
+
+    def _passing(self, snapshot: Snapshot, number: int, expr: str | None) -> Mask | None:
+        """The live rows of a segment that pass a filter; None if all rows do."""
+        live = snapshot.live[number]
+        if expr is None:
+            return live
+        evaluate = lookup(FILTER, "evaluate")
+        values = evaluate(self._compile_filter(expr), snapshot.segments[number].table)
+        passing: Mask = values.to_numpy(zero_copy_only=False).astype(bool, copy=False)
+        return passing if live is None else passing & live
+
+
+def _live_rows(segments: Sequence[Any], deletions: Any) -> list[Mask | None]:
+    """For each segment the rows that are neither deleted nor written again; None if all are live."""
+    latest: dict[str, int] = {}
+    for segment in segments:
+        for key, write in zip(segment.pks, segment.seqs.tolist(), strict=True):
+            latest[key] = max(write, latest.get(key, -1))
+    masks: list[Mask | None] = []
+    for segment in segments:
+        pairs = zip(segment.pks, segment.seqs.tolist(), strict=True)
+        live = (latest[key] == write and not deletions.is_deleted(key, write) for key, write in pairs)
+        mask = np.fromiter(live, bool, segment.num_rows)
+        masks.append(None if mask.all() else mask)
+    return masks
