@@ -96,7 +96,8 @@ class Engine:
             search_params=SEARCH_PARAMS["params"],
         )
         for hit in hits:
-            hit["entity"] |= {"pk": hit["id"], "distance": hit["distance"]}
+            row = hit["entity"]
+            row["pk"], row["distance"] = hit["id"], hit["distance"]
         return [hit["entity"] for hit in hits]
 
     def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> list[Row]:

@@ -48,13 +48,14 @@ class Snapshot:
     def rows(self, places: Sequence[Place], fields: Sequence[str]) -> list[Row]:
         """Columns of rows, in the order of their places; with "pk"."""
         columns = list(dict.fromkeys([*fields, "pk"]))
-        rows: dict[Place, Row] = {}
+        rows: list[Row] = [{}] * len(places)
         for number, segment in enumerate(self.segments):
-            indices = [row for at, row in places if at == number]
-            if indices:
-                table = segment.table.select(columns).take(indices)
-                rows |= {(number, index): row for index, row in zip(indices, table.to_pylist(), strict=True)}
-        return [rows[place] for place in places]
+            positions = [position for position, (at, _) in enumerate(places) if at == number]
+            if positions:
+                table = segment.table.select(columns).take([places[position][1] for position in positions])
+                for position, row in zip(positions, table.to_pylist(), strict=True):
+                    rows[position] = row
+        return rows
 
 
 class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
