@@ -18,6 +18,7 @@ from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity, canonical_json
 from lorekeeper.errors import EmbeddingError, FilterError, LoreKeeperError
+from lorekeeper.text.keywords import KeywordQuery
 from tests.support.backends import Caches
 from tests.support.entities import everything, make
 
@@ -820,11 +821,21 @@ async def test_a_keyword_hit_says_whether_it_holds_every_word_that_carries_meani
     assert found == {"both": True, "one": False}
 
 
-async def test_keywords_know_the_synonyms_of_the_table(cache):
+async def test_a_text_is_searched_for_by_its_own_words_and_alternatives_are_given(cache):
     await cache.store_entities([make("hat", "a wizard wears it")], "spells")
-    (hit,) = await cache.keyword_search("spells", "mage")
+    assert await cache.keyword_search("spells", "mage") == []
+    query = KeywordQuery(("mage",), ("wizard",))
+    (hit,) = await cache.keyword_search("spells", query)
     assert hit.entity.slug == "hat"
-    assert not (await cache.rank_keyword("spells", "mage"))[0].complete
+    assert not (await cache.rank_keyword("spells", query))[0].complete
+    assert (await cache.rank_keyword("spells", KeywordQuery(("wizard",), ("mage",))))[0].complete
+
+
+@pytest.mark.parametrize("query", [KeywordQuery(()), KeywordQuery((), ("wizard",))])
+async def test_no_hit_is_complete_for_a_query_without_words_of_its_own(cache, query):
+    await cache.store_entities([make("hat", "a wizard wears it")], "spells")
+    ranking = await cache.rank_keyword("spells", query)
+    assert [ranked.complete for ranked in ranking] == [False] * len(query.alternatives)
 
 
 async def test_words_are_known_in_any_form_that_has_their_stem(cache):

@@ -16,8 +16,9 @@ import pytest
 
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.library import Library
-from lorekeeper.search.pipeline import Query, thing
+from lorekeeper.search.pipeline import Query
 from lorekeeper.server.tools import Tool, all_tools, document_list
+from lorekeeper.text.names import canonical_name
 from tests.support.corpus import ENDPOINTS
 from tests.support.libraries import open_library
 
@@ -370,7 +371,7 @@ def misspelt(name: str, chance: random.Random) -> str:
 
 async def found_first(library: Library, entity_type: str, query: str, name: str) -> bool:
     page = await library.searcher.search(Query([entity_type], query, limit=1))
-    return bool(page.results) and thing(page.results[0].entity.name) == thing(name)
+    return bool(page.results) and canonical_name(page.results[0].entity.name) == canonical_name(name)
 
 
 async def test_a_name_puts_its_entry_first_and_so_does_a_misspelt_one(library):

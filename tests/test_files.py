@@ -24,8 +24,8 @@ from lorekeeper.intake import files, formats, json_stream, streams
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import SAME_LISTED, ImportReport
 from lorekeeper.normalize import normalize
-from lorekeeper.text.passages import full_text
 from lorekeeper.text.phrases import STARTER
+from lorekeeper.text.sections import full_text
 from tests.support.libraries import open_library
 
 

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from lorekeeper.cache.milvus import schema as milvus_schema
 from lorekeeper.cache.milvus import store as milvus_store
 from lorekeeper.cache.milvus.schema import WORDS_BYTES
-from lorekeeper.cache.milvus.words import REPEATS, asked_words, stored_words
+from lorekeeper.cache.milvus.words import REPEATS, query_stems, stored_words
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.protocol import EmbeddingProvider
 from lorekeeper.errors import EmbeddingError, MilvusSchemaError
 from lorekeeper.library import open_cache
+from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import passages
 from tests.support.backends import Caches, change_abilities
 from tests.support.entities import everything, make
@@ -31,16 +32,20 @@ Client = Callable[[str], CacheProtocol]
 # --- words, without a server -------------------------------------------------------------------------------------------
 
 
+def stems(text: str) -> list[str]:
+    return query_stems(KeywordQuery.of(text).words)
+
+
 def test_forms_of_a_word_have_one_stem():
-    assert asked_words("burning burns BURNED") == ["burn"]
-    assert asked_words("a dragon's scales") == ["dragon", "scale"]
-    assert asked_words("Über die Brücke") == asked_words("uber die brucke")
-    assert asked_words("s as 9 x") == ["s", "9", "x"]
+    assert stems("burning burns BURNED") == ["burn"]
+    assert stems("a dragon's scales") == ["dragon", "scale"]
+    assert stems("Über die Brücke") == stems("uber die brucke")
+    assert stems("s as 9 x") == ["s", "9", "x"]
 
 
 @pytest.mark.parametrize("query", ["", " ", "\0", "'", "what is the", "%", "—"])
 def test_a_query_without_words_asks_for_nothing(query):
-    assert asked_words(query) == []
+    assert stems(query) == []
 
 
 def test_a_name_counts_for_more_than_the_text():
@@ -62,7 +67,7 @@ def test_of_an_overlong_entry_every_word_stays_before_any_stands_there_twice():
 
 @given(st.text(min_size=1, max_size=60))
 def test_what_is_stored_is_found_by_its_own_words(name):
-    assert set(asked_words(name)) <= set(stored_words(make("x", "Text.", name=name)).split())
+    assert set(stems(name)) <= set(stored_words(make("x", "Text.", name=name)).split())
 
 
 # --- ranking on the server -----------------------------------------------------------------------------------------------

@@ -32,8 +32,11 @@ from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.build import checked, feet, gold, number, slugify
 from lorekeeper.normalize.open5e import ENDPOINTS
 from lorekeeper.printable import has_controls
-from lorekeeper.text.passages import facts, full_text, passages, sentences
+from lorekeeper.text.cleaning import sentences
+from lorekeeper.text.facts import facts
+from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import STARTER
+from lorekeeper.text.sections import full_text
 
 
 def one(obj: Mapping[str, Any], **options: Any) -> Entity:

@@ -16,7 +16,8 @@ from lorekeeper.cache.vectors import load_vectors, vector_key
 from lorekeeper.entities import COLLECTIONS, Entity, fold
 from lorekeeper.library import load_provider
 from lorekeeper.normalize import normalize
-from lorekeeper.text.phrases import PHRASES, SHIPPED_VECTORS, STARTER, base_name
+from lorekeeper.text.names import base_name
+from lorekeeper.text.phrases import PHRASES, SHIPPED_VECTORS, STARTER
 from scripts.build_starter_vectors import starter_texts
 from tests.support.libraries import settings
 

@@ -17,21 +17,11 @@ from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Entity
 from lorekeeper.filters import clean_fields
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.text.passages import (
-    PASSAGE_TOKENS,
-    SNIPPET_CHARS,
-    Passage,
-    clean,
-    estimate_tokens,
-    excerpt,
-    facts,
-    format_rating,
-    full_text,
-    passages,
-    sections,
-    sentences,
-    snippet,
-)
+from lorekeeper.text.cleaning import clean, sentences
+from lorekeeper.text.excerpts import SNIPPET_CHARS, excerpt, snippet
+from lorekeeper.text.facts import facts, format_rating
+from lorekeeper.text.passages import PASSAGE_TOKENS, Passage, estimate_tokens, passages
+from lorekeeper.text.sections import full_text, sections
 from tests.support.entities import make
 
 ANY_TEXT = st.text(st.characters(codec="utf-8"), max_size=300)

@@ -15,6 +15,7 @@ from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, FilterError
 from lorekeeper.filters import Selection, collection_of, parse_filters
+from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import CHUNKER, passages
 from lorekeeper.text.phrases import hint_text
 
@@ -112,7 +113,7 @@ class ThreadedCache:
         return await hits(self, entity_type, await self.rank_semantic(entity_type, query, limit, document, **filters))
 
     async def keyword_search(
-        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+        self, entity_type: str, query: str | KeywordQuery, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Hit]:
         return await hits(self, entity_type, await self.rank_keyword(entity_type, query, limit, document, **filters))
 
@@ -126,9 +127,10 @@ class ThreadedCache:
         return await _in_thread(self._store.rank_semantic, selection, vector, limit, embedding)
 
     async def rank_keyword(
-        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+        self, entity_type: str, query: str | KeywordQuery, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
-        return await _in_thread(self._store.rank_keyword, _selected(entity_type, document, filters), query, limit)
+        words = KeywordQuery.of(query) if isinstance(query, str) else query
+        return await _in_thread(self._store.rank_keyword, _selected(entity_type, document, filters), words, limit)
 
     async def rank_names(
         self, entity_type: str, query: str, document: Documents = None, **filters: Any

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.text.keywords import KeywordQuery
 
 Identity = tuple[str, str]
 """(document, slug) of an entity within its type."""
@@ -27,9 +28,9 @@ class Ranked:
         identity: (document, slug).
         name: the entry's name.
         score: as in `Hit`.
-        passage: the text that matched best, "" where the search does not say.
+        passage: the text that matched best, "" if the search does not tell.
         section: heading that passage stands under, "" for the main text.
-        complete: whether the entry holds every word of the query that carries meaning; of keyword searches only.
+        complete: whether the entry has every one of `KeywordQuery.words`; of keyword searches only.
     """
 
     identity: Identity
@@ -128,9 +129,12 @@ class CacheProtocol(Protocol):
         ...
 
     async def keyword_search(
-        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+        self, entity_type: str, query: str | KeywordQuery, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Hit]:
-        """The entities that share words with the query, best first, by BM25."""
+        """The entities that have any word of a query, best first, by BM25 (Robertson and Walker 1994).
+
+        A text is searched for by its own content words; a `KeywordQuery` may bring alternatives to them.
+        """
         ...
 
     async def rank_semantic(
@@ -140,7 +144,7 @@ class CacheProtocol(Protocol):
         ...
 
     async def rank_keyword(
-        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+        self, entity_type: str, query: str | KeywordQuery, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
         """`keyword_search` without loading the entities."""
         ...

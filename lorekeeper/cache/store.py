@@ -16,6 +16,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, EmbeddingError
 from lorekeeper.filters import Selection
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_folder
+from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import Passage
 
 Chunked = list[tuple[Entity, list[Passage]]]
@@ -98,8 +99,8 @@ class Store(Protocol):
         """The entities whose best passage is nearest to a vector; EmbeddingError for another model's."""
         ...
 
-    def rank_keyword(self, selection: Selection, query: str, limit: int) -> list[Ranked]:
-        """The entities that share words with a query, best first."""
+    def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
+        """The entities that have any word of a query, best first."""
         ...
 
     def rank_names(self, selection: Selection, query: str) -> list[Ranked]:

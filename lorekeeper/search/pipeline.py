@@ -14,11 +14,14 @@ from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import collection_of, require_unicode
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.documents import Scopes, Shelf
+from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.fusion import HEAD, Place, fuse
-from lorekeeper.text.names import name_key
-from lorekeeper.text.passages import content_words, entity_excerpt, excerpt, facts, passages
-from lorekeeper.text.phrases import STARTER_DOCUMENT, base_name
-from lorekeeper.text.vocabulary import spelt_out
+from lorekeeper.text.excerpts import entity_excerpt, excerpt
+from lorekeeper.text.facts import facts
+from lorekeeper.text.keywords import content_words
+from lorekeeper.text.names import canonical_name
+from lorekeeper.text.passages import passages
+from lorekeeper.text.phrases import STARTER_DOCUMENT
 
 logger = logging.getLogger(__name__)
 
@@ -171,7 +174,7 @@ class Searcher:
         order = fuse(
             *([(key, place.score) for key, place in side.items()] for side in (semantic, keyword, names)),
             literal=any(place.complete for place in list(keyword.values())[:LITERAL_HITS]),
-            group=lambda key: (key[0], thing(named[key].name)),
+            group=lambda key: (key[0], canonical_name(named[key].name)),
             preference=lambda key: _newest_first(key, query.documents, ages),
         )
         total = len(order) if mode == "keyword" else max(count, len(order))
@@ -191,8 +194,8 @@ class Searcher:
         like = replace(query, text=passages(entity)[0].text[:MAX_QUERY_CHARS], mode="semantic", limit=query.limit + 1)
         scopes = await self.shelf.scopes(query.types, query.documents)
         page = await self._ranked(like, like.text or entity.name, scopes)
-        own = entity_type, thing(entity.name)
-        results = [r for r in page.results if (r.entity.type, thing(r.entity.name)) != own][: query.limit]
+        own = entity_type, canonical_name(entity.name)
+        results = [r for r in page.results if (r.entity.type, canonical_name(r.entity.name)) != own][: query.limit]
         note = f"Entries like {entity.name} ({names_of(entity)})."
         return Page(results, page.total, page.mode, _next(query, len(results), page.total), note)
 
@@ -201,7 +204,7 @@ class Searcher:
         if query.mode == "keyword":
             return {}, None
         try:
-            return await self._side(self._cache.rank_semantic, query, spelt_out(text), scopes, depth), None
+            return await self._side(self._cache.rank_semantic, query, expanded_text(text), scopes, depth), None
         except EmbeddingError as error:
             if query.mode == "semantic":
                 raise
@@ -209,14 +212,14 @@ class Searcher:
             return {}, str(error)
 
     async def _words(self, query: Query, text: str, depth: int, scopes: Scopes) -> Side:
-        return (
-            {} if query.mode == "semantic" else await self._side(self._cache.rank_keyword, query, text, scopes, depth)
-        )
+        if query.mode == "semantic":
+            return {}
+        return await self._side(self._cache.rank_keyword, query, expanded_keywords(text), scopes, depth)
 
     async def _names(self, query: Query, text: str, scopes: Scopes) -> Side:
         return {} if query.mode == "semantic" else await self._side(self._cache.rank_names, query, text, scopes, None)
 
-    async def _side(self, ask: Any, query: Query, text: str, scopes: Scopes, depth: int | None) -> Side:
+    async def _side(self, ask: Any, query: Query, text: Any, scopes: Scopes, depth: int | None) -> Side:
         """One side's ranking over all types, best first."""
         size = () if depth is None else (depth,)
         rankings = await _together(*(ask(t, text, *size, scopes[t], **query.filters) for t in query.types))
@@ -267,11 +270,6 @@ async def _together(*asked: Awaitable[Any]) -> list[Any]:
         if isinstance(answer, BaseException):
             raise answer
     return answers
-
-
-def thing(name: str) -> str:
-    """What all variants of an entry have in common: its name without brackets, whatever the order of its words."""
-    return name_key(base_name(name))
 
 
 def _newest_first(key: Key, asked: Sequence[str] | None, ages: Mapping[str, int]) -> tuple[bool, int, int]:

@@ -17,7 +17,8 @@ from lorekeeper.filters import unknown_name
 from lorekeeper.library import Library
 from lorekeeper.printable import MAX_SHOWN, lines, one_line
 from lorekeeper.search.pipeline import MAX_LIMIT, MAX_QUERY_CHARS, Page, Query, Result
-from lorekeeper.text.passages import facts, full_text
+from lorekeeper.text.facts import facts
+from lorekeeper.text.sections import full_text
 
 SEARCHED = [name for name, c in COLLECTIONS.items() if c.tool]
 

@@ -1,1 +1,1 @@
-"""Entities to text: the passages that are embedded, the facts and excerpts that are shown, names and vocabulary."""
+"""From entities to text: passages to embed, facts and excerpts to show, words and names to search for."""

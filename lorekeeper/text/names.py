@@ -1,36 +1,52 @@
-"""Names, also misspelt and in another order: pure functions over folded names."""
+"""Names: what duplicates of an entry have in common, and which names are similar to a query."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 from rapidfuzz import fuzz, process
 
-from lorekeeper.text.passages import content_words
+from lorekeeper.entities import fold
+from lorekeeper.text.keywords import content_words
 
 SIMILAR = 0.78
 """Least similarity at which a query counts as a name: one wrong letter in five."""
 
 REORDERED = 0.99
-"""Share of its similarity that a name keeps where only its words, put in order, are similar."""
+"""Share of its similarity that a name keeps if it is similar only with the words of both in alphabetical order."""
+
+_VARIANT = re.compile(r"\s*\([^()]*\)\s*$")
+
+
+@lru_cache(maxsize=50_000)
+def base_name(name: str) -> str:
+    """A name, folded, without the variant in brackets: "Adamantine Armor (Plate)" is "adamantine armor"."""
+    return fold(_VARIANT.sub("", name) or name)
 
 
 @lru_cache(maxsize=50_000)
 def name_key(folded: str) -> str:
-    """A folded name with its words in alphabetical order and without the small ones: "cloak displacement"."""
+    """The content words of a folded name in alphabetical order: "cloak displacement" for "cloak of displacement"."""
     return " ".join(sorted(content_words(folded))) or folded
 
 
-def similar_names(query: str, names: Sequence[str], keys: Sequence[str], limit: int) -> list[tuple[int, float]]:
-    """Places of the names most similar to a folded query, best first, with their similarity.
+def canonical_name(name: str) -> str:
+    """The same for all duplicates of an entry: its name without brackets, whatever the order of its words."""
+    return name_key(base_name(name))
 
-    Similarity is 0 to 1, the better of two normalised indel similarities: of the names as they stand, and, a little less,
-    of their words in alphabetical order (`name_key`). Names below `SIMILAR` are left out.
+
+def similar_names(query: str, names: Sequence[str], keys: Sequence[str], limit: int) -> list[tuple[int, float]]:
+    """(index, similarity) of the names most similar to a folded query, best first.
+
+    Similarity is 0 to 1, the better of two normalised indel similarities: of the names as written and, times `REORDERED`,
+    of their `name_key`. Names below `SIMILAR` are left out. (Indel: Levenshtein distance without substitutions, as in
+    RapidFuzz's ``fuzz.ratio``.)
     """
     best: dict[int, float] = {}
-    for wanted, choices, share in ((query, names, 1.0), (name_key(query), keys, REORDERED)):
-        found = process.extract(wanted, choices, scorer=fuzz.ratio, score_cutoff=SIMILAR * 100, limit=limit)
-        for _, score, place in found:
-            best[place] = max(best.get(place, 0.0), share * score / 100)
+    for text, choices, share in ((query, names, 1.0), (name_key(query), keys, REORDERED)):
+        matches = process.extract(text, choices, scorer=fuzz.ratio, score_cutoff=SIMILAR * 100, limit=limit)
+        for _, score, index in matches:
+            best[index] = max(best.get(index, 0.0), share * score / 100)
     return sorted(best.items(), key=lambda item: (-item[1], item[0]))[:limit]

@@ -1,12 +1,7 @@
-"""The table's vocabulary: abbreviations and spellings of game talk, written out for both sides of the search.
+"""The vocabulary of the game table: abbreviations, spellings and players' words, and what the rules call them.
 
-A word is written out only where it stands alone in a question; the question itself is kept. Only what is a plain matter of
-language stands here; how particular entries are asked for stands with the entries (`hints`).
+It holds only plain matters of language; the phrases for particular entries are kept with the entries (`phrases`).
 """
-
-from __future__ import annotations
-
-from lorekeeper.entities import fold
 
 ABBREVIATIONS = {
     "ac": "armor class",
@@ -33,7 +28,7 @@ ABBREVIATIONS = {
     "wis save": "wisdom saving throw",
     "xp": "experience points",
 }
-"""Short forms, folded, and what they stand for."""
+"""Abbreviations, folded, and what they stand for."""
 
 SPELLINGS = {
     "armour": "armor",
@@ -48,7 +43,7 @@ SPELLINGS = {
     "sulphur": "sulfur",
     "vapour": "vapor",
 }
-"""British spellings, folded, and the ones that most books use."""
+"""British spellings, folded, and those that most books use."""
 
 SYNONYMS = {
     "creep": "sneak stealth hide",
@@ -62,19 +57,4 @@ SYNONYMS = {
     "stealthy": "stealth hide",
     "tiptoe": "stealth sneak",
 }
-"""Words of players, folded, and those of the rules; only the keyword side reads them."""
-
-
-def spelt_out(query: str) -> str:
-    """A question with its abbreviations written out behind it and its spellings changed; the question itself if it has none."""
-    folded = f" {fold(query)} "
-    extra = [full for short, full in ABBREVIATIONS.items() if f" {short} " in folded]
-    extra += [usual for british, usual in SPELLINGS.items() if f" {british} " in folded]
-    return f"{query} ({', '.join(dict.fromkeys(extra))})" if extra else query
-
-
-def with_synonyms(query: str) -> str:
-    """A question with what its words are called in the rules, for the keyword side."""
-    words = fold(query).split()
-    extra = [SYNONYMS[word] for word in words if word in SYNONYMS]
-    return " ".join([spelt_out(query), *extra])
+"""Players' words, folded, and those of the rules; for keyword search only, since embeddings know synonyms by themselves."""

@@ -24,6 +24,7 @@ from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection, name_rank
+from lorekeeper.text.keywords import KeywordQuery
 
 MAX_ROWS = 16_384
 """Most rows a search gives."""
@@ -235,7 +236,7 @@ class MilvusStore:
             wanted = min(2 * wanted, MAX_ROWS)
             self._breadth[entity_type] = min(1.2 * breadth, 2 * ROWS_PER_ENTITY)
 
-    def rank_keyword(self, selection: Selection, query: str, limit: int) -> list[Ranked]:
+    def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
         """The entities that share words with a query, best first; where a server has BM25 by that, from no copy."""
         info = self.collections.info(selection.entity_type)
         if info is None or info.words is None:

@@ -12,7 +12,7 @@ instead of for the whole collection, and reads index parameters only where they 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from snowballstemmer.porter_stemmer import PorterStemmer
@@ -21,10 +21,8 @@ from lorekeeper.cache.milvus.connection import MilvusConnection
 from lorekeeper.cache.milvus.schema import WORDS_BYTES, identity
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.cache.sqlite.catalogue import words_of
-from lorekeeper.cache.sqlite.sql import MAX_WORDS
 from lorekeeper.entities import Entity, fold
-from lorekeeper.text.passages import content_words
-from lorekeeper.text.vocabulary import with_synonyms
+from lorekeeper.text.keywords import KeywordQuery
 
 REPEATS = (4, 1, 1, 1)
 """How often a word is put down for each time it stands in the name, the text, the phrases, the description of the hint."""
@@ -46,26 +44,27 @@ def stored_words(entity: Entity) -> str:
     return " ".join(_fitting(counts, WORDS_BYTES))
 
 
-def asked_words(query: str) -> list[str]:
-    """The stems of the words of a question that carry meaning, each once."""
-    words = content_words(fold(query.replace("\0", " ")))[:MAX_WORDS]
+def query_stems(words: Sequence[str]) -> list[str]:
+    """The stems of the words of a query, each once; "words" of other characters than letters and digits have none."""
     return list(dict.fromkeys(_stem(word) for word in words if word.isalnum()))
 
 
-def by_words(connection: MilvusConnection, entity_type: str, test: str, query: str, limit: int) -> list[Ranked]:
-    """The entities that share words with the query or their synonyms, best first; the server's BM25 scores, above 0.
+def by_words(
+    connection: MilvusConnection, entity_type: str, test: str, query: KeywordQuery, limit: int
+) -> list[Ranked]:
+    """The entities that have any word of a query, best first; the server's BM25 scores, above 0.
 
-    ``test`` is an expression that holds for the heads that are looked at.
+    ``test`` is an expression that holds for the entity records to search.
     """
-    asked, meant = asked_words(with_synonyms(query)), set(asked_words(query))
-    if not asked:
+    stems, required = query_stems(query.any), set(query_stems(query.words))
+    if not stems:
         return []
     fields = ["document", "slug", "name", "words"]
-    found = []
-    for row in connection.call("search_words", entity_type, " ".join(asked), test, limit, fields):
-        whole = bool(meant) and meant.issubset(row["words"].split())
-        found.append(Ranked(identity(row), row["name"], abs(float(row["distance"])), complete=whole))
-    return sorted(found, key=lambda place: (-place.score, place.identity))
+    ranking = []
+    for row in connection.call("search_words", entity_type, " ".join(stems), test, limit, fields):
+        complete = bool(required) and required.issubset(row["words"].split())
+        ranking.append(Ranked(identity(row), row["name"], abs(float(row["distance"])), complete=complete))
+    return sorted(ranking, key=lambda ranked: (-ranked.score, ranked.identity))
 
 
 def _fitting(counts: Counter[str], size: int) -> Iterator[str]:

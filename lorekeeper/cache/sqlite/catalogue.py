@@ -16,10 +16,11 @@ from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
 from lorekeeper.cache.sqlite.sql import column_definitions, column_value, fts_query, where
 from lorekeeper.entities import COLLECTIONS, Entity, canonical_json, fold, parse_json
 from lorekeeper.filters import Selection
+from lorekeeper.text.facts import facts
+from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.names import name_key, similar_names
-from lorekeeper.text.passages import facts, full_text
 from lorekeeper.text.phrases import Hint, hint_of
-from lorekeeper.text.vocabulary import with_synonyms
+from lorekeeper.text.sections import full_text
 
 R = TypeVar("R")
 
@@ -37,6 +38,9 @@ KEYS = 400
 
 MAX_UNPACKED_BYTES = 256 << 20
 """Largest entry that is read from a library of ours: earlier versions stored larger ones than `MAX_RECORD_BYTES`."""
+
+_NOTHING = '""'
+"""An FTS5 expression that matches nothing."""
 
 _BASE = ("document", "slug", "name_folded", "name_key", "kind", "kind_name", "source_api", "hash", "record")
 
@@ -201,9 +205,9 @@ class Catalogue:
             found |= {e.identity: e for e in entities}
         return [found[i] for i in identities if i in found]
 
-    def rank_keyword(self, selection: Selection, query: str, limit: int) -> list[Ranked]:
-        """The entities that share words with the query or their synonyms, best first; BM25 scores, above 0."""
-        expression, every = fts_query(with_synonyms(query)), fts_query(query, "AND")
+    def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
+        """The entities that have any word of a query, best first; FTS5's BM25 scores (Robertson), negated: above 0."""
+        expression, every = fts_query(query.any), fts_query(query.words, "AND") or _NOTHING
         if expression is None:
             return []
         test, values = where(selection)
@@ -233,7 +237,7 @@ class Catalogue:
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         """Those of the words that occur, in any form that has their stem, in an entity of the type."""
         sql = f"SELECT 1 FROM {entity_type}_fts WHERE {entity_type}_fts MATCH ? LIMIT 1"
-        tests = [(word, expression) for word in words if (expression := fts_query(word))]
+        tests = [(word, expression) for word in words if (expression := fts_query(KeywordQuery.of(word).words))]
         return self._read(lambda c: {word for word, test in tests if c.execute(sql, (test,)).fetchone()})
 
     def version(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:

@@ -6,9 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Literal
 
-from lorekeeper.entities import Collection, Field, FieldType, fold
+from lorekeeper.entities import Collection, Field, FieldType
 from lorekeeper.filters import Condition, Selection, stored
-from lorekeeper.text.passages import content_words
 
 _COLUMN = {
     FieldType.TEXT: "TEXT",
@@ -45,14 +44,9 @@ def where(selection: Selection) -> tuple[str, list[str | int]]:
     return " AND ".join(parts), values
 
 
-def fts_query(query: str, join: Literal["AND", "OR"] = "OR") -> str | None:
-    """An FTS5 expression that matches any content word of a query, or all of them; None where it has none."""
-    words = content_words(fold(query.replace("\0", " ")))
-    return f" {join} ".join('"' + w.replace('"', '""') + '"' for w in words[:MAX_WORDS]) or None
-
-
-MAX_WORDS = 64
-"""Words of a query that are looked up; a longer one is a pasted text."""
+def fts_query(words: Sequence[str], join: Literal["AND", "OR"] = "OR") -> str | None:
+    """An FTS5 expression that matches any of the words, or all of them; None without words."""
+    return f" {join} ".join('"' + word.replace('"', '""') + '"' for word in words) or None
 
 
 def _test(condition: Condition) -> tuple[str, list[str | int]]:

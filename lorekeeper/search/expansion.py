@@ -1,0 +1,29 @@
+"""Query expansion: abbreviations, spellings and players' words of a query, written out for both retrievers.
+
+A word is expanded only if it stands alone; the query itself is always kept.
+"""
+
+from __future__ import annotations
+
+from lorekeeper.entities import fold
+from lorekeeper.text.keywords import KeywordQuery
+from lorekeeper.text.vocabulary import ABBREVIATIONS, SPELLINGS, SYNONYMS
+
+
+def expanded_text(query: str) -> str:
+    """The text to embed: the query with its abbreviations and spellings written out behind it, in brackets."""
+    written_out = _written_out(query)
+    return f"{query} ({', '.join(written_out)})" if written_out else query
+
+
+def expanded_keywords(query: str) -> KeywordQuery:
+    """The words to search for: the query's, and as alternatives the same and the terms of the rules."""
+    synonyms = [SYNONYMS[word] for word in fold(query).split() if word in SYNONYMS]
+    return KeywordQuery.of(query, " ".join([*_written_out(query), *synonyms]))
+
+
+def _written_out(query: str) -> list[str]:
+    folded = f" {fold(query)} "
+    terms = [full for short, full in ABBREVIATIONS.items() if f" {short} " in folded]
+    terms += [usual for british, usual in SPELLINGS.items() if f" {british} " in folded]
+    return list(dict.fromkeys(terms))

@@ -1,0 +1,55 @@
+"""The words of a text that carry meaning, and what a keyword search is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from lorekeeper.entities import fold
+
+STOP_WORDS = frozenset(
+    """
+    a about all an and any are as at be but by can could do does for from had has have he her him his how i if
+    in into is it its me my no not of on or our she so some somebody someone something stuff than that the
+    their them then there these they thing things this to us was we what when where which who why will with
+    would you your
+    """.split()
+)
+"""Words that carry no meaning of their own in a question."""
+
+MAX_WORDS = 64
+"""Most words of a query that are searched for; a longer query is a pasted text."""
+
+
+def content_words(folded: str) -> list[str]:
+    """The words of a folded text that carry meaning, each once, in order."""
+    return [word for word in dict.fromkeys(folded.split()) if word not in STOP_WORDS]
+
+
+@dataclass(frozen=True)
+class KeywordQuery:
+    """Words to rank entities by: every entity with one of them is a hit.
+
+    Attributes:
+        words: the content words of the query, folded; a hit that has all of them is complete.
+        alternatives: other words for the same things, folded.
+    """
+
+    words: tuple[str, ...]
+    alternatives: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, text: str, alternatives: str = "") -> Self:
+        """The first `MAX_WORDS` content words of a text, then those of the alternatives that it does not have."""
+        words = content_words(_folded(text))
+        others = [word for word in content_words(_folded(alternatives)) if word not in words]
+        return cls(tuple(words[:MAX_WORDS]), tuple(others[: max(MAX_WORDS - len(words), 0)]))
+
+    @property
+    def any(self) -> tuple[str, ...]:
+        """The words, then the alternatives."""
+        return self.words + self.alternatives
+
+
+def _folded(text: str) -> str:
+    return fold(text.replace("\0", " "))

@@ -1,0 +1,87 @@
+"""The prose of an entry: cleaned, section by section, in reading order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lorekeeper.entities import MAX_TEXT_LENGTH, Entity
+from lorekeeper.text.cleaning import clean
+
+TEXT_KEYS = (
+    ("desc", ""),
+    ("description", ""),
+    ("descriptions", ""),
+    ("prerequisite", "Prerequisite"),
+    ("higher_level", "At higher levels"),
+    ("reaction_condition", "Reaction"),
+    ("asi_desc", ""),
+    ("speed_desc", ""),
+    ("vision", ""),
+    ("skill_proficiencies", "Skill proficiencies"),
+    ("feature_desc", "Feature"),
+    ("suggested_characteristics", ""),
+    ("effects_desc", ""),
+    ("special_abilities", ""),
+    ("benefits", ""),
+    ("features", ""),
+    ("traits", ""),
+    ("actions", ""),
+    ("bonus_actions", ""),
+    ("reactions", ""),
+    ("legendary_desc", "Legendary actions"),
+    ("legendary_actions", ""),
+    ("weapon", ""),
+    ("properties", ""),
+)
+"""The keys under which sources keep prose, in reading order, and the heading if the source gives none."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A stretch of an entry's prose under one heading ("" for its main text)."""
+
+    heading: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.heading}: {self.text}" if self.heading else self.text
+
+
+def sections(entity: Entity) -> Iterator[Section]:
+    """All prose of an entry, section by section, in reading order; empty sections are left out."""
+    for key, heading in TEXT_KEYS:
+        yield from _sections_of(entity.data.get(key), heading)
+
+
+def full_text(entity: Entity) -> str:
+    """All prose of an entry in one string, a section a paragraph."""
+    return "\n".join(map(str, sections(entity)))
+
+
+def _sections_of(value: Any, heading: str) -> Iterator[Section]:
+    """The sections in a value of an entry's JSON, which may have any shape."""
+    match value:
+        case str():
+            text = clean(value)
+            if text:
+                yield Section(heading, text)
+        case list() | tuple() if value and all(isinstance(item, str) for item in value):
+            yield from _sections_of("\n".join(value), heading)
+        case list() | tuple():
+            for item in value:
+                yield from _sections_of(item, heading)
+        case Mapping():
+            yield from _titled(value, heading)
+
+
+def _titled(value: Mapping[str, Any], heading: str) -> Iterator[Section]:
+    """The sections in an object: a trait, an action, or the property of a weapon, under its name."""
+    nested = value.get("property")
+    inner: Mapping[str, Any] = nested if isinstance(nested, Mapping) else value
+    title = inner.get("name")
+    if isinstance(title, str) and title:
+        heading = clean(title[:MAX_TEXT_LENGTH])
+    for key in ("desc", "description", "properties"):
+        yield from _sections_of(inner.get(key), heading)
