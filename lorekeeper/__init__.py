@@ -37,11 +37,12 @@ if TYPE_CHECKING:
     from lorekeeper.intake.reports import ImportReport as ImportReport
     from lorekeeper.library import Library as Library
     from lorekeeper.library import open_cache as open_cache
-    from lorekeeper.search.pipeline import Page as Page
     from lorekeeper.search.pipeline import Query as Query
-    from lorekeeper.search.pipeline import Result as Result
+    from lorekeeper.search.results import Result as Result
+    from lorekeeper.search.results import ResultPage as ResultPage
     from lorekeeper.settings import Settings as Settings
     from lorekeeper.settings import load_settings as load_settings
+    from lorekeeper.text.keywords import KeywordQuery as KeywordQuery
 
 _MODULES = {
     "lorekeeper.cache.protocol": ("CacheProtocol", "Hit", "Ranked", "Statistics"),
@@ -63,8 +64,10 @@ _MODULES = {
     ),
     "lorekeeper.intake.reports": ("ImportReport",),
     "lorekeeper.library": ("Library", "open_cache"),
-    "lorekeeper.search.pipeline": ("Page", "Query", "Result"),
+    "lorekeeper.search.pipeline": ("Query",),
+    "lorekeeper.search.results": ("Result", "ResultPage"),
     "lorekeeper.settings": ("Settings", "load_settings"),
+    "lorekeeper.text.keywords": ("KeywordQuery",),
 }
 """The public names by the module that defines them; the imports above say the same to type checkers."""
 

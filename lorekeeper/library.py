@@ -23,7 +23,8 @@ from lorekeeper.intake.files import Batch, Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.search.pipeline import Page, Query, Searcher
+from lorekeeper.search.pipeline import Query, Searcher
+from lorekeeper.search.results import ResultPage
 from lorekeeper.settings import PREFIX, Settings, load_settings
 from lorekeeper.text.phrases import SHIPPED_VECTORS, STARTER
 
@@ -272,12 +273,12 @@ class Library:
                     progress(batch.size)
         if not dry_run:
             await store_in_batches(self.cache, taken.due(all=True))
-        self.searcher.shelf.forget()
+        self.searcher.documents.forget()
         report.embedded = self.embedding.computed - before
         report.seconds = time.monotonic() - began
         return report
 
-    async def search(self, query: Query) -> Page:
+    async def search(self, query: Query) -> ResultPage:
         """`Searcher.search`; what is missing is fetched from the source where there is one (see `Misses`).
 
         A library without any entry takes in the starter compendium, so that it has an answer.
@@ -295,7 +296,7 @@ class Library:
             page = await self.searcher.search(query)
         return replace(page, note=" ".join(dict.fromkeys(filter(None, [missing, page.note, STARTED]))))
 
-    async def _answer(self, query: Query) -> Page:
+    async def _answer(self, query: Query) -> ResultPage:
         if self.source is None:
             return await self.searcher.search(query)
         if self._misses is None:
@@ -331,7 +332,7 @@ class Library:
         async with Open5eClient(self.source.base_url) as client:
             syncer = Syncer(self.cache, client, self.source.state_path, report, step)
             await syncer.run(list(COLLECTIONS) if types is None else types, documents)
-        self.searcher.shelf.forget()
+        self.searcher.documents.forget()
         report.embedded = self.embedding.computed - before
         report.seconds = time.monotonic() - began
         return report

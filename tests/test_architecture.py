@@ -39,7 +39,7 @@ MAY_KNOW = {
     "server": FOUNDATION | {"attribution", "text", "search", "library"},
     "cli": FOUNDATION | {"settings", "normalize", "cache", "search", "intake", "library", "maintenance", "server"},
     "__main__": {"cli"},
-    "__init__": {"errors", "entities", "settings", "embedding", "cache", "search", "intake", "library"},
+    "__init__": {"errors", "entities", "settings", "text", "embedding", "cache", "search", "intake", "library"},
 }
 """Every room (a module, or a folder) and the other rooms it may know."""
 
@@ -172,6 +172,11 @@ def test_every_private_name_in_quarantine_is_one_whose_lack_is_noticed(module):
 def test_the_names_relied_on_are_all_there():
     assert [reliance.problem() for reliance in RELIED_ON if reliance.problem()] == []
     assert len(RELIED_ON) > 20
+
+
+def test_only_the_search_room_expands_queries():
+    users = {place(m) for m in MODULES if any(n.startswith("lorekeeper.text.vocabulary") for n in imported(m))}
+    assert users == {"search/expansion.py"}
 
 
 def loaded_by(statement: str) -> set[str]:

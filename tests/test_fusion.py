@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.search.fusion import HEAD, Place, fuse, reciprocal_ranks, relative_scores
+from lorekeeper.search.fusion import HEAD, FusedHit, fuse, min_max, reciprocal_rank
 
 keys = st.sampled_from([f"{letter}{number}" for letter in "abcdefgh" for number in range(4)])
 
@@ -29,50 +29,44 @@ def family(key):
     return key[0]
 
 
-def fused(semantic: Any = (), keyword: Any = (), names: Any = (), group: Any = alone) -> list[Place[str]]:
+def fused(semantic: Any = (), keyword: Any = (), names: Any = (), group: Any = alone) -> list[FusedHit[str]]:
     return fuse(list(semantic), list(keyword), list(names), group=group, preference=lambda key: key)
 
 
 def test_reciprocal_ranks_follow_the_formula():
-    scores = reciprocal_ranks([["a", "b"], ["b"]])
-    assert scores["a"] == pytest.approx(0.5)
-    assert scores["b"] == pytest.approx((61 / 62 + 1) / 2)
-    assert reciprocal_ranks([]) == {}
+    assert reciprocal_rank(1) == 1.0
+    assert reciprocal_rank(2) == pytest.approx(61 / 62)
 
 
-def test_what_stands_first_everywhere_scores_one():
-    assert reciprocal_ranks([["a", "b"], ["a"]])["a"] == 1.0
-
-
-def test_relative_scores_run_from_the_best_to_the_floor():
-    assert relative_scores([("a", 0.8), ("b", 0.6), ("c", 0.4)]) == {"a": 1.0, "b": pytest.approx(0.5), "c": 0.0}
-    assert relative_scores([("a", 8.0), ("b", 2.0)], floor=0.0) == {"a": 1.0, "b": 0.25}
-    assert relative_scores([("a", 0.5)]) == {"a": 1.0}
-    assert relative_scores([]) == {}
+def test_min_max_scores_run_from_the_best_to_the_floor():
+    assert min_max([("a", 0.8), ("b", 0.6), ("c", 0.4)]) == {"a": 1.0, "b": pytest.approx(0.5), "c": 0.0}
+    assert min_max([("a", 8.0), ("b", 2.0)], floor=0.0) == {"a": 1.0, "b": 0.25}
+    assert min_max([("a", 0.5)]) == {"a": 1.0}
+    assert min_max([]) == {}
 
 
 @given(rankings(), rankings(), rankings(low=0.78))
 def test_scores_are_in_range_and_fall_with_the_rank(semantic, keyword, names):
-    places = fused(semantic, keyword, names)
-    scores = [place.score for place in places]
+    hits = fused(semantic, keyword, names)
+    scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
 
 
 @given(rankings(), rankings(), rankings(low=0.78))
-def test_everything_that_was_ranked_has_exactly_one_place(semantic, keyword, names):
-    places = [place.key for place in fused(semantic, keyword, names, group=family)]
-    assert len(places) == len(set(places))
-    assert set(places) == {key for side in (semantic, keyword, names) for key, _ in side}
+def test_everything_that_was_ranked_is_hit_exactly_once(semantic, keyword, names):
+    hits = [hit.key for hit in fused(semantic, keyword, names, group=family)]
+    assert len(hits) == len(set(hits))
+    assert set(hits) == {key for ranking in (semantic, keyword, names) for key, _ in ranking}
 
 
 @given(rankings(), rankings())
-def test_a_better_score_on_one_side_never_costs_a_place(semantic, keyword):
-    before = [place.key for place in fused(semantic, keyword)]
+def test_a_better_score_from_one_retriever_never_costs_a_rank(semantic, keyword):
+    before = [hit.key for hit in fused(semantic, keyword)]
     if len(keyword) < 2:
         return
     raised, best = keyword[-1][0], keyword[0][1]
-    after = [place.key for place in fused(semantic, [(raised, best), *keyword[:-1]])]
+    after = [hit.key for hit in fused(semantic, [(raised, best), *keyword[:-1]])]
     assert after.index(raised) <= before.index(raised)
 
 
@@ -86,33 +80,33 @@ def test_the_order_in_which_equals_are_met_does_not_matter(semantic, keyword, or
 @given(rankings(low=0.78, high=0.99))
 def test_a_name_comes_before_all_that_is_only_similar(names):
     others = [(f"other {number}", 1.0 - number / 100) for number in range(20)]
-    places = [place.key for place in fused(others, others, names)]
-    assert set(places[: len(names)]) == {key for key, _ in names}
+    hits = [hit.key for hit in fused(others, others, names)]
+    assert set(hits[: len(names)]) == {key for key, _ in names}
 
 
 def test_a_name_spelt_rightly_comes_before_a_misspelt_one_that_reads_better():
-    places = fused([("near", 0.9), ("right", 0.1)], [("near", 9.0)], [("right", 1.0), ("near", 0.95)])
-    assert [place.key for place in places] == ["right", "near"]
-    assert places[0].side == "name"
+    hits = fused([("near", 0.9), ("right", 0.1)], [("near", 9.0)], [("right", 1.0), ("near", 0.95)])
+    assert [hit.key for hit in hits] == ["right", "near"]
+    assert hits[0].retriever == "name"
 
 
 def test_a_name_one_letter_off_comes_before_a_farther_one_that_reads_better():
-    places = fused([("far", 0.9)], [("far", 9.0)], [("near", 0.96), ("far", 0.8)])
-    assert [place.key for place in places] == ["near", "far"]
+    hits = fused([("far", 0.9)], [("far", 9.0)], [("near", 0.96), ("far", 0.8)])
+    assert [hit.key for hit in hits] == ["near", "far"]
 
 
-def test_of_several_variants_the_one_that_was_named_stands_for_all():
-    places = fused(keyword=[("a1", 9.0), ("a2", 8.0)], names=[("a2", 1.0), ("a1", 0.8)], group=family)
-    assert (places[0].key, places[0].variants) == ("a2", ("a1",))
+def test_of_several_duplicates_the_one_that_was_named_represents_all():
+    hits = fused(keyword=[("a1", 9.0), ("a2", 8.0)], names=[("a2", 1.0), ("a1", 0.8)], group=family)
+    assert (hits[0].key, hits[0].duplicates) == ("a2", ("a1",))
 
 
-def test_variants_stand_behind_the_preferred_one_of_them():
-    places = fused([("a2", 0.9), ("a1", 0.8), ("b1", 0.5)], group=family)
-    assert [place.key for place in places] == ["a1", "b1", "a2"]
-    assert places[0].variants == ("a2",)
+def test_duplicates_rank_behind_the_preferred_one_of_them():
+    hits = fused([("a2", 0.9), ("a1", 0.8), ("b1", 0.5)], group=family)
+    assert [hit.key for hit in hits] == ["a1", "b1", "a2"]
+    assert hits[0].duplicates == ("a2",)
 
 
-def test_a_variant_does_not_count_twice():
+def test_a_duplicate_does_not_count_twice():
     many = [(f"a{number}", 0.9 - number / 100) for number in range(4)]
     single = fused([("b1", 0.95), *many], [("b1", 1.0)], group=family)
     assert single[0].key == "b1"
@@ -121,23 +115,23 @@ def test_a_variant_does_not_count_twice():
 def test_a_longer_ranking_keeps_the_order_of_the_shorter_ones_head():
     semantic = [(f"s{number:03}", 1.0 - number / 1000) for number in range(400)]
     keyword = [(f"s{number:03}", float(500 - number)) for number in range(0, 400, 7)]
-    short = [place.key for place in fused(semantic[:HEAD], keyword[:HEAD])]
-    long = [place.key for place in fused(semantic, keyword)]
+    short = [hit.key for hit in fused(semantic[:HEAD], keyword[:HEAD])]
+    long = [hit.key for hit in fused(semantic, keyword)]
     assert long[:HEAD] == short[:HEAD]
 
 
-def test_one_side_alone_keeps_its_order_and_its_name():
-    places = fused(keyword=[("a", 3.0), ("b", 2.0), ("c", 1.0)])
-    assert [(place.key, place.side) for place in places] == [("a", "keyword"), ("b", "keyword"), ("c", "keyword")]
-    assert places[0].score == 1.0
+def test_one_retriever_alone_keeps_its_order_and_its_name():
+    hits = fused(keyword=[("a", 3.0), ("b", 2.0), ("c", 1.0)])
+    assert [(hit.key, hit.retriever) for hit in hits] == [("a", "keyword"), ("b", "keyword"), ("c", "keyword")]
+    assert hits[0].score == 1.0
 
 
 def test_nothing_gives_nothing():
     assert fused() == []
 
 
-def test_a_query_taken_by_its_words_follows_the_keywords():
+def test_a_lexical_query_follows_the_keywords():
     semantic, keyword = [("near", 0.9), ("x", 0.1)], [("worded", 9.0), ("near", 6.0)]
     assert fused(semantic, keyword)[0].key == "near"
-    literal = fuse(semantic, keyword, [], literal=True, group=alone, preference=lambda key: key)
-    assert literal[0].key == "worded"
+    lexical = fuse(semantic, keyword, [], lexical=True, group=alone, preference=lambda key: key)
+    assert lexical[0].key == "worded"

@@ -16,7 +16,8 @@ from lorekeeper.filters import matches, parse_filters
 from lorekeeper.intake.sync import one_at_a_time
 from lorekeeper.intake.sync_state import encode, load_state, save
 from lorekeeper.library import Library
-from lorekeeper.search.pipeline import Page, Query
+from lorekeeper.search.pipeline import Query
+from lorekeeper.search.results import ResultPage
 from tests.support.corpus import replaying, requests_of
 from tests.support.entities import make
 from tests.support.libraries import server_library
@@ -44,11 +45,13 @@ async def library(tmp_path: Path, address: str) -> AsyncIterator[Library]:
         yield library
 
 
-async def look(library: Library, types: str = "spells", documents: list[str] | None = None, **filters: Any) -> Page:
+async def look(
+    library: Library, types: str = "spells", documents: list[str] | None = None, **filters: Any
+) -> ResultPage:
     return await library.search(Query([types], filters=filters, documents=documents))
 
 
-def names(page: Page) -> list[str]:
+def names(page: ResultPage) -> list[str]:
     return [r.entity.name for r in page.results]
 
 

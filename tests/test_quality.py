@@ -64,7 +64,7 @@ NAMES = {
     "missile magic": "Magic Missile",
 }
 
-NONSENSE = ["asdf qwer", "lorem ipsum dolor sit amet consectetur adipiscing elit", "some of the things about it"]
+OFF_TOPIC = ["asdf qwer", "lorem ipsum dolor sit amet consectetur adipiscing elit", "some of the things about it"]
 
 
 @pytest_asyncio.fixture(scope="module")
@@ -108,11 +108,11 @@ async def test_a_name_comes_first_also_misspelt(starter, text):
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("text", NONSENSE)
-async def test_nonsense_finds_nothing_and_says_so(starter, text):
+@pytest.mark.parametrize("text", OFF_TOPIC)
+async def test_an_off_topic_query_returns_no_results_and_says_so(starter, text):
     page = await starter.searcher.search(Query(["spells"], text=text))
     assert (page.results, page.total) == ([], 0)
-    assert "Nothing on the shelf comes close" in (page.note or "")
+    assert "Nothing in the library is close" in (page.note or "")
 
 
 @pytest.mark.asyncio(loop_scope="module")

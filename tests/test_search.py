@@ -10,7 +10,8 @@ from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.library import Library
-from lorekeeper.search.pipeline import Page, Query
+from lorekeeper.search.pipeline import Query
+from lorekeeper.search.results import ResultPage
 from tests.support.entities import make
 from tests.support.libraries import open_library, sample_library
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, SPELLS_OF_THE_ATLAS, TITLES, write_lines
@@ -27,11 +28,11 @@ async def library(request, tmp_path_factory):
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def names(page: Page) -> list[str]:
+def names(page: ResultPage) -> list[str]:
     return [r.entity.name for r in page.results]
 
 
-async def every_page(library: Library, query: Query) -> list[Page]:
+async def every_page(library: Library, query: Query) -> list[ResultPage]:
     pages = [await library.searcher.search(query)]
     while pages[-1].next_offset is not None:
         following = Query(**{**query.__dict__, "offset": pages[-1].next_offset})

@@ -328,7 +328,7 @@ async def test_b6_a_document_of_the_users_own_keeps_its_title(library, tmp_path)
     await library.import_paths([write_lines(tmp_path / "own.jsonl", [own])])
     report = await library.sync(["spells"])
     assert "lore://documents/tide-atlas-open5e/tide-atlas-open5e" in report.oddities[0].reason
-    assert (await library.searcher.shelf.names())["tide-atlas"] == "My Atlas"
+    assert (await library.searcher.documents.titles())["tide-atlas"] == "My Atlas"
     assert (await library.sync(["spells"])).stored == 0
 
 

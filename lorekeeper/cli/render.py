@@ -26,7 +26,7 @@ from rich.text import Text
 
 from lorekeeper.intake.reports import by_suffix, grouped, summary
 from lorekeeper.printable import one_line, shown
-from lorekeeper.search.pipeline import Page, Result
+from lorekeeper.search.results import Result, ResultPage
 
 if TYPE_CHECKING:
     from lorekeeper.cache.protocol import Statistics
@@ -118,7 +118,7 @@ def _table(*columns: str, right: Sequence[str] = ()) -> Table:
     return table
 
 
-def print_page(page: Page) -> None:
+def print_page(page: ResultPage) -> None:
     """Search results as a table."""
     if page.note:
         console.print(f"[yellow]{plain(page.note)}[/]")

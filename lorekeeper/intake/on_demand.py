@@ -23,7 +23,8 @@ from lorekeeper.intake.sync_state import ALL, Source, SyncState, encode, load_st
 from lorekeeper.normalize import UnknownShapeError
 from lorekeeper.normalize.open5e import Endpoint
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.search.pipeline import Page, Query, Searcher
+from lorekeeper.search.pipeline import Query, Searcher
+from lorekeeper.search.results import ResultPage
 
 FETCH_SECONDS = 12.0
 STORE_SECONDS = 12.0
@@ -83,7 +84,7 @@ class Misses:
         self._down = -DOWN_SECONDS
         self._read: tuple[object, SyncState] | None = None
 
-    async def search(self, query: Query) -> Page:
+    async def search(self, query: Query) -> ResultPage:
         """As `Searcher.search`; the note says what was fetched, or what is missing and which command brings it.
 
         Never raises because of the source: without it, the answer is what the library has.
@@ -101,7 +102,7 @@ class Misses:
         if why is None:
             async with self._one:
                 why = await self._fetch(query)
-            self._searcher.shelf.forget()
+            self._searcher.documents.forget()
             page, unknown = await self._answer(query)
         if why == ELSEWHERE:
             return _page(page, unknown)
@@ -110,7 +111,7 @@ class Misses:
         page = _page(page, None)
         return replace(page, note=" ".join([*([page.note] if page.note else []), self._missing(query, why)]))
 
-    async def _answer(self, query: Query) -> tuple[Page | None, UnknownDocumentError | None]:
+    async def _answer(self, query: Query) -> tuple[ResultPage | None, UnknownDocumentError | None]:
         try:
             return await self._searcher.search(query), None
         except UnknownDocumentError as error:
@@ -269,7 +270,7 @@ class Misses:
             state.asked[_key(query)] = now if fetched.complete else 0.0
 
 
-def _page(page: Page | None, unknown: UnknownDocumentError | None) -> Page:
+def _page(page: ResultPage | None, unknown: UnknownDocumentError | None) -> ResultPage:
     if page is None:
         assert unknown is not None
         raise unknown

@@ -1,1 +1,1 @@
-"""From a query to ranked results: retrieval by meaning, by keywords and by name, their fusion, and the documents searched."""
+"""From a query to ranked results: expansion, retrieval by meaning, keywords and name, fusion, documents."""

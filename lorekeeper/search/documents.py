@@ -1,4 +1,4 @@
-"""The documents of a library: their titles and dates, and which of them a question is about."""
+"""The documents of a library: their titles and dates, and which of them a query searches."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from lorekeeper.text.phrases import STARTER_DOCUMENT
 logger = logging.getLogger(__name__)
 
 SRD_DOCUMENTS = frozenset({"srd-2014", "srd-2024", "srd", "wotc-srd"})
-"""Documents that hold in full what the starter compendium describes; where they are, the starter's entries are hidden."""
+"""Documents with the full text of what the starter compendium describes: they hide the starter's entries."""
 
 NEARLY_ALL = 0.9
-"""Share of the starter's entries of a type that an SRD needs to hide them: one that is here in part hides nothing."""
+"""Share of the starter's entries of a type that an SRD needs to hide them: a part of an SRD hides nothing."""
 
-SECONDS = 10.0
+MAX_AGE_SECONDS = 10.0
 """How long the list of documents is relied on."""
 
 Scopes = dict[str, list[str] | None]
@@ -30,43 +30,44 @@ Scopes = dict[str, list[str] | None]
 
 
 @dataclass
-class _Seen:
-    """What was read of the documents, and when.
+class _Snapshot:
+    """The documents as they were at one time.
 
     Attributes:
-        names: titles by key, of documents that are described.
-        ages: 0 for the latest publication date, 1 for the one before and so on, by key; those without a date are oldest.
-        held: number of entries by entity type and document; types are counted when they are asked for.
+        taken: when, on the monotonic clock.
+        titles: by key, of documents that have a record.
+        ages: by key, 0 for the latest publication date, 1 for the one before and so on; the oldest have no date.
+        counts: number of entries by entity type and document; a type is counted when it is first needed.
     """
 
-    read: float
-    names: dict[str, str]
+    taken: float
+    titles: dict[str, str]
     ages: dict[str, int]
-    held: dict[str, dict[str, int]] = field(default_factory=dict)
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
-class Shelf:
-    """Looks documents up in a cache, and remembers them for a while."""
+class DocumentRegistry:
+    """Looks documents up in a cache, and keeps a snapshot of them for `MAX_AGE_SECONDS`."""
 
     def __init__(self, cache: CacheProtocol) -> None:
         self._cache = cache
-        self._seen: _Seen | None = None
-        self._reading = asyncio.Lock()
+        self._current: _Snapshot | None = None
+        self._lock = asyncio.Lock()
 
     def forget(self) -> None:
-        """Drop what was remembered; call it after writing."""
-        self._seen = None
+        """Drop the snapshot; call it after writing."""
+        self._current = None
 
-    async def names(self) -> dict[str, str]:
+    async def titles(self) -> dict[str, str]:
         """Titles of the documents by key."""
-        return (await self._known(())).names
+        return (await self._snapshot()).titles
 
     async def ages(self) -> dict[str, int]:
-        """The documents by key, in order of age: 0 for the latest publication date, 1 for the one before and so on."""
-        return (await self._known(())).ages
+        """Ages of the documents by key: 0 for the latest publication date, 1 for the one before and so on."""
+        return (await self._snapshot()).ages
 
     async def scopes(self, types: Sequence[str], documents: Sequence[str] | None) -> Scopes:
-        """The documents to search: those asked for, else all but a starter whose entries an SRD has in full.
+        """The documents to search: those given, else all but a starter whose entries an SRD has in full.
 
         Raises:
             UnknownDocumentError: there is no such document.
@@ -75,61 +76,62 @@ class Shelf:
         if documents is not None:
             await self._check(documents)
             return {entity_type: list(documents) for entity_type in types}
-        held = (await self._known(types)).held
-        return {entity_type: _without_double(held[entity_type]) for entity_type in types}
+        counts = (await self._snapshot(types)).counts
+        return {entity_type: _without_starter(counts[entity_type]) for entity_type in types}
 
     async def count(self, scopes: Scopes) -> int:
-        """Number of entries within scopes, as of `SECONDS` ago at most where another process writes."""
-        held = (await self._known(list(scopes))).held
+        """Number of entries within scopes, at most `MAX_AGE_SECONDS` old if another process writes."""
+        counts = (await self._snapshot(list(scopes))).counts
         return sum(
             number
             for entity_type, documents in scopes.items()
-            for key, number in held[entity_type].items()
+            for key, number in counts[entity_type].items()
             if documents is None or key in documents
         )
 
     async def _check(self, documents: Sequence[str]) -> None:
-        known = set((await self._known(())).names)
-        if known.issuperset(documents):
+        """UnknownDocumentError for a document that neither has a record nor entries; an empty library knows all."""
+        if (await self.titles()).keys() >= set(documents):
             return
         self.forget()
         counts = await self._cache.documents()
-        known = counts.keys() | (await self._known(())).names.keys()
-        unknown = [key for key in documents if key not in known]
-        if unknown and known:
-            raise UnknownDocumentError(unknown_name(unknown[0], sorted(known), "document"))
+        keys = counts.keys() | (await self.titles()).keys()
+        unknown = [key for key in documents if key not in keys]
+        if unknown and keys:
+            raise UnknownDocumentError(unknown_name(unknown[0], sorted(keys), "document"))
 
-    async def _known(self, types: Sequence[str]) -> _Seen:
-        async with self._reading:  # several sides of a search ask at once
-            seen = self._seen
-            if seen is None or time.monotonic() - seen.read > SECONDS:
-                seen = self._seen = await self._described()
+    async def _snapshot(self, types: Sequence[str] = ()) -> _Snapshot:
+        """The current snapshot, or a new one, with the counts of these types."""
+        async with self._lock:  # several retrievers ask at once
+            snapshot = self._current
+            if snapshot is None or time.monotonic() - snapshot.taken > MAX_AGE_SECONDS:
+                snapshot = self._current = await self._taken()
             for entity_type in types:
-                if entity_type not in seen.held:
+                if entity_type not in snapshot.counts:
                     counts = await self._cache.documents([entity_type])
-                    seen.held[entity_type] = {key: own[entity_type] for key, own in counts.items()}
-            return seen
+                    snapshot.counts[entity_type] = {key: by_type[entity_type] for key, by_type in counts.items()}
+            return snapshot
 
-    async def _described(self) -> _Seen:
+    async def _taken(self) -> _Snapshot:
         try:
-            described = await self._cache.get_entities("documents")
+            records = await self._cache.get_entities("documents")
         except CacheError as error:
-            logger.warning("titles of documents are not known: %s", error)
-            described = []
-        dates = sorted({_date(e) for e in described}, reverse=True)
-        return _Seen(
-            read=time.monotonic(),
-            names={e.document: str(e.data.get("display_name") or e.name) for e in described},
-            ages={e.document: dates.index(_date(e)) for e in described},
+            logger.warning("the titles of documents are not available: %s", error)
+            records = []
+        dates = sorted({_date(record) for record in records}, reverse=True)
+        return _Snapshot(
+            taken=time.monotonic(),
+            titles={record.document: str(record.data.get("display_name") or record.name) for record in records},
+            ages={record.document: dates.index(_date(record)) for record in records},
         )
 
 
-def _date(document: Entity) -> str:
-    return str(document.data.get("publication_date") or "")
+def _date(record: Entity) -> str:
+    return str(record.data.get("publication_date") or "")
 
 
-def _without_double(held: dict[str, int]) -> list[str] | None:
-    """The documents of a type but a starter that an SRD makes needless; None where all are to be searched."""
-    largest = max((number for key, number in held.items() if key in SRD_DOCUMENTS), default=0)
-    hidden = 0 < NEARLY_ALL * held.get(STARTER_DOCUMENT, 0) <= largest
-    return [key for key in held if key != STARTER_DOCUMENT] if hidden else None
+def _without_starter(counts: dict[str, int]) -> list[str] | None:
+    """The documents of a type without the starter if an SRD has all its entries; None for all documents."""
+    largest = max((number for key, number in counts.items() if key in SRD_DOCUMENTS), default=0)
+    hidden = 0 < NEARLY_ALL * counts.get(STARTER_DOCUMENT, 0) <= largest
+    return [key for key in counts if key != STARTER_DOCUMENT] if hidden else None

@@ -1,19 +1,20 @@
-"""Rankings into one: pure functions.
+"""Fusion: one ranking from those of several retrievers; pure functions.
 
-Measured on graded queries, the sum of relative scores beats reciprocal rank fusion, since it keeps how far ahead a hit is
-of the next one. Beyond the heads of the rankings, where scores say little, reciprocal ranks go on.
+The heads of the rankings are fused by the weighted sum of their min-max normalised scores (Lee, SIGIR 1997; Weaviate's
+``relativeScoreFusion``). On graded queries that beats reciprocal rank fusion, since it keeps how far a hit is ahead of
+the next one. Beyond the heads, where scores say little, reciprocal ranks continue.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
-Side = Literal["semantic", "keyword", "name"]
+Retriever = Literal["semantic", "keyword", "name"]
+
 Ranking = Sequence[tuple[K, float]]
 """Keys with their scores, best first."""
 
@@ -21,59 +22,49 @@ RRF_K = 60
 """The constant of reciprocal rank fusion; Cormack, Clarke and Buettcher, SIGIR 2009."""
 
 HEAD = 60
-"""Length of each side's head: what is fused by scores."""
+"""Length of each ranking's head: what is fused by scores."""
 
-WEIGHTS: Mapping[Side, float] = {"semantic": 0.4, "keyword": 0.6}
-"""Shares of the two sides, tuned on one half of the graded queries and checked on the other."""
+WEIGHTS: Mapping[Retriever, float] = {"semantic": 0.4, "keyword": 0.6}
+"""Shares of the two retrievers, tuned on one half of the graded queries and checked on the other."""
 
-LITERAL_WEIGHTS: Mapping[Side, float] = {"semantic": 0.2, "keyword": 0.8}
-"""The same where the words of the query themselves are what is sought."""
+LEXICAL_WEIGHTS: Mapping[Retriever, float] = {"semantic": 0.2, "keyword": 0.8}
+"""The same for a lexical query, which is after its very words."""
 
 NAME_WEIGHT, EXACT_NAME = 4.0, 1.0
-"""A query that is a name, even misspelt, outweighs both other sides; one that is spelt rightly outweighs misspelt ones."""
+"""A query that is a name, even misspelled, outweighs both retrievers; a correct name outweighs misspelled ones."""
 
 NAME_POWER = 6
-"""How steeply a name's weight falls with its similarity: a wrong letter less counts for more than both other sides."""
+"""How steeply a name's weight falls with its similarity: one wrong letter less outweighs both retrievers."""
 
 
 @dataclass(frozen=True)
-class Place(Generic[K]):
-    """One place of a fused ranking.
+class FusedHit(Generic[K]):
+    """One hit of a fused ranking.
 
     Attributes:
-        key: what stands there.
+        key: what was found.
         score: 0 to 1, falling with the rank, comparable within the ranking only.
-        side: the side that contributed most.
-        variants: keys of the same group that stand further down.
+        retriever: the retriever that contributed most to the score.
+        duplicates: keys of the same group; they rank further down.
     """
 
     key: K
     score: float
-    side: Side
-    variants: tuple[K, ...] = ()
+    retriever: Retriever
+    duplicates: tuple[K, ...] = ()
 
 
-def reciprocal_ranks(rankings: Iterable[Sequence[K]]) -> dict[K, float]:
-    """Reciprocal rank fusion: for every key the mean of (k + 1) / (k + rank) over the rankings, 0 where one lacks it.
+@dataclass
+class _Group(Generic[K]):
+    """Keys that are duplicates of each other, and the best score that each retriever gives to one of them."""
 
-    Ranks count from 1; the result is between 0 and 1, and 1 for what stands first everywhere.
-    """
-    sides = list(rankings)
-    scores: dict[K, float] = {}
-    for keys in sides:
-        for rank, key in enumerate(keys, 1):
-            scores[key] = scores.get(key, 0.0) + (RRF_K + 1) / (RRF_K + rank) / len(sides)
-    return scores
+    label: Hashable
+    keys: dict[K, None] = field(default_factory=dict)
+    scores: dict[Retriever, float] = field(default_factory=dict)
 
-
-def relative_scores(ranking: Ranking[K], *, floor: float | None = None) -> dict[K, float]:
-    """Scores as shares of the best one's lead over a floor, 0 to 1; the floor is the last score unless one is given."""
-    if not ranking:
-        return {}
-    top = ranking[0][1]
-    low = ranking[-1][1] if floor is None else floor
-    span = top - low
-    return {key: (score - low) / span if span > 0 else 1.0 for key, score in ranking}
+    def add(self, key: K, retriever: Retriever, score: float) -> None:
+        self.keys[key] = None
+        self.scores[retriever] = max(self.scores.get(retriever, 0.0), score)
 
 
 def fuse(
@@ -81,66 +72,99 @@ def fuse(
     keyword: Ranking[K],
     names: Ranking[K],
     *,
-    literal: bool = False,
+    lexical: bool = False,
     group: Callable[[K], Hashable],
     preference: Callable[[K], object],
-) -> list[Place[K]]:
+) -> list[FusedHit[K]]:
     """One ranking from three.
 
-    Variants of one thing (keys of one group) share their best score of each side. The one whose name is nearest stands for
-    them, of several such the preferred one; the others follow after the head. A longer ranking never changes the order of
+    Duplicates (keys of one group) share the best score of each retriever. The one with the nearest name represents
+    them, among equals the preferred one; the others follow after the heads. A longer ranking never changes the order of
     what a shorter one already had.
 
     Args:
         semantic: by cosine similarity.
         keyword: by BM25.
         names: by similarity of the name, 0 to 1.
-        literal: whether the query's very words are what is sought.
-        group: what counts as one thing.
+        lexical: whether the query is after its very words.
+        group: the same for all duplicates of an entry.
         preference: sort key within a group, smallest first.
     """
-    heads: dict[Side, dict[K, float]] = {
-        "semantic": relative_scores(semantic[:HEAD]),
-        "keyword": relative_scores(keyword[:HEAD], floor=0.0),
-        "name": {key: 1.0 + NAME_WEIGHT * s**NAME_POWER + (EXACT_NAME if s == 1 else 0.0) for key, s in names},
+    scores = _normalised(semantic[:HEAD], keyword[:HEAD], names, LEXICAL_WEIGHTS if lexical else WEIGHTS)
+    hits = _ordered(_grouped(scores, group), dict(names), preference)
+    return hits + _tail(hits, semantic, keyword)
+
+
+def min_max(ranking: Ranking[K], *, floor: float | None = None) -> dict[K, float]:
+    """Min-max normalised scores, 0 to 1: (score - floor) / (best - floor); the floor is the last score by default."""
+    if not ranking:
+        return {}
+    best = ranking[0][1]
+    low = ranking[-1][1] if floor is None else floor
+    span = best - low
+    return {key: (score - low) / span if span > 0 else 1.0 for key, score in ranking}
+
+
+def reciprocal_rank(rank: int) -> float:
+    """The score of a rank in reciprocal rank fusion, (k + 1) / (k + rank): 1 for rank 1, falling towards 0."""
+    return (RRF_K + 1) / (RRF_K + rank)
+
+
+def _normalised(
+    semantic: Ranking[K], keyword: Ranking[K], names: Ranking[K], weights: Mapping[Retriever, float]
+) -> dict[Retriever, dict[K, float]]:
+    """Weighted scores by retriever: the weights of those with results add up to 1, and names add to that."""
+    heads: dict[Retriever, dict[K, float]] = {
+        "semantic": min_max(semantic),
+        "keyword": min_max(keyword, floor=0.0),
     }
-    shares = LITERAL_WEIGHTS if literal else WEIGHTS
-    given = sum(shares[side] for side in shares if heads[side]) or 1.0
-    groups = {key: group(key) for key in dict.fromkeys(itertools.chain(*heads.values()))}
-    parts: dict[Hashable, dict[Side, float]] = {}
-    for side, scores in heads.items():
-        weight = shares.get(side, given) / given
-        for key, score in scores.items():
-            own = parts.setdefault(groups[key], {})
-            own[side] = max(own.get(side, 0.0), weight * score)
-    members: dict[Hashable, list[K]] = {}
-    for key, own_group in groups.items():
-        members.setdefault(own_group, []).append(key)
-    highest = 1.0 + (1.0 + NAME_WEIGHT + EXACT_NAME if names else 0.0)
-    nearness = dict(names)
-    totals = {g: min(sum(own.values()) / highest, 1.0) for g, own in parts.items()}
-    places: list[Place[K]] = []
-    later: list[K] = []
-    for g in sorted(totals, key=lambda g: (-totals[g], str(g))):
-        first, *rest = members[g]
-        if rest:
-            first, *rest = sorted(members[g], key=lambda key: (-nearness.get(key, 0.0), preference(key), str(key)))
-        side = max(parts[g], key=lambda s: parts[g][s])
-        places.append(Place(first, totals[g], side, tuple(rest)))
-        later += rest
-    return places + _tail(places, later, [[k for k, _ in semantic], [k for k, _ in keyword]])
+    total = sum(weights[retriever] for retriever, scores in heads.items() if scores) or 1.0
+    weighted: dict[Retriever, dict[K, float]] = {
+        retriever: {key: weights[retriever] / total * score for key, score in scores.items()}
+        for retriever, scores in heads.items()
+    }
+    return weighted | {"name": {key: _name_score(similarity) for key, similarity in names}}
 
 
-def _tail(head: Sequence[Place[K]], later: Sequence[K], rankings: Sequence[Sequence[K]]) -> list[Place[K]]:
-    """What comes after the head: variants of what stands there, then the rest of the first ranking that has any.
+def _name_score(similarity: float) -> float:
+    return 1.0 + NAME_WEIGHT * similarity**NAME_POWER + (EXACT_NAME if similarity == 1 else 0.0)
 
-    One ranking only, so that a page further down fits to the ones before it, however deep it had to look.
+
+def _grouped(scores: Mapping[Retriever, Mapping[K, float]], group: Callable[[K], Hashable]) -> list[_Group[K]]:
+    """The keys in groups of duplicates, in the order in which they are met."""
+    groups: dict[Hashable, _Group[K]] = {}
+    for retriever, by_key in scores.items():
+        for key, score in by_key.items():
+            label = group(key)
+            groups.setdefault(label, _Group(label)).add(key, retriever, score)
+    return list(groups.values())
+
+
+def _ordered(
+    groups: Sequence[_Group[K]], similarity: Mapping[K, float], preference: Callable[[K], object]
+) -> list[FusedHit[K]]:
+    """One hit for each group, best first; scores are shares of the highest possible sum."""
+    highest = 1.0 + (_name_score(1.0) if similarity else 0.0)
+    hits: list[tuple[str, FusedHit[K]]] = []
+    for group in groups:
+        keys = sorted(group.keys, key=lambda key: (-similarity.get(key, 0.0), preference(key), str(key)))
+        score = min(sum(group.scores.values()) / highest, 1.0)
+        best = max(group.scores, key=lambda retriever: group.scores[retriever])
+        hits.append((str(group.label), FusedHit(keys[0], score, best, tuple(keys[1:]))))
+    return [hit for _, hit in sorted(hits, key=lambda pair: (-pair[1].score, pair[0]))]
+
+
+def _tail(heads: Sequence[FusedHit[K]], semantic: Ranking[K], keyword: Ranking[K]) -> list[FusedHit[K]]:
+    """What comes after the heads: the duplicates of their hits, then the rest of one ranking.
+
+    It is one ranking only, so that a further page fits the pages before it, however deep it had to look.
     """
-    last = head[-1].score if head else 1.0
-    seen = {place.key for place in head} | set(later)
-    ranking = next((ranking for ranking in rankings if ranking), [])
-    side: Side = "semantic" if ranking is rankings[0] else "keyword"
-    scores = reciprocal_ranks([ranking])
-    places = [(key, last) for key in later]
-    places += [(key, last * scores[key]) for key in ranking if key not in seen]
-    return [Place(key, score, side) for key, score in places]
+    retriever: Retriever = "semantic" if semantic else "keyword"
+    lowest = heads[-1].score if heads else 1.0
+    duplicates = [key for hit in heads for key in hit.duplicates]
+    seen = {hit.key for hit in heads} | set(duplicates)
+    tail = [FusedHit(key, lowest, retriever) for key in duplicates]
+    for rank, (key, _) in enumerate(semantic or keyword, 1):
+        if key not in seen:
+            tail.append(FusedHit(key, lowest * reciprocal_rank(rank), retriever))
+    return tail

@@ -1,23 +1,22 @@
-"""The search pipeline: structured, semantic and keyword, over one type or several, from a question to a page."""
+"""The search pipeline: from a query to a page of results, by filters, meaning, keywords and names."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
-from lorekeeper.cache.protocol import CacheProtocol, Identity, Ranked
+from lorekeeper.cache.protocol import CacheProtocol, Ranked
 from lorekeeper.entities import COLLECTIONS, Entity, fold, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import collection_of, require_unicode
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.search.documents import Scopes, Shelf
+from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
-from lorekeeper.search.fusion import HEAD, Place, fuse
-from lorekeeper.text.excerpts import entity_excerpt, excerpt
-from lorekeeper.text.facts import facts
+from lorekeeper.search.fusion import HEAD, FusedHit, Retriever, fuse
+from lorekeeper.search.results import Key, Mode, Result, ResultPage, ranked_result, unranked_result
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.names import canonical_name
 from lorekeeper.text.passages import passages
@@ -25,50 +24,47 @@ from lorekeeper.text.phrases import STARTER_DOCUMENT
 
 logger = logging.getLogger(__name__)
 
-Mode = Literal["structured", "semantic", "hybrid", "keyword"]
-Match = Literal["semantic", "keyword", "name"]
-Key = tuple[str, Identity]
-"""(type, identity)."""
-
-Side = dict[Key, Ranked]
-"""One side's ranking, best first."""
+Ranking = dict[Key, Ranked]
+"""The ranking of one retriever over all types, best first."""
 
 MAX_QUERY_CHARS = 2000
 MAX_LIMIT = 50
 
 DEPTHS = (HEAD, 4 * HEAD, 16 * HEAD, 64 * HEAD, 256 * HEAD)
-"""How many entries each side ranks: the smallest that holds the page. The head is always the same, so that pages fit."""
+"""How many entries each retriever ranks: the least that reaches the end of the page.
 
-NOISE = ((0.50, 0.34), (0.45, 0.50), (0.35, 0.67), (0.32, 1.0))
-"""A query is noise where its best cosine similarity is below the first number of a pair and at most the second number's
-share of its words occurs on the shelf: found between nonsense and the hardest real questions."""
+The head is always the same, so that pages join without overlap or gap."""
 
-LITERAL_HITS = 3
-"""A query is taken by its words where one of so many best keyword hits holds all that carry meaning."""
+OFF_TOPIC = ((0.50, 0.34), (0.45, 0.50), (0.35, 0.67), (0.32, 1.0))
+"""A query is off-topic if, for one pair, its best cosine similarity is below the first number and the share of its
+words that occur in the library at most the second: tuned between nonsense and the hardest real questions."""
 
-LARGE_SHELF = 300
-"""Entries from which on a word that does not occur says something about a query."""
+LEXICAL_HITS = 3
+"""A query is lexical if one of so many best keyword hits has all its content words."""
 
-NOTHING_CLOSE = "Nothing on the shelf comes close to this query. Describe it in other words, or give its name."
+LARGE_LIBRARY = 300
+"""Number of entries from which on a query may be called off-topic because its words do not occur."""
+
+NOTHING_CLOSE = "Nothing in the library is close to this query. Rephrase it, or give the name of the entry."
 
 
 @dataclass(frozen=True)
 class Query:
-    """One question.
+    """One search.
 
     Attributes:
         types: the entity types to search.
-        text: what is meant, in plain words; a ``lore://`` uri for more entries like that one; None for a structured lookup.
+        text: plain words; a ``lore://`` uri for entries similar to that one; None for a structured lookup.
         filters: as `filters.parse_filters` reads them.
         documents: keys of the only documents to search; None for all.
         limit: results a page, 1 to 50.
-        offset: results to pass over.
-        mode: "auto" fuses all sides there are; "semantic" and "keyword" force one.
+        offset: results to skip.
+        mode: "auto" fuses all retrievers; "semantic" and "keyword" force one.
     """
 
     types: Sequence[str]
     text: str | None = None
-    filters: Mapping[str, Any] = field(default_factory=dict)
+    filters: Mapping[str, object] = field(default_factory=dict)
     documents: Sequence[str] | None = None
     limit: int = 10
     offset: int = 0
@@ -76,114 +72,90 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Result:
-    """One entry of a page.
+class _Retrieved:
+    """What the retrievers found for one query.
 
     Attributes:
-        entity: the whole entry.
-        document_name: title of its source document.
-        score: 0 to 1, higher is better, comparable within a page's query only; None where nothing was ranked.
-        match: the side that placed it highest; None in a lookup by filters alone.
-        facts: its key facts in one line, and the other documents that hold a variant of it.
-        snippet: the text that matched, or the beginning.
+        semantic: by cosine similarity.
+        keyword: by BM25.
+        names: by similarity of the name.
+        count: number of entries under the filters.
+        unavailable: why there was no semantic search, None if there was or none was asked for.
     """
 
-    entity: Entity
-    document_name: str
-    score: float | None
-    match: Match | None
-    facts: str
-    snippet: str
-
-
-@dataclass(frozen=True)
-class Page:
-    """Results, best first.
-
-    Attributes:
-        results: at most ``limit``.
-        total: entries found: under the filters, or ranked.
-        mode: which sides were asked.
-        next_offset: where the next page begins, None on the last one.
-        note: what the asker should know, None when all went as asked.
-    """
-
-    results: list[Result]
-    total: int
-    mode: Mode
-    next_offset: int | None = None
-    note: str | None = None
+    semantic: Ranking
+    keyword: Ranking
+    names: Ranking
+    count: int
+    unavailable: str | None
 
 
 class Searcher:
-    """Asks a cache and makes pages of what it answers."""
+    """Searches a cache, and makes pages of results.
+
+    Args:
+        cache: the library's entries.
+    """
 
     def __init__(self, cache: CacheProtocol) -> None:
         self._cache = cache
-        self.shelf = Shelf(cache)
+        self.documents = DocumentRegistry(cache)
 
-    async def search(self, query: Query) -> Page:
-        """Answer one question.
+    async def search(self, query: Query) -> ResultPage:
+        """The page of results that a query asks for.
 
         Raises:
             FilterError: an empty or overlong text, an unknown type, field or document, a limit out of range.
-            EmbeddingError: only where ``mode`` forces the semantic side; "auto" falls back and says so in the note.
+            EmbeddingError: only if ``mode`` is "semantic"; "auto" falls back to keywords and says so in the note.
             CacheError: the library cannot be read.
         """
         _check(query)
-        if query.text is not None and query.text.strip().startswith("lore://"):
+        if query.text is None:
+            return await self._structured(query)
+        if query.text.strip().startswith("lore://"):
             return await self._similar(query, query.text.strip())
-        scopes = await self.shelf.scopes(query.types, query.documents)
-        return await (
-            self._structured(query, scopes) if query.text is None else self._ranked(query, query.text, scopes)
-        )
+        return await self._ranked(query, query.text)
 
-    async def _structured(self, query: Query, scopes: Scopes) -> Page:
-        names = await self.shelf.names()
-        results: list[Result] = []
+    # --- kinds of search ---------------------------------------------------------------------------------------------
+
+    async def _structured(self, query: Query) -> ResultPage:
+        """The entries under the filters, type after type."""
+        scopes = await self.documents.scopes(query.types, query.documents)
+        entities: list[Entity] = []
         total, skip = 0, query.offset
         for entity_type in query.types:
-            documents = scopes[entity_type]
-            count = await self._cache.count_entities(entity_type, documents, **query.filters)
-            missing = query.limit - len(results)
+            scope = scopes[entity_type]
+            count = await self._cache.count_entities(entity_type, scope, **query.filters)
+            missing = query.limit - len(entities)
             if missing and skip < count:
-                found = await self._cache.get_entities(
-                    entity_type, documents, limit=missing, offset=skip, **query.filters
+                entities += await self._cache.get_entities(
+                    entity_type, scope, limit=missing, offset=skip, **query.filters
                 )
-                by_name: Match | None = "name" if query.filters.get("name") else None
-                results += [_result(e, names, None, by_name) for e in found]
             skip = max(skip - count, 0)
             total += count
-        return Page(results, total, "structured", _next(query, len(results), total))
+        titles = await self.documents.titles()
+        match: Retriever | None = "name" if query.filters.get("name") else None
+        results = [unranked_result(entity, titles, match) for entity in entities]
+        return ResultPage(results, total, "structured", _next_offset(query, len(results), total))
 
-    async def _ranked(self, query: Query, text: str, scopes: Scopes) -> Page:
-        depth = next(d for d in DEPTHS if d >= query.offset + query.limit or d == DEPTHS[-1])
-        (semantic, missing), keyword, names, count = await _together(
-            self._meaning(query, text, depth, scopes),
-            self._words(query, text, depth, scopes),
-            self._names(query, text, scopes),
-            self._count(query, scopes),
-        )
-        note = missing and f"Searched by keywords and filters only, since meaning could not be: {missing}"
-        mode: Mode = (
-            "keyword" if note or query.mode == "keyword" else "semantic" if query.mode == "semantic" else "hybrid"
-        )
-        if mode == "hybrid" and not names and not query.filters and await self._is_noise(query, text, semantic, count):
-            return Page([], 0, mode, note=NOTHING_CLOSE)
-        ages, named = await self.shelf.ages(), names | keyword | semantic
-        order = fuse(
-            *([(key, place.score) for key, place in side.items()] for side in (semantic, keyword, names)),
-            literal=any(place.complete for place in list(keyword.values())[:LITERAL_HITS]),
-            group=lambda key: (key[0], canonical_name(named[key].name)),
-            preference=lambda key: _newest_first(key, query.documents, ages),
-        )
-        total = len(order) if mode == "keyword" else max(count, len(order))
-        chosen = order[query.offset : query.offset + query.limit]
-        results = await self._load(chosen, semantic, text)
-        return Page(results, total, mode, _next(query, len(chosen), total), note)
+    async def _ranked(self, query: Query, text: str) -> ResultPage:
+        """The entries nearest to a text under the filters."""
+        scopes = await self.documents.scopes(query.types, query.documents)
+        retrieved = await self._retrieve(query, text, scopes)
+        mode = _mode(query, retrieved)
+        if mode == "hybrid" and await self._is_off_topic(query, text, retrieved):
+            return ResultPage([], 0, mode, note=NOTHING_CLOSE)
+        ranking = _fused(query, retrieved, await self.documents.ages())
+        total = len(ranking) if mode == "keyword" else max(retrieved.count, len(ranking))
+        hits = ranking[query.offset : query.offset + query.limit]
+        results = await self._results(hits, retrieved.semantic, text)
+        note = None
+        if retrieved.unavailable:
+            note = f"Semantic search is unavailable, so only keywords and filters were used: {retrieved.unavailable}"
+        return ResultPage(results, total, mode, _next_offset(query, len(hits), total), note)
 
-    async def _similar(self, query: Query, uri: str) -> Page:
-        """More like one entry: what is nearest in meaning to how it begins, itself and its variants left out."""
+    async def _similar(self, query: Query, uri: str) -> ResultPage:
+        """The entries nearest in meaning to the beginning of another, without that one and its duplicates."""
         try:
             entity_type, document, slug = parse_uri(uri)
         except ValueError as error:
@@ -191,133 +163,170 @@ class Searcher:
         entity = await self._cache.get_entity(entity_type, document, slug)
         if entity is None:
             raise FilterError(f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results")
-        like = replace(query, text=passages(entity)[0].text[:MAX_QUERY_CHARS], mode="semantic", limit=query.limit + 1)
-        scopes = await self.shelf.scopes(query.types, query.documents)
-        page = await self._ranked(like, like.text or entity.name, scopes)
-        own = entity_type, canonical_name(entity.name)
-        results = [r for r in page.results if (r.entity.type, canonical_name(r.entity.name)) != own][: query.limit]
-        note = f"Entries like {entity.name} ({names_of(entity)})."
-        return Page(results, page.total, page.mode, _next(query, len(results), page.total), note)
+        text = passages(entity)[0].text[:MAX_QUERY_CHARS] or entity.name
+        page = await self._ranked(replace(query, mode="semantic", limit=query.limit + 1), text)
+        others = [result for result in page.results if _canonical(result.entity) != _canonical(entity)]
+        results = others[: query.limit]
+        note = f"Entries like {entity.name} ({entity.document_name or entity.document})."
+        return ResultPage(results, page.total, page.mode, _next_offset(query, len(results), page.total), note)
 
-    async def _meaning(self, query: Query, text: str, depth: int, scopes: Scopes) -> tuple[Side, str | None]:
-        """The semantic side; the reason in words where there are no embeddings and the query can do without."""
+    # --- retrieval ---------------------------------------------------------------------------------------------------
+
+    async def _retrieve(self, query: Query, text: str, scopes: Scopes) -> _Retrieved:
+        """All retrievers that the mode asks for, at the same time."""
+        depth = next(d for d in DEPTHS if d >= query.offset + query.limit or d == DEPTHS[-1])
+        semantic = asyncio.ensure_future(self._semantic(query, text, scopes, depth))
+        keyword = asyncio.ensure_future(self._keyword(query, text, scopes, depth))
+        names = asyncio.ensure_future(self._names(query, text, scopes))
+        count = asyncio.ensure_future(self._count(query, scopes))
+        await _finished(semantic, keyword, names, count)
+        ranking, unavailable = semantic.result()
+        return _Retrieved(ranking, keyword.result(), names.result(), count.result(), unavailable)
+
+    async def _semantic(self, query: Query, text: str, scopes: Scopes, depth: int) -> tuple[Ranking, str | None]:
+        """The ranking by meaning; without embeddings an empty one and the reason, if the mode allows that."""
         if query.mode == "keyword":
             return {}, None
+        rank, words = self._cache.rank_semantic, expanded_text(text)
         try:
-            return await self._side(self._cache.rank_semantic, query, expanded_text(text), scopes, depth), None
+            ranking = await _over_types(
+                query.types, lambda name: rank(name, words, depth, scopes[name], **query.filters), depth
+            )
         except EmbeddingError as error:
             if query.mode == "semantic":
                 raise
-            logger.warning("no semantic search: %s", error)
+            logger.warning("semantic search is unavailable: %s", error)
             return {}, str(error)
+        return ranking, None
 
-    async def _words(self, query: Query, text: str, depth: int, scopes: Scopes) -> Side:
+    async def _keyword(self, query: Query, text: str, scopes: Scopes, depth: int) -> Ranking:
         if query.mode == "semantic":
             return {}
-        return await self._side(self._cache.rank_keyword, query, expanded_keywords(text), scopes, depth)
+        rank, words = self._cache.rank_keyword, expanded_keywords(text)
+        return await _over_types(
+            query.types, lambda name: rank(name, words, depth, scopes[name], **query.filters), depth
+        )
 
-    async def _names(self, query: Query, text: str, scopes: Scopes) -> Side:
-        return {} if query.mode == "semantic" else await self._side(self._cache.rank_names, query, text, scopes, None)
-
-    async def _side(self, ask: Any, query: Query, text: Any, scopes: Scopes, depth: int | None) -> Side:
-        """One side's ranking over all types, best first."""
-        size = () if depth is None else (depth,)
-        rankings = await _together(*(ask(t, text, *size, scopes[t], **query.filters) for t in query.types))
-        places = [((t, r.identity), r) for t, ranking in zip(query.types, rankings, strict=True) for r in ranking]
-        places.sort(key=lambda place: (-place[1].score, place[0]))
-        return dict(places[:depth])
+    async def _names(self, query: Query, text: str, scopes: Scopes) -> Ranking:
+        if query.mode == "semantic":
+            return {}
+        rank = self._cache.rank_names
+        return await _over_types(query.types, lambda name: rank(name, text, scopes[name], **query.filters))
 
     async def _count(self, query: Query, scopes: Scopes) -> int:
         if not query.filters:
-            return await self.shelf.count(scopes)
+            return await self.documents.count(scopes)
         return sum([await self._cache.count_entities(t, scopes[t], **query.filters) for t in query.types])
 
-    async def _is_noise(self, query: Query, text: str, semantic: Side, count: int) -> bool:
-        """Whether a text has nothing to do with the shelf: little similarity, and most of its words are unknown there."""
-        closest = max((place.score for place in semantic.values()), default=0.0)
-        if closest >= NOISE[0][0] or count < LARGE_SHELF:
+    async def _is_off_topic(self, query: Query, text: str, retrieved: _Retrieved) -> bool:
+        """Whether a text has nothing to do with the library: nothing is similar, and few of its words occur."""
+        if retrieved.names or query.filters or retrieved.count < LARGE_LIBRARY:
+            return False
+        closest = max((ranked.score for ranked in retrieved.semantic.values()), default=0.0)
+        if closest >= OFF_TOPIC[0][0]:
             return False
         words = content_words(fold(text))
         known = set[str]().union(*[await self._cache.known_words(t, words) for t in query.types])
         share = len(known) / len(words) if words else 0.0
-        return any(closest < similarity and share <= most for similarity, most in NOISE)
+        return any(closest < similarity and share <= most for similarity, most in OFF_TOPIC)
 
-    async def _load(self, chosen: Sequence[Place[Key]], semantic: Side, text: str) -> list[Result]:
-        names = await self.shelf.names()
-        keys = [place.key for place in chosen]
+    async def _results(self, hits: Sequence[FusedHit[Key]], semantic: Ranking, text: str) -> list[Result]:
+        """The hits with their entities; those that are gone by now are left out."""
+        titles = await self.documents.titles()
         entities: dict[Key, Entity] = {}
-        for entity_type in dict.fromkeys(t for t, _ in keys):
-            wanted = [identity for t, identity in keys if t == entity_type]
-            entities |= {(entity_type, e.identity): e for e in await self._cache.load(entity_type, wanted)}
-        results = []
-        for place, key in zip(chosen, keys, strict=True):
-            if key in entities:
-                also = tuple(dict.fromkeys(document for _, (document, _) in place.variants if document != key[1][0]))
-                shown = (semantic[key].passage, semantic[key].section) if key in semantic else ("", "")
-                results.append(_result(entities[key], names, place.score, place.side, *shown, text, also))
-        return results
+        for entity_type in dict.fromkeys(hit.key[0] for hit in hits):
+            identities = [hit.key[1] for hit in hits if hit.key[0] == entity_type]
+            loaded = await self._cache.load(entity_type, identities)
+            entities |= {(entity_type, entity.identity): entity for entity in loaded}
+        return [
+            ranked_result(entities[hit.key], hit, titles, semantic.get(hit.key), text)
+            for hit in hits
+            if hit.key in entities
+        ]
 
 
-def names_of(entity: Entity) -> str:
-    """Where an entry is from, for a note."""
-    return entity.document_name or entity.document
+async def _over_types(
+    types: Sequence[str], rank: Callable[[str], Awaitable[list[Ranked]]], depth: int | None = None
+) -> Ranking:
+    """One retriever's ranking over several types, best first."""
+    tasks = [asyncio.ensure_future(rank(entity_type)) for entity_type in types]
+    await _finished(*tasks)
+    ranking = [((t, ranked.identity), ranked) for t, task in zip(types, tasks, strict=True) for ranked in task.result()]
+    ranking.sort(key=lambda item: (-item[1].score, item[0]))
+    return dict(ranking[:depth])
 
 
-async def _together(*asked: Awaitable[Any]) -> list[Any]:
-    """Await all; the first error is raised when every one has ended, so that none works on behind a closed library."""
-    answers = await asyncio.gather(*asked, return_exceptions=True)
-    for answer in answers:
-        if isinstance(answer, BaseException):
-            raise answer
-    return answers
+async def _finished(*tasks: asyncio.Task[object]) -> None:
+    """Wait for all tasks, then raise the first error: no task may go on while its caller closes the library."""
+    await asyncio.gather(*tasks, return_exceptions=True)
+    for task in tasks:
+        task.result()
 
 
-def _newest_first(key: Key, asked: Sequence[str] | None, ages: Mapping[str, int]) -> tuple[bool, int, int]:
-    """Which of several variants stands for all: the document asked for first, else the newest; the starter's comes last."""
+def _mode(query: Query, retrieved: _Retrieved) -> Mode:
+    if query.mode == "keyword" or retrieved.unavailable:
+        return "keyword"
+    return "semantic" if query.mode == "semantic" else "hybrid"
+
+
+def _fused(query: Query, retrieved: _Retrieved, ages: Mapping[str, int]) -> list[FusedHit[Key]]:
+    """The rankings as one, duplicates in groups: entries of one type and one canonical name."""
+    all_ranked = retrieved.names | retrieved.keyword | retrieved.semantic
+    best_keyword_hits = list(retrieved.keyword.values())[:LEXICAL_HITS]
+    return fuse(
+        _scores(retrieved.semantic),
+        _scores(retrieved.keyword),
+        _scores(retrieved.names),
+        lexical=any(ranked.complete for ranked in best_keyword_hits),
+        group=lambda key: (key[0], canonical_name(all_ranked[key].name)),
+        preference=lambda key: _preference(key, query.documents, ages),
+    )
+
+
+def _scores(ranking: Ranking) -> list[tuple[Key, float]]:
+    return [(key, ranked.score) for key, ranked in ranking.items()]
+
+
+def _preference(key: Key, documents: Sequence[str] | None, ages: Mapping[str, int]) -> tuple[bool, int, int]:
+    """Which of several duplicates comes first: by the order of the documents asked for, else the newest.
+
+    The starter's comes last.
+    """
     document = key[1][0]
-    place = list(asked).index(document) if asked and document in asked else 0
-    return document == STARTER_DOCUMENT, place, ages.get(document, len(ages))
+    position = list(documents).index(document) if documents and document in documents else 0
+    return document == STARTER_DOCUMENT, position, ages.get(document, len(ages))
+
+
+def _canonical(entity: Entity) -> tuple[str, str]:
+    return entity.type, canonical_name(entity.name)
+
+
+def _next_offset(query: Query, shown: int, total: int) -> int | None:
+    following = query.offset + shown
+    return following if shown and following < total else None
 
 
 def _check(query: Query) -> None:
+    """FilterError for what no library could answer."""
     for entity_type in query.types:
         collection_of(entity_type)
     if not query.types:
         raise FilterError(f"no type to search; known: {', '.join(COLLECTIONS)}")
-    if query.text is not None and not query.text.strip():
-        raise FilterError("the query is empty; say in a few words what you are looking for")
-    for what, text in [("the query", query.text or ""), *(("documents", key) for key in query.documents or ())]:
-        require_unicode(what, text)
-    if query.text is not None and len(query.text) > MAX_QUERY_CHARS:
-        raise FilterError(
-            f"the query has {len(query.text):,} characters, at most {MAX_QUERY_CHARS:,} are read; ask in a sentence or two"
-        )
+    if query.text is not None:
+        _check_text(query.text)
+    for key in query.documents or ():
+        require_unicode("documents", key)
     if not 1 <= query.limit <= MAX_LIMIT:
         raise FilterError(f"limit must be 1 to {MAX_LIMIT}, not {query.limit}")
     if query.offset < 0:
         raise FilterError(f"offset must be 0 or more, not {query.offset}")
 
 
-def _next(query: Query, shown: int, total: int) -> int | None:
-    following = query.offset + shown
-    return following if shown and following < total else None
-
-
-def _result(
-    entity: Entity,
-    names: Mapping[str, str],
-    score: float | None,
-    match: Match | None,
-    passage: str = "",
-    section: str = "",
-    text: str = "",
-    also_in: tuple[str, ...] = (),
-) -> Result:
-    return Result(
-        entity=entity,
-        document_name=names.get(entity.document) or entity.document_name or entity.document,
-        score=None if score is None else round(score, 4),
-        match=match,
-        facts=" · ".join([facts(entity), *([f"also in {', '.join(also_in)}"] if also_in else [])]),
-        snippet=excerpt(passage, section, text) if passage else entity_excerpt(entity, text),
-    )
+def _check_text(text: str) -> None:
+    if not text.strip():
+        raise FilterError("the query is empty; say in a few words what to search for")
+    require_unicode("the query", text)
+    if len(text) > MAX_QUERY_CHARS:
+        raise FilterError(
+            f"the query has {len(text):,} characters, at most {MAX_QUERY_CHARS:,} are allowed; ask in a sentence or two"
+        )

@@ -16,7 +16,8 @@ from lorekeeper.errors import FilterError, LoreKeeperError
 from lorekeeper.filters import unknown_name
 from lorekeeper.library import Library
 from lorekeeper.printable import MAX_SHOWN, lines, one_line
-from lorekeeper.search.pipeline import MAX_LIMIT, MAX_QUERY_CHARS, Page, Query, Result
+from lorekeeper.search.pipeline import MAX_LIMIT, MAX_QUERY_CHARS, Query
+from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.text.facts import facts
 from lorekeeper.text.sections import full_text
 
@@ -136,7 +137,7 @@ async def _search(
     return Answer(page_content(page, full=full), page_text(page, full=full))
 
 
-def page_content(page: Page, *, full: bool = False) -> dict[str, Any]:
+def page_content(page: ResultPage, *, full: bool = False) -> dict[str, Any]:
     """A page as structured content: ``{"results", "total", "mode", "next_offset", "note"}``."""
     return {
         "results": [_content(r, full=full) for r in page.results],
@@ -147,7 +148,7 @@ def page_content(page: Page, *, full: bool = False) -> dict[str, Any]:
     }
 
 
-def page_text(page: Page, *, full: bool = False) -> str:
+def page_text(page: ResultPage, *, full: bool = False) -> str:
     """A page as text: a numbered list with facts, source and uri. What the entries say is indented, and nothing else is."""
     found = [f"{len(page.results)} of {page.total} found ({page.mode})" if page.results else "Nothing found."]
     if page.note:
@@ -200,7 +201,7 @@ async def _get_entity(library: Library, arguments: Mapping[str, Any]) -> Answer:
             f"there is no {one_line(arguments['uri'], MAX_SHOWN)} in the library; take uris from search results, "
             f"or look it up by name with {COLLECTIONS[entity_type].tool or 'list_documents'}"
         )
-    names = await library.searcher.shelf.names()
+    names = await library.searcher.documents.titles()
     source = await library.cache.get_entity("documents", document, document)
     said = attribution(source, entity)
     content = {

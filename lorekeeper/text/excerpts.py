@@ -21,7 +21,7 @@ ELLIPSIS = "…"
 
 
 def snippet(text: str, limit: int = SNIPPET_CHARS) -> str:
-    """The start of a text in one line of at most ``limit`` characters, ended at a sentence if one fits, else at a word."""
+    """The start of a text in one line, at most ``limit`` characters, up to the end of a sentence or else of a word."""
     text = " ".join(text.split())
     if len(text) <= limit:
         return text

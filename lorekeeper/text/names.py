@@ -40,9 +40,8 @@ def canonical_name(name: str) -> str:
 def similar_names(query: str, names: Sequence[str], keys: Sequence[str], limit: int) -> list[tuple[int, float]]:
     """(index, similarity) of the names most similar to a folded query, best first.
 
-    Similarity is 0 to 1, the better of two normalised indel similarities: of the names as written and, times `REORDERED`,
-    of their `name_key`. Names below `SIMILAR` are left out. (Indel: Levenshtein distance without substitutions, as in
-    RapidFuzz's ``fuzz.ratio``.)
+    Similarity is 0 to 1: the better of the normalised indel similarity (Levenshtein's without substitutions) of the
+    names as written and, times `REORDERED`, that of their `name_key`. Names below `SIMILAR` are left out.
     """
     best: dict[int, float] = {}
     for text, choices, share in ((query, names, 1.0), (name_key(query), keys, REORDERED)):

@@ -46,10 +46,10 @@ class Passage:
 def passages(entity: Entity, max_tokens: int = PASSAGE_TOKENS, hint: str = "") -> list[Passage]:
     """Split an entry into passages of at most about ``max_tokens`` word pieces; none of its text is left out.
 
-    Sections are packed whole while they fit; a longer one is split at sentence ends, and each piece repeats its heading.
-    The first passage says what kind of thing the entry describes. An entry without prose gets one passage of name, kind
-    and facts. A ``hint``, words that people search for the entry by, gets passages of its own: they are embedded with the
-    hint and show the entry's beginning.
+    Sections are packed whole while they fit; a longer one is split at sentence ends, and each piece repeats its
+    heading. The first passage says what kind of thing the entry describes. An entry without prose gets one passage of
+    name, kind and facts. A ``hint``, words that people search for the entry by, gets passages of its own: they are
+    embedded with the hint, and show the entry's beginning.
     """
     name = _capped(entity.name, max_tokens // 4)
     prefix = f"{name} ({_capped(lead(entity), max_tokens // 8)}): "

@@ -1,4 +1,4 @@
-"""Phrases that people search for entries by: descriptions in plain words and in players' words, shipped with the package.
+"""Phrases that people search for entries by, shipped with the package: plain descriptions and players' words.
 
 The starter compendium has those of the SRD, a folder of phrases those of other books that Open5e publishes. They are
 searched with the entries of the same name and type in every book, and never shown as their text.

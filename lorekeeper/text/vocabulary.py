@@ -57,4 +57,4 @@ SYNONYMS = {
     "stealthy": "stealth hide",
     "tiptoe": "stealth sneak",
 }
-"""Players' words, folded, and those of the rules; for keyword search only, since embeddings know synonyms by themselves."""
+"""Players' words, folded, and those of the rules; for keyword search only, since embeddings know synonyms."""
