@@ -17,7 +17,8 @@ import pytest
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.library import Library
 from lorekeeper.search.pipeline import Query
-from lorekeeper.server.tools import Tool, all_tools, document_list
+from lorekeeper.server.answers import document_list
+from lorekeeper.server.tools import Tool, all_tools
 from lorekeeper.text.names import canonical_name
 from tests.support.corpus import ENDPOINTS
 from tests.support.libraries import open_library

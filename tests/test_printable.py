@@ -25,8 +25,9 @@ from lorekeeper.filters import clean_fields
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.library import Library
 from lorekeeper.printable import MAX_SHOWN, json_text, lines, one_line, shown
+from lorekeeper.server.answers import Answer
 from lorekeeper.server.mcp import _Handlers
-from lorekeeper.server.tools import Answer, all_tools
+from lorekeeper.server.tools import all_tools
 from tests.support.commands import environment
 from tests.support.libraries import open_library, sample_library
 from tests.support.samples import ATLAS, write_lines
@@ -196,7 +197,7 @@ async def test_b11_no_line_of_a_tools_text_is_forged(hostile_library, tool, argu
     assert own
     if tool != "list_documents":
         assert len([line for line in own if re.match(r"\d\. ", line)]) == len(content["results"]) > 0
-    for item in content.get("results", content.get("documents", [])):
+    for item in content["documents"] if tool == "list_documents" else content["results"]:
         item.pop("entity", None)
         item.pop("key", None)
         item["licenses"] = " ".join(item.get("licenses", []))

@@ -20,7 +20,8 @@ from lorekeeper.errors import CacheError, ConfigError, SourceUnavailableError
 from lorekeeper.intake.sync import endpoints, one_at_a_time, store_from_source
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize_open5e
-from lorekeeper.server.tools import all_tools, document_list
+from lorekeeper.server.answers import document_list
+from lorekeeper.server.tools import all_tools
 from lorekeeper.text.phrases import STARTER_DOCUMENT
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.entities import everything, make

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lorekeeper.server.tools import document_list
+from lorekeeper.server.answers import document_list
 from tests.support.corpus import ENDPOINTS, replaying, requests_of
 from tests.support.libraries import server_library
 

@@ -11,7 +11,8 @@ import pytest
 
 from lorekeeper.errors import FilterError, LoreKeeperError
 from lorekeeper.library import Library
-from lorekeeper.server.tools import Answer, all_tools, dump
+from lorekeeper.server.answers import Answer
+from lorekeeper.server.tools import all_tools
 from tests.support.libraries import open_library, sample_library
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
 
@@ -44,6 +45,10 @@ async def library(request, tmp_path_factory):
 
 async def call(library: Library, tool: str, **arguments: Any) -> Answer:
     return await TOOLS[tool].run(library, TOOLS[tool].check(arguments))
+
+
+def as_json(answer: Answer) -> str:
+    return json.dumps(answer.structured, ensure_ascii=False)
 
 
 async def found(library: Library, tool: str, **arguments: Any) -> list[str]:
@@ -277,7 +282,7 @@ async def test_full_detail_brings_the_whole_entry_as_it_came(library):
 
 async def test_structured_content_survives_json(library):
     answer = await call(library, "search_lore", query="ash", detail="full")
-    assert json.loads(dump(answer)) == answer.structured
+    assert json.loads(as_json(answer)) == answer.structured
 
 
 async def test_facts_name_what_decides(library):
@@ -477,7 +482,7 @@ async def test_ten_concise_results_stay_under_1500_tokens(tmp_path, tokenizer, t
         answer = await call(library, tool, **query)
     assert len(answer.structured["results"]) == 10
     words = len(tokenizer.encode(answer.text, add_special_tokens=False).ids)
-    sizes = {"text": words, "json": len(dump(answer)) // CHARACTERS_A_TOKEN}
+    sizes = {"text": words, "json": len(as_json(answer)) // CHARACTERS_A_TOKEN}
     assert max(sizes.values()) < 1500, sizes
 
 
@@ -497,4 +502,4 @@ async def test_a_concise_answer_is_bounded_however_long_names_and_texts_are(tmp_
         await library.import_paths([write_lines(tmp_path / "long.jsonl", entries)])
         answer = await call(library, "lookup_spell")
     assert len(answer.structured["results"]) == 10
-    assert max(len(answer.text), len(dump(answer))) < 12_000
+    assert max(len(answer.text), len(as_json(answer))) < 12_000

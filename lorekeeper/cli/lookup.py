@@ -30,7 +30,8 @@ async def search(call: Call) -> int:
     """Search, and show the best results."""
     from lorekeeper.cli.render import print_page
     from lorekeeper.search.pipeline import Query
-    from lorekeeper.server.tools import SEARCHED, page_content
+    from lorekeeper.server.answers import page_content
+    from lorekeeper.server.tools import SEARCHED
 
     query = Query(
         types=call.arguments.type or SEARCHED,
@@ -53,7 +54,7 @@ async def search(call: Call) -> int:
 async def documents(call: Call) -> int:
     """List the documents."""
     from lorekeeper.cli.render import print_documents
-    from lorekeeper.server.tools import document_list
+    from lorekeeper.server.answers import document_list
 
     async with call.library() as library:
         listed = await document_list(library)
