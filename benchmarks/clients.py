@@ -36,7 +36,7 @@ from benchmarks.common import (
     settings_of,
     varied,
 )
-from lorekeeper.cache.milvus.sharing import read_owner
+from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.entities import Entity
 from lorekeeper.library import Library
 
@@ -132,9 +132,9 @@ def _kill_owners(path: Path, importing: subprocess.Popen[str]) -> int:
     for _ in range(KILLS):
         time.sleep(3)
         for _ in range(200):
-            owner = read_owner(path)
-            if owner and owner["pid"] != importing.pid and Path(f"/proc/{owner['pid']}").exists():
-                os.kill(owner["pid"], signal.SIGKILL)
+            server = read_server(path)
+            if server and server.pid != importing.pid and Path(f"/proc/{server.pid}").exists():
+                os.kill(server.pid, signal.SIGKILL)
                 killed += 1
                 break
             time.sleep(0.05)

@@ -102,15 +102,14 @@ def open_store(settings: Settings) -> Store:
 
         return SqliteStore(settings.sqlite_db_path)
 
-    from lorekeeper.cache.milvus.connection import MilvusConnection
-    from lorekeeper.cache.milvus.store import MilvusStore
-
     if settings.milvus_uri:
+        from lorekeeper.cache.milvus.remote import RemoteStore
+
         require_local(settings, "milvus_uri")
-        connection = MilvusConnection(uri=settings.milvus_uri, token=settings.milvus_token)
-    else:
-        connection = MilvusConnection(settings.milvus_db_path)
-    return MilvusStore(connection, _beside(settings, ".keywords"))
+        return RemoteStore(settings.milvus_uri, settings.milvus_token, _beside(settings, ".keywords"))
+    from lorekeeper.cache.milvus.embedded import EmbeddedStore
+
+    return EmbeddedStore(settings.milvus_db_path, _beside(settings, ".keywords"))
 
 
 def require_local(settings: Settings, name: str) -> None:

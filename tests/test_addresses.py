@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.addresses import is_local, shown_address, without_secrets
-from lorekeeper.cache.milvus.connection import MilvusConnection
+from lorekeeper.cache.milvus.server import MilvusServer, translated
 from lorekeeper.embedding.http import HttpProvider
 from lorekeeper.errors import ConfigError, EmbeddingError, MilvusConnectionError, SourceError
 from lorekeeper.intake.open5e import Open5eClient
@@ -246,15 +246,15 @@ async def test_b17_errors_without_a_server_hide_passwords():
 @pytest.mark.parametrize("uri", ["ftp://ann:hush-hush@h", "http://ann:hush-hush@127.0.0.1:9/", "x:hush-hush@h"])
 def test_b17_milvus_errors_hide_passwords(uri, monkeypatch):
     monkeypatch.setattr("lorekeeper.cache.milvus.server.CONNECT_SECONDS", 0.2)
-    connection = MilvusConnection(uri=uri)
+    server = MilvusServer(uri, None)
     with pytest.raises(MilvusConnectionError) as caught:
-        connection.open()
-    assert PASSWORD not in f"{caught.value} {connection.location}"
+        server.open()
+    assert PASSWORD not in f"{caught.value} {server.location}"
 
 
 def test_b17_a_milvus_error_during_a_call_hides_passwords():
-    connection = MilvusConnection(uri="http://ann:hush-hush@127.0.0.1:9")
-    error = connection._translated(RuntimeError("Fail connecting to server on http://ann:hush-hush@127.0.0.1:9"))
+    uri = "http://ann:hush-hush@127.0.0.1:9"
+    error = translated(RuntimeError(f"Fail connecting to server on {uri}"), MilvusServer(uri, None).location)
     assert PASSWORD not in str(error)
     assert "http://***@127.0.0.1:9" in str(error)
 
@@ -307,7 +307,7 @@ def test_b1_the_milvus_driver_reads_no_file_of_the_current_folder(tmp_path):
     )
     program = (
         "import os; from lorekeeper.cache.milvus.server import MilvusServer\n"
-        "try: MilvusServer('ftp://x', None)\n"
+        "try: MilvusServer('ftp://x', None).open()\n"
         "except Exception as error: print(error)\n"
         "print([n for n in os.environ if n in ('HTTPS_PROXY', 'LOREKEEPER_PLANTED')])"
     )

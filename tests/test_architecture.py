@@ -212,18 +212,19 @@ def test_the_library_and_the_server_start_without_model_and_store():
     )
 
 
-def test_an_embedded_library_needs_no_driver_and_a_guest_no_engine(tmp_path):
+def test_an_embedded_library_needs_no_driver_and_a_client_no_engine(tmp_path):
     opened = (
         "from lorekeeper.system import claim_process; claim_process(); "
-        "from pathlib import Path; from lorekeeper.cache.milvus.lite import Engine; from lorekeeper.cache.milvus.schema "
-        f"import Column; opened = Engine(Path({str(tmp_path)!r})); opened.create_collection('a', [Column('pk', 'text', 9, "
-        "primary=True), Column('vector', 'vector', 2)], ''); import numpy; opened.upsert('a', [{'pk': 'x', 'vector': "
-        "numpy.ones(2)}]); opened.flush('a'); assert opened.get('a', ['x'], ['pk']); opened.query('a', 'pk == \\\"x\\\"', ['pk']); "
-        "opened.close()"
+        "import numpy; from pathlib import Path; from lorekeeper.cache.milvus.lite import Engine; "
+        "from lorekeeper.cache.milvus.schema import Column, ColumnType; "
+        f"opened = Engine(Path({str(tmp_path)!r})); key = Column('pk', ColumnType.TEXT, 9, primary=True); "
+        "opened.create_collection('a', [key, Column('vector', ColumnType.VECTOR, 2)], ''); "
+        "opened.upsert('a', [{'pk': 'x', 'vector': numpy.ones(2)}]); opened.flush('a'); "
+        "assert opened.get('a', ['x'], ['pk']); opened.query('a', 'pk == \\\"x\\\"', ['pk']); opened.close()"
     )
     assert loaded_by(opened) & {"pymilvus", "pandas", "grpc", "snowballstemmer"} == set()
     unused = {"milvus_lite", "faiss", "pyarrow", "snowballstemmer"}
-    assert loaded_by("import lorekeeper.cache.milvus.store") & unused == set()
+    assert loaded_by("import lorekeeper.cache.milvus.embedded, lorekeeper.cache.milvus.remote") & unused == set()
 
 
 def test_the_package_itself_loads_nothing():

@@ -1,4 +1,4 @@
-"""Several servers at one library, as several MCP hosts start them, while somebody imports and the owner is killed."""
+"""Several servers at one library, as several MCP hosts start them, during an import; the one that has it open is killed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from lorekeeper.cache.milvus.sharing import read_owner
+from lorekeeper.cache.milvus.sharing.discovery import read_server
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.raw_client import RawServer
 
@@ -67,19 +67,19 @@ class Client(threading.Thread):
                 self.errors.append(str(error))
 
 
-def kill_the_owner(path: Path, importing: subprocess.Popen[str]) -> None:
-    """SIGKILL for the server that owns the library; the import is spared."""
+def kill_the_serving_process(path: Path, importing: subprocess.Popen[str]) -> None:
+    """SIGKILL for the process that serves the library; the import is spared."""
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
-        owner = read_owner(path)
-        if owner and owner["pid"] != importing.pid and Path(f"/proc/{owner['pid']}").exists():
-            os.kill(owner["pid"], signal.SIGKILL)
+        serving = read_server(path)
+        if serving and serving.pid != importing.pid and Path(f"/proc/{serving.pid}").exists():
+            os.kill(serving.pid, signal.SIGKILL)
             return
         time.sleep(0.02)
-    raise AssertionError("no server owned the library")
+    raise AssertionError("no process served the library")
 
 
-def test_servers_and_an_import_survive_the_end_of_their_owner_twice(tmp_path: Path) -> None:
+def test_servers_and_an_import_survive_two_takeovers(tmp_path: Path) -> None:
     (tmp_path / "before.jsonl").write_text(lines("Before", 20))
     run_lorekeeper(tmp_path, "import", str(tmp_path / "before.jsonl"), "--json")
     (tmp_path / "meanwhile.jsonl").write_text(lines("Meanwhile", IMPORTED))
@@ -91,7 +91,7 @@ def test_servers_and_an_import_survive_the_end_of_their_owner_twice(tmp_path: Pa
     for client in clients:
         client.start()
     for _ in range(2):
-        kill_the_owner(tmp_path / "milvus.db", importing)
+        kill_the_serving_process(tmp_path / "milvus.db", importing)
         time.sleep(0.5)
     for client in clients:
         client.join()

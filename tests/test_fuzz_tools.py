@@ -55,7 +55,7 @@ SLOW_SHARE = 4
 """One call in so many is made to a standalone server, whose strictly consistent reads take 200 ms."""
 
 
-@pytest.fixture(params=[param for param in BACKEND_PARAMS if param.values[0] not in ("milvus-guest", "milvus-public")])
+@pytest.fixture(params=[param for param in BACKEND_PARAMS if param.values[0] not in ("milvus-client", "milvus-public")])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     """Settings of each backend that a process has to itself, on an empty store."""
     return BACKENDS[request.param](tmp_path, request)
@@ -173,10 +173,10 @@ async def test_no_call_gets_a_row_outside_its_filters_a_traceback_or_no_answer(
 async def test_nor_where_another_process_has_the_library_open(tmp_path, seed, fuzz_calls, chance, caplog):
     caplog.set_level(logging.ERROR)
     records = make_records(chance, RECORDS)
-    judge = Judge(Oracle(records), "milvus-guest")
+    judge = Judge(Oracle(records), "milvus-client")
     program = Program(variables(tmp_path))
     try:
-        assert await asyncio.to_thread(program.ask, "role") == "owner"
+        assert await asyncio.to_thread(program.ask, "role") == "server"
         async with connected(BACKENDS["milvus"](tmp_path, None)) as (library, client):  # type: ignore[arg-type]
             await fill(library, tmp_path, records)
             await drive(client, judge, Caller(chance, records), fuzz_calls, chance)

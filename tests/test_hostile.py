@@ -433,14 +433,14 @@ async def poison_library(library: Settings, vector: Any) -> None:
             (row, key) = c.execute("SELECT rowid, key FROM spells_passages LIMIT 1").fetchone()
             c.execute("UPDATE spells_passages SET vector = ? WHERE rowid = ?", (pack_vector(key, vector), row))
         return
-    from lorekeeper.cache.milvus.store import MilvusStore
+    from lorekeeper.cache.milvus.embedded import EmbeddedStore
     from lorekeeper.library import open_store
 
     store = open_store(library)
-    assert isinstance(store, MilvusStore)
-    (row,) = store.connection.call("query", "spells", 'slug == "a1" and part == 0', ["*"])
-    store.connection.call("upsert", "spells", [row | {"vector": vector}])
-    store.connection.call("flush", "spells")
+    assert isinstance(store, EmbeddedStore)
+    (row,) = store.backend.query("spells", 'slug == "a1" and part == 0', ["*"])
+    store.backend.upsert("spells", [row | {"vector": vector}])
+    store.backend.flush("spells")
     store.close()
 
 

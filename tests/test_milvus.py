@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lorekeeper.cache.milvus.companion import KeywordIndex
+from lorekeeper.cache.milvus.companion import Companion
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.embedding import EmbeddingService, HashingProvider
@@ -79,8 +79,8 @@ async def test_two_programs_share_a_library(embedded: Caches, start: Start) -> N
     assert await asyncio.to_thread(other.ask, "slugs") == sorted(texts("a", 10))
     assert await asyncio.to_thread(other.ask, "store", "b", 0, 10) == 10
     assert await sides(cache) == [texts("a", 10) | texts("b", 10)] * 4
-    assert await role(cache) == "owner"
-    assert await asyncio.to_thread(other.ask, "role") == "guest"
+    assert await role(cache) == "server"
+    assert await asyncio.to_thread(other.ask, "role") == "client"
 
 
 async def test_two_programs_that_write_at_once_lose_nothing(embedded: Caches, start: Start) -> None:
@@ -97,18 +97,18 @@ async def test_a_killed_owner_is_replaced_by_the_next_caller_with_all_it_had_sto
 ) -> None:
     owner, cache = start(), embedded.open()
     assert owner.ask("store", "a", 0, 50) == 50
-    assert await role(cache) == "guest"
+    assert await role(cache) == "client"
     await cache.store_entities(batch("b", 0, 10), "spells")
     owner.kill()
     assert await sides(cache) == [texts("a", 50) | texts("b", 10)] * 4
-    assert await role(cache) == "owner"
+    assert await role(cache) == "server"
     assert await cache.store_entities(batch("c", 0, 10), "spells") == 10
 
 
 async def test_a_killed_owner_is_replaced_while_a_guest_writes(embedded: Caches, start: Start) -> None:
     owner, cache = start(), embedded.open()
     owner.ask("store", "a", 0, 10)
-    assert await role(cache) == "guest"
+    assert await role(cache) == "client"
     await asyncio.gather(
         cache.store_entities(batch("b", 0, 400), "spells"), asyncio.to_thread(owner.kill), cache.get_entities("spells")
     )
@@ -119,22 +119,22 @@ async def test_an_owner_that_closes_leaves_the_library_to_others(embedded: Cache
     cache = embedded.open()
     await cache.store_entities(batch("a", 0, 10), "spells")
     other = start()
-    assert await asyncio.to_thread(other.ask, "role") == "guest"
+    assert await asyncio.to_thread(other.ask, "role") == "client"
     await cache.close()
     assert other.ask("slugs") == sorted(texts("a", 10))
-    assert other.ask("role") == "owner"
-    assert await role(cache) == "guest"
+    assert other.ask("role") == "server"
+    assert await role(cache) == "client"
 
 
 async def test_a_regular_end_lets_go_of_the_library(embedded: Caches, start: Start) -> None:
     other = start()
     assert other.ask("store", "a", 0, 10) == 10
-    assert other.ask("role") == "owner"
+    assert other.ask("role") == "server"
     assert other.end() == ("", "")
     assert other.process.returncode == 0
     cache = embedded.open()
     assert await sides(cache) == [texts("a", 10)] * 4
-    assert await role(cache) == "owner"
+    assert await role(cache) == "server"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -143,7 +143,7 @@ async def test_the_end_of_a_forked_child_does_not_unlock_the_library(embedded: C
     owner.ask("store", "a", 0, 5)
     assert owner.ask("fork") == 0
     cache = embedded.open()
-    assert await role(cache) == "guest"
+    assert await role(cache) == "client"
     assert await cache.store_entities(batch("b", 0, 5), "spells") == 5
     assert owner.ask("slugs") == sorted(texts("a", 5) | texts("b", 5))
 
@@ -257,13 +257,13 @@ async def test_a_file_is_named_and_left_alone(tmp_path: Path, content: bytes, re
 async def test_a_file_in_the_way_is_named_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"mine")
     for path in (tmp_path / "file" / "milvus.db", tmp_path / "file" / "deep" / "milvus.db"):
-        assert re.search(r"is a file|[Nn]ot a directory", await refusal(path, MilvusConnectionError))
+        assert re.search(r"has a file where|[Nn]ot a directory", await refusal(path, MilvusConnectionError))
     assert (tmp_path / "file").read_bytes() == b"mine"
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a file system that nobody can write")
 async def test_a_place_where_nothing_can_be_made_is_named() -> None:
-    assert "cannot be made" in await refusal(Path("/proc/lorekeeper/milvus.db"), MilvusConnectionError)
+    assert "cannot be created" in await refusal(Path("/proc/lorekeeper/milvus.db"), MilvusConnectionError)
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="root can write read-only folders")
@@ -477,7 +477,7 @@ async def test_a_keyword_index_that_is_not_right_is_built_anew(
 
 
 def test_a_keyword_index_that_proves_damaged_while_it_is_filled_is_filled_anew(tmp_path: Path) -> None:
-    index = KeywordIndex(tmp_path / "a.keywords")
+    index = Companion(tmp_path / "a.keywords")
     tries = []
 
     def entities() -> Iterator[Entity]:
@@ -513,10 +513,10 @@ def test_an_error_prints_nothing_of_its_own(embedded: Caches, start: Start) -> N
 
 REFUSED = """
 import sys
-from lorekeeper.cache.milvus.connection import MilvusConnection
+from lorekeeper.cache.milvus.server import MilvusServer
 from lorekeeper.errors import CacheError
 try:
-    MilvusConnection(uri=sys.argv[1]).call("count", "no_such_collection")
+    MilvusServer(sys.argv[1], None).count("no_such_collection")
 except CacheError as error:
     print(type(error).__name__)
 """

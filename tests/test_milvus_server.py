@@ -5,6 +5,7 @@ Most runs through a proxy that has the limits of newer servers, some on the real
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -17,8 +18,8 @@ import stamina
 
 from lorekeeper.cache.milvus import collections as milvus_collections
 from lorekeeper.cache.milvus import plain as milvus_plain
+from lorekeeper.cache.milvus import remote as milvus_remote
 from lorekeeper.cache.milvus import server as milvus_server
-from lorekeeper.cache.milvus import store as milvus_store
 from lorekeeper.cache.milvus.schema import PROPERTY, described
 from lorekeeper.cache.milvus.server import MilvusServer
 from lorekeeper.cache.protocol import CacheProtocol
@@ -28,7 +29,7 @@ from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaErr
 from lorekeeper.maintenance.doctor import Check, examine
 from lorekeeper.settings import load_settings
 from lorekeeper.text.passages import passages
-from tests.support.backends import Caches, change_abilities
+from tests.support.backends import Caches, change_capabilities
 from tests.support.entities import everything, make
 from tests.support.libraries import settings
 from tests.support.limited_milvus import LimitedServer, limited_server
@@ -118,7 +119,7 @@ async def test_a_server_that_is_too_old_is_refused_before_anything_is_made(
     ],
 )
 def test_what_a_server_can_do_follows_from_its_version(version: str, words: int | None, infix: bool) -> None:
-    able = milvus_server.abilities(version, "http://x")
+    able = milvus_server.capabilities(version, "http://x")
     assert (able.format, able.words, able.infix) == (milvus_plain.FORMAT, words, infix)
     assert version in able.remarks
     assert ("BM25" in able.remarks) == (words is None)
@@ -142,8 +143,8 @@ async def checks(uri: str, folder: Path) -> list[Check]:
 async def test_a_server_without_bm25_is_ranked_by_the_copy_which_other_machines_changes_reach(
     empty_milvus_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(milvus_store, "COMPARE_SECONDS", 0.0)
-    monkeypatch.setattr(milvus_store, "COMPARE_SHARE", 0)
+    monkeypatch.setattr(milvus_remote, "COMPARE_SECONDS", 0.0)
+    monkeypatch.setattr(milvus_remote, "COMPARE_SHARE", 0)
     with limited_server(empty_milvus_server.removeprefix("http://"), "v2.3.5") as server:
         async with clients(server.uri, tmp_path) as client:
             one, two = client("one"), client("two")
@@ -185,10 +186,10 @@ async def test_answers_that_are_too_large_are_read_in_parts(
         assert found == stored
         assert empty_limited_server.refused["Query"]
         assert len(await cache.content_hashes("spells")) == 220
-        backend: MilvusServer = cache._store.connection._backend  # type: ignore[attr-defined]
+        backend: MilvusServer = cache._store.server  # type: ignore[attr-defined]
         records = backend.query("spells", "part == 0", ["slug", "record"])
         assert sorted(row["slug"] for row in records) == [e.slug for e in stored]
-        nearest = backend.search("spells", [0.1] * 512, "part == 0", 150, ["slug", "record"])
+        nearest = backend.search("spells", np.full(512, 0.1, dtype=np.float32), "part == 0", 150, ["slug", "record"])
         assert empty_limited_server.refused["Search"]
         assert len({row["slug"] for row in nearest}) == 150
         assert all(row["record"] for row in nearest)
@@ -232,14 +233,14 @@ async def test_a_narrow_filter_finds_every_row_among_many_that_are_not_sealed(
     async with clients(empty_standalone_server, tmp_path) as client:
         cache = client("one")
         await cache.store_entities(entities[:1], "spells")
-        call = cache._store.connection.call  # type: ignore[attr-defined]
+        backend: MilvusServer = cache._store.server  # type: ignore[attr-defined]
         pairs = zip(entities, vectors, strict=True)
         rows = [row for entity, vector in pairs for row in milvus_plain.rows(entity, passages(entity), [vector])]
-        call("upsert", "spells", rows)
-        found = call("search", "spells", vectors[7], "level == 7", 1000, ["slug"])
+        backend.upsert("spells", rows)
+        found = backend.search("spells", vectors[7], "level == 7", 1000, ["slug"])
         assert {row["slug"] for row in found} == {e.slug for e in entities[7::60]}
         exact = vectors @ vectors[7] / np.linalg.norm(vectors, axis=1)
-        nearest = call("search", "spells", vectors[7], "", 50, ["slug"])
+        nearest = backend.search("spells", vectors[7], "", 50, ["slug"])
         assert {row["slug"] for row in nearest} == {f"s{i}" for i in np.argsort(-exact)[:50]}
 
 
@@ -263,19 +264,18 @@ async def test_pieces_of_two_versions_are_never_put_together(client: Client, mon
     random = Random(5)
     first, second = (make("x", data={"noise": random.randbytes(60_000).hex()}) for _ in range(2))
     await one.store_entities([first], "spells")
-    backend: Any = two._store.connection  # type: ignore[attr-defined]
+    backend: MilvusServer = two._store.server  # type: ignore[attr-defined]
     assert await two.get_entity("spells", "own", "x") == first
-    read, calls = backend.call, list[str]()
+    get, calls = backend.get, itertools.count(1)
 
-    def call(method: str, *args: Any) -> Any:
-        calls.append(method)
-        if calls.count("get") == 2 and method == "get":  # between the head and the other pieces
+    def interrupted(*args: Any) -> Any:
+        if next(calls) == 2:  # between the entity record and the other pieces
             store = one._store  # type: ignore[attr-defined]
             store.collections.upsert("spells", [(second, passages(second))], vectors, store.collections.info("spells"))
-        return read(method, *args)
+        return get(*args)
 
     vectors = HashingProvider(512).embed([p.embedded for p in passages(second)])
-    monkeypatch.setattr(backend, "call", call)
+    monkeypatch.setattr(backend, "get", interrupted)
     assert await two.get_entity("spells", "own", "x") == second
 
 
@@ -286,7 +286,7 @@ async def test_an_entity_that_lacks_a_piece_is_an_error_that_says_what_to_do(
     cache = client("one")
     whole = make("x", data={"noise": Random(5).randbytes(60_000).hex()})
     await cache.store_entities([whole, make("y", "Why.")], "spells")
-    cache._store.connection.call("delete", "spells", ["own/x#1"])  # type: ignore[attr-defined]
+    cache._store.server.delete("spells", ["own/x#1"])  # type: ignore[attr-defined]
     with pytest.raises(MilvusSchemaError, match="parts of own/x are missing"):
         await cache.get_entity("spells", "own", "x")
     assert await cache.get_entity("spells", "own", "y")
@@ -316,9 +316,9 @@ async def test_a_rebuilt_collection_whose_process_ended_takes_the_place_of_the_o
 ) -> None:
     first, second = client("one"), client("two")
     await first.store_entities([make("x", "Ash.")], "spells")
-    connection = first._store.connection  # type: ignore[attr-defined]
-    connection.call("release_collection", "spells")
-    connection.call("rename_collection", "spells", "spells__reindex")
+    backend: MilvusServer = first._store.server  # type: ignore[attr-defined]
+    backend.release_collection("spells")
+    backend.rename_collection("spells", "spells__reindex")
     monkeypatch.setattr(milvus_collections, "SWAP_SECONDS", 0.1)
     assert [e.slug for e in await everything(second)] == ["x"]
     assert await second.store_entities([make("y", "Bone.")], "spells") == 1
@@ -343,7 +343,7 @@ async def test_a_collection_of_format_1_is_read_and_written_and_reindexing_makes
 ) -> None:
     async with clients(empty_limited_server.uri, tmp_path) as client:
         old = client("old")
-        change_abilities(old, format=1)
+        change_capabilities(old, format=1)
         stored = [make("ash", "Ash. " * 200, level=3, ritual=False), make("bone", "Bone.", level=1, classes=["bard"])]
         await old.store_entities(stored, "spells")
         cache = client("one")
@@ -361,5 +361,5 @@ async def test_a_collection_of_format_1_is_read_and_written_and_reindexing_makes
         assert await everything(cache) == before
         assert await cache.store_entities([large], "spells") == 1
         assert await cache.get_entity("spells", "own", "large") == large
-        connection = cache._store.connection  # type: ignore[attr-defined]
-        assert described(connection.call("description", "spells"))["format"] == milvus_plain.FORMAT
+        backend: MilvusServer = cache._store.server  # type: ignore[attr-defined]
+        assert described(backend.description("spells") or "")["format"] == milvus_plain.FORMAT

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lorekeeper.cache.milvus import remote as milvus_remote
 from lorekeeper.cache.milvus import schema as milvus_schema
-from lorekeeper.cache.milvus import store as milvus_store
 from lorekeeper.cache.milvus.schema import WORDS_BYTES
 from lorekeeper.cache.milvus.words import REPEATS, query_stems, stored_words
 from lorekeeper.cache.protocol import CacheProtocol
@@ -23,7 +23,7 @@ from lorekeeper.errors import EmbeddingError, MilvusSchemaError
 from lorekeeper.library import open_cache
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import passages
-from tests.support.backends import Caches, change_abilities
+from tests.support.backends import Caches, change_capabilities
 from tests.support.entities import everything, make
 from tests.support.libraries import settings
 
@@ -90,8 +90,8 @@ async def client(empty_milvus_server: str, tmp_path: Path) -> AsyncIterator[Clie
 @pytest.fixture
 def always_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compare with the server before every answer, so that no test has to wait."""
-    monkeypatch.setattr(milvus_store, "COMPARE_SECONDS", 0.0)
-    monkeypatch.setattr(milvus_store, "COMPARE_SHARE", 0)
+    monkeypatch.setattr(milvus_remote, "COMPARE_SECONDS", 0.0)
+    monkeypatch.setattr(milvus_remote, "COMPARE_SHARE", 0)
 
 
 async def by_words(cache: CacheProtocol, query: str, **filters: Any) -> list[str]:
@@ -230,7 +230,7 @@ async def test_a_write_that_was_cut_off_is_taken_over_from_the_server(client: Cl
     entity, store = make("a", "Coal.", name="Ember Road"), first._store  # type: ignore[attr-defined]
     cut = [(entity, passages(entity))]
     vectors = HashingProvider(512).embed([p.embedded for _, found in cut for p in found])
-    await asyncio.to_thread(store.keywords.begin, "spells", [entity.identity])
+    await asyncio.to_thread(store.companion.begin, "spells", [entity.identity])
     await asyncio.to_thread(store.collections.upsert, "spells", cut, vectors, store.collections.info("spells"))
     await first.close()
     again = client("one")
@@ -248,7 +248,7 @@ async def test_a_library_with_other_words_says_what_to_do_and_reindexing_stores_
 ) -> None:
     old, cache = client("one"), client("one")
     stored = [make("ship", "It burns ships.", name="Red Tide"), make("long", "A walrus plays chess. " * 100)]
-    change_abilities(old, words=99)
+    change_capabilities(old, words=99)
     with monkeypatch.context() as patch:
         patch.setattr(milvus_schema, "WORDS_FORMAT", 99)
         await old.store_entities(stored, "spells")
@@ -271,7 +271,7 @@ async def test_a_library_with_other_words_says_what_to_do_and_reindexing_stores_
 
 async def test_a_library_without_words_is_ranked_by_the_copy_until_it_is_reindexed(client: Client) -> None:
     old, cache, other = client("one"), client("one"), client("two")
-    change_abilities(old, words=None)
+    change_capabilities(old, words=None)
     stored = [make("ship", "It burns ships.", name="Red Tide"), make("long", "A walrus plays chess. " * 100)]
     await old.store_entities(stored, "spells")
     await old.close()

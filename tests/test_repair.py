@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lorekeeper.cache.milvus.embedded import EmbeddedStore
+from lorekeeper.cache.milvus.remote import RemoteStore
 from lorekeeper.cache.milvus.repair import MilvusWorkshop
-from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.errors import CacheError
 from lorekeeper.library import Library, embedding_service, open_store
 from lorekeeper.maintenance.doctor import examine
@@ -145,23 +146,23 @@ async def test_a_milvus_library_that_is_gone_is_built_again_from_its_companion(l
 async def test_a_library_that_another_process_has_open_is_not_repaired_under_it(library: Settings) -> None:
     (file,) = (library.milvus_db_path / "collections" / "spells").rglob("*_000001_*.parquet")
     file.unlink()
-    owner = open_store(library)
-    assert isinstance(owner, MilvusStore)
-    owner.connection.open()
+    server = open_store(library)
+    assert isinstance(server, EmbeddedStore)
+    server.backend.open()
     with pytest.raises(CacheError, match="another process"):
         await repair(library)
-    owner.close()
+    server.close()
     assert (await repair(library)).aside
 
 
 @pytest.mark.parametrize("filled", ["milvus"], indirect=True)
 async def test_an_entry_that_was_changed_behind_our_back_is_noticed_and_put_right(library: Settings) -> None:
     store = open_store(library)
-    assert isinstance(store, MilvusStore)
-    (row,) = store.connection.call("query", "spells", 'slug == "a7" and part == 0', ["*"])
+    assert isinstance(store, EmbeddedStore)
+    (row,) = store.backend.query("spells", 'slug == "a7" and part == 0', ["*"])
     row["entity"] = json.dumps({"name": "a7", "desc": "Not what was stored."})
     row["vector"] = np.asarray(row["vector"], dtype=np.float32)
-    store.connection.call("upsert", "spells", [row])
+    store.backend.upsert("spells", [row])
     store.close()
     assert "1 entries are not as they were stored" in (await integrity(library) or "")
     await repair(library)
@@ -312,7 +313,7 @@ def test_the_command_says_what_it_found_and_did(library: Settings, embeddings: E
 def test_a_library_on_a_server_is_examined_but_not_repaired(empty_milvus_server: str, tmp_path: Path) -> None:
     chosen = settings(milvus_db_path=tmp_path / "milvus.db", milvus_uri=empty_milvus_server)
     store = open_store(chosen)
-    assert isinstance(store, MilvusStore)
+    assert isinstance(store, RemoteStore)
     workshop = MilvusWorkshop(store)
     assert workshop.problems("spells") == []
     with pytest.raises(CacheError, match="on the server"), workshop.held():

@@ -1,4 +1,4 @@
-"""How an owner's store is shared: with whom, and what is made of sockets and files that others left."""
+"""How a process serves its library to others: to whom, and what becomes of sockets and files that others left behind."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lorekeeper.cache.milvus import connection as milvus_connection
-from lorekeeper.cache.milvus import sharing as milvus_sharing
-from lorekeeper.cache.milvus.connection import MilvusConnection
+from lorekeeper.cache.milvus import takeover
 from lorekeeper.cache.milvus.schema import columns
-from lorekeeper.cache.milvus.sharing import GREETING_BYTES, IDLE_LINES, METHODS, PROTOCOL, Line, read_owner
+from lorekeeper.cache.milvus.sharing import messages
+from lorekeeper.cache.milvus.sharing import server as sharing_server
+from lorekeeper.cache.milvus.sharing.client import IDLE_CONNECTIONS, Client
+from lorekeeper.cache.milvus.sharing.discovery import read_server
+from lorekeeper.cache.milvus.sharing.messages import HANDSHAKE_BYTES, PROTOCOL, Connection
+from lorekeeper.cache.milvus.sharing.server import operations
+from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, MilvusConnectionError
 
@@ -34,28 +38,28 @@ def library(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def owner(library: Path) -> Iterator[MilvusConnection]:
-    connection = MilvusConnection(library)
+def server(library: Path) -> Iterator[EmbeddedBackend]:
+    connection = EmbeddedBackend(library)
     connection.open()
     yield connection
     connection.close()
 
 
 @pytest.fixture
-def guest(owner: MilvusConnection, library: Path) -> Iterator[MilvusConnection]:
-    connection = MilvusConnection(library)
+def client(server: EmbeddedBackend, library: Path) -> Iterator[EmbeddedBackend]:
+    connection = EmbeddedBackend(library)
     connection.open()
     yield connection
     connection.close()
 
 
 def announced(library: Path) -> tuple[Path, dict[str, object]]:
-    """The file that says who owns a library, and what it says."""
+    """The file that says who serves a library, and what it says."""
     for file in Path(os.environ["XDG_RUNTIME_DIR"]).rglob("*.json"):
         said = json.loads(file.read_text())
         if said["path"] == str(library):
             return file, said
-    raise AssertionError("nobody said that the library is theirs")
+    raise AssertionError("no process says that it serves the library")
 
 
 def claim(library: Path, **changes: object) -> None:
@@ -64,43 +68,43 @@ def claim(library: Path, **changes: object) -> None:
     file.write_text(json.dumps(said | changes))
 
 
-def line(address: object) -> Line:
+def connected(address: object) -> Connection:
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(5)
     connection.connect(str(address))
-    return Line(connection)
+    return Connection(connection)
 
 
-def test_the_owner_is_named_with_its_version(owner: MilvusConnection, library: Path) -> None:
-    said = read_owner(library)
-    assert said
-    assert (said["pid"], said["protocol"], said["path"]) == (os.getpid(), PROTOCOL, str(library))
+def test_the_server_is_named_with_its_version(server: EmbeddedBackend, library: Path) -> None:
+    record = read_server(library)
+    assert record
+    assert (record.pid, record.protocol, record.path) == (os.getpid(), PROTOCOL, str(library))
 
 
-def test_a_guest_is_answered_as_the_owner_is(owner: MilvusConnection, guest: MilvusConnection) -> None:
-    assert (owner.role, guest.role) == ("owner", "guest")
-    guest.call("create_collection", "rules", columns(COLLECTIONS["rules"], 4), "said")
+def test_a_client_is_answered_as_the_server_is(server: EmbeddedBackend, client: EmbeddedBackend) -> None:
+    assert (server.role, client.role) == ("server", "client")
+    client.create_collection("rules", columns(COLLECTIONS["rules"], 4), "said")
     vector = np.array([0.6, 0.8, 0, 0], dtype=np.float32)
     texts = ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api", "source_api_name", "hash")
     row = dict.fromkeys((*texts, "section", "passage"), 'a "quoted"\nline é') | {"pk": "k", "part": 0, "vector": vector}
-    guest.call("upsert", "rules", [row])
-    for connection in (owner, guest):
-        assert connection.call("description", "rules") == "said"
-        assert connection.call("get", "rules", ["k", "none"], ["name"]) == [{"pk": "k", "name": 'a "quoted"\nline é'}]
-        (found,) = connection.call("search", "rules", vector, "part == 0", 3, ["part"])
+    client.upsert("rules", [row])
+    for connection in (server, client):
+        assert connection.description("rules") == "said"
+        assert connection.get("rules", ["k", "none"], ["name"]) == [{"pk": "k", "name": 'a "quoted"\nline é'}]
+        (found,) = connection.search("rules", vector, "part == 0", 3, ["part"])
         assert (found["pk"], found["part"]) == ("k", 0)
         assert found["distance"] == pytest.approx(1)
 
 
-def test_the_owners_refusal_reaches_the_guest(guest: MilvusConnection) -> None:
+def test_a_refusal_reaches_the_client(client: EmbeddedBackend) -> None:
     with pytest.raises(CacheError, match="refused"):
-        guest.call("get", "nothing of that name", ["k"], ["name"])
-    assert guest.call("list_collections") == []
+        client.get("nothing of that name", ["k"], ["name"])
+    assert client.list_collections() == []
 
 
-def test_many_threads_of_one_guest_are_answered_at_once(guest: MilvusConnection) -> None:
+def test_many_threads_of_one_client_are_answered_at_once(client: EmbeddedBackend) -> None:
     answers: list[object] = []
-    threads = [threading.Thread(target=lambda: answers.append(guest.call("list_collections"))) for _ in range(20)]
+    threads = [threading.Thread(target=lambda: answers.append(client.list_collections())) for _ in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -109,42 +113,42 @@ def test_many_threads_of_one_guest_are_answered_at_once(guest: MilvusConnection)
 
 
 @pytest.mark.parametrize("greeting", [{}, {"token": "guessed"}, [], "hello", {"call": ["list_collections"]}])
-def test_a_stranger_is_not_let_in(owner: MilvusConnection, library: Path, greeting: object) -> None:
+def test_a_stranger_is_not_let_in(server: EmbeddedBackend, library: Path, greeting: object) -> None:
     _, said = announced(library)
-    stranger = line(said["address"])
+    stranger = connected(said["address"])
     stranger.send(greeting)
     with pytest.raises((EOFError, OSError)):
         stranger.receive()
 
 
-def test_a_guest_may_ask_for_rows_and_nothing_else(owner: MilvusConnection, library: Path) -> None:
-    assert not {name for name in METHODS if name.startswith("_")} | METHODS & {"close"}
+def test_a_client_may_call_operations_and_nothing_else(server: EmbeddedBackend, library: Path) -> None:
+    assert not operations(server).keys() & {"close", "open"}
     _, said = announced(library)
-    known = line(said["address"])
+    known = connected(said["address"])
     known.send({"token": said["token"], "protocol": PROTOCOL})
     known.receive()
     known.send({"call": ["close"]})
-    assert "no call" in known.receive()["error"]
-    assert owner.call("list_collections") == []
+    assert "no call" in str(known.receive()["error"])
+    assert server.list_collections() == []
 
 
-def test_a_socket_that_an_owner_left_behind_is_passed_over(owner: MilvusConnection, library: Path) -> None:
+def test_an_abandoned_socket_is_ignored(server: EmbeddedBackend, library: Path) -> None:
     file, said = announced(library)
-    owner.close()
+    server.close()
     left = socket.socket(socket.AF_UNIX)
     left.bind(str(said["address"]))
     left.close()
     assert Path(str(said["address"])).is_socket()
-    again = MilvusConnection(library)
-    assert again.call("list_collections") == []
-    assert again.role == "owner"
+    again = EmbeddedBackend(library)
+    assert again.list_collections() == []
+    assert again.role == "server"
     assert not Path(str(said["address"])).exists()
     assert json.loads(file.read_text())["address"] != said["address"]
     again.close()
 
 
-def test_somebody_elses_socket_is_not_taken_for_the_owners(owner: MilvusConnection, library: Path) -> None:
-    owner.close()
+def test_the_socket_of_another_program_is_not_taken_for_the_servers(server: EmbeddedBackend, library: Path) -> None:
+    server.close()
     with socket.socket(socket.AF_UNIX) as foreign:
         foreign.bind(str(library.parent / "foreign"))
         foreign.listen()
@@ -155,9 +159,9 @@ def test_somebody_elses_socket_is_not_taken_for_the_owners(owner: MilvusConnecti
 
         threading.Thread(target=answer, daemon=True).start()
         claim(library, address=str(library.parent / "foreign"))
-        again = MilvusConnection(library)
-        assert again.call("list_collections") == []
-        assert again.role == "owner"
+        again = EmbeddedBackend(library)
+        assert again.list_collections() == []
+        assert again.role == "server"
         again.close()
 
 
@@ -169,30 +173,30 @@ def test_somebody_elses_socket_is_not_taken_for_the_owners(owner: MilvusConnecti
         ({"address": "/nowhere/at/all"}, "does not answer"),
     ],
 )
-def test_an_owner_that_does_not_share_with_this_version_is_named(
-    owner: MilvusConnection, library: Path, changes: dict[str, object], reason: str, monkeypatch: pytest.MonkeyPatch
+def test_a_server_that_cannot_share_with_this_version_is_named(
+    server: EmbeddedBackend, library: Path, changes: dict[str, object], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(milvus_connection, "OPEN_SECONDS", 0.2)
+    monkeypatch.setattr(takeover, "OPEN_SECONDS", 0.2)
     claim(library, **changes)
     with pytest.raises(MilvusConnectionError, match=reason):
-        MilvusConnection(library).open()
+        EmbeddedBackend(library).open()
 
 
-def test_an_owner_that_says_nothing_is_named(
-    owner: MilvusConnection, library: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_server_that_says_nothing_is_named(
+    server: EmbeddedBackend, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(milvus_connection, "OPEN_SECONDS", 0.2)
+    monkeypatch.setattr(takeover, "OPEN_SECONDS", 0.2)
     announced(library)[0].unlink()
     with pytest.raises(MilvusConnectionError, match="another program has the library"):
-        MilvusConnection(library).open()
+        EmbeddedBackend(library).open()
 
 
-def test_a_guest_takes_over_when_the_owner_closes(owner: MilvusConnection, guest: MilvusConnection) -> None:
-    owner.close()
-    assert guest.call("list_collections") == []
-    assert guest.role == "owner"
-    assert owner.call("list_collections") == []
-    assert owner.role == "guest"
+def test_a_client_takes_over_when_the_server_closes(server: EmbeddedBackend, client: EmbeddedBackend) -> None:
+    server.close()
+    assert client.list_collections() == []
+    assert client.role == "server"
+    assert server.list_collections() == []
+    assert server.role == "client"
 
 
 # --- what is refused, and outlived ---------------------------------------------------------------------------------
@@ -224,84 +228,84 @@ def no_descriptors() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, allowed)
 
 
-def greet(known: Line, said: dict[str, object]) -> object:
+def greet(known: Connection, said: dict[str, object]) -> object:
     known.send({"token": said["token"], "protocol": PROTOCOL})
     return known.receive()["protocol"]
 
 
-def test_b3_the_door_outlives_a_lack_of_descriptors(owner: MilvusConnection, library: Path, caplog) -> None:
+def test_b3_the_listener_survives_a_lack_of_descriptors(server: EmbeddedBackend, library: Path, caplog) -> None:
     _, said = announced(library)
     waiting = socket.socket(socket.AF_UNIX)
     with no_descriptors():
         waiting.connect(str(said["address"]))
         until(lambda: caplog.records)
-    known = Line(waiting)
+    known = Connection(waiting)
     assert greet(known, said) == PROTOCOL
     known.close()
     assert [r.levelname for r in caplog.records] == ["WARNING"]
-    another = MilvusConnection(library)
-    assert another.call("list_collections") == []
-    assert another.role == "guest"
+    another = EmbeddedBackend(library)
+    assert another.list_collections() == []
+    assert another.role == "client"
     another.close()
 
 
-def test_b3_the_door_outlives_a_lack_of_threads(
-    owner: MilvusConnection, library: Path, monkeypatch: pytest.MonkeyPatch
+def test_b3_the_listener_survives_a_lack_of_threads(
+    server: EmbeddedBackend, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, said = announced(library)
     start, refused = threading.Thread.start, list[threading.Thread]()
 
     def refuse(thread: threading.Thread) -> None:
-        if thread.name.startswith("lorekeeper-guest") and not refused:
+        if thread.name.startswith("lorekeeper-client") and not refused:
             refused.append(thread)
             raise RuntimeError("can't start new thread")
         start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with pytest.raises((EOFError, OSError)):
-        greet(line(said["address"]), said)
+        greet(connected(said["address"]), said)
     assert len(refused) == 1
-    assert greet(line(said["address"]), said) == PROTOCOL
+    assert greet(connected(said["address"]), said) == PROTOCOL
 
 
-def test_b3_the_owner_keeps_so_many_lines_and_hangs_up_on_the_idle_ones(
+def test_b3_the_server_limits_its_connections_and_drops_idle_ones(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(milvus_sharing, "MAX_LINES", 5)
-    owner, guest = MilvusConnection(library), MilvusConnection(library)
-    assert (owner.call("list_collections"), guest.call("list_collections")) == ([], [])
+    monkeypatch.setattr(sharing_server, "MAX_CONNECTIONS", 5)
+    server, client = EmbeddedBackend(library), EmbeddedBackend(library)
+    assert (server.list_collections(), client.list_collections()) == ([], [])
     _, said = announced(library)
-    opened = [line(said["address"]) for _ in range(20)]
+    opened = [connected(said["address"]) for _ in range(20)]
     for one in opened:
         with contextlib.suppress(OSError, EOFError):
             greet(one, said)
-    door = owner._door
-    assert door is not None
-    assert len(door._lines) <= 5
-    generation = guest.generation
-    assert guest.call("list_collections") == []
-    assert guest.generation == generation, "a guest that lost an idle line takes the owner for dead"
+    assert server._server is not None
+    assert len(server._server._connections) <= 5
+    opening = client.open()
+    assert client.list_collections() == []
+    assert client.open() == opening, "a client that lost an idle connection takes the server for dead"
     for one in opened:
         one.close()
-    guest.close()
-    owner.close()
+    client.close()
+    server.close()
 
 
-def test_b3_a_guest_keeps_few_lines_between_its_calls(owner: MilvusConnection, guest: MilvusConnection) -> None:
-    threads = [threading.Thread(target=guest.call, args=("list_collections",)) for _ in range(30)]
+def test_b3_a_client_keeps_few_connections_between_its_calls(server: EmbeddedBackend, client: EmbeddedBackend) -> None:
+    threads = [threading.Thread(target=client.list_collections) for _ in range(30)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(guest._backend._idle) <= IDLE_LINES  # type: ignore[union-attr]
+    assert isinstance(client._backend, Client)
+    assert len(client._backend._idle) <= IDLE_CONNECTIONS
 
 
-def test_b18_a_stranger_may_say_little(owner: MilvusConnection, library: Path) -> None:
+def test_b18_a_stranger_may_say_little(server: EmbeddedBackend, library: Path) -> None:
     _, said = announced(library)
     with socket.socket(socket.AF_UNIX) as stranger:
         stranger.settimeout(20)
         stranger.connect(str(said["address"]))
-        sent, part = 0, b"x" * GREETING_BYTES
+        sent, part = 0, b"x" * HANDSHAKE_BYTES
         with contextlib.suppress(OSError):
             while sent < 64 * 2**20:
                 sent += stranger.send(part)
@@ -309,9 +313,9 @@ def test_b18_a_stranger_may_say_little(owner: MilvusConnection, library: Path) -
 
 
 def test_b18_a_stranger_may_not_take_long(
-    owner: MilvusConnection, library: Path, monkeypatch: pytest.MonkeyPatch
+    server: EmbeddedBackend, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(milvus_sharing, "GREET_SECONDS", 0.2)
+    monkeypatch.setattr(messages, "HANDSHAKE_SECONDS", 0.2)
     _, said = announced(library)
     with socket.socket(socket.AF_UNIX) as stranger:
         stranger.settimeout(0.02)
@@ -330,8 +334,8 @@ def test_b18_a_stranger_may_not_take_long(
 
 
 @pytest.mark.parametrize("text", ["[" * 4000, '{"token":' * 400, "nothing", '{"token": 1e999999}', '"\\ud800"', "5"])
-def test_b18_no_line_of_a_stranger_ends_with_a_traceback(
-    owner: MilvusConnection, library: Path, text: str, capfd: pytest.CaptureFixture[str]
+def test_b18_no_message_of_a_stranger_ends_with_a_traceback(
+    server: EmbeddedBackend, library: Path, text: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     _, said = announced(library)
     with socket.socket(socket.AF_UNIX) as stranger:
@@ -342,10 +346,10 @@ def test_b18_no_line_of_a_stranger_ends_with_a_traceback(
     assert capfd.readouterr().err == ""
 
 
-def test_b18_a_guest_is_not_hurt_by_what_an_owner_says(
-    owner: MilvusConnection, library: Path, monkeypatch: pytest.MonkeyPatch
+def test_b18_a_client_is_not_hurt_by_what_a_server_says(
+    server: EmbeddedBackend, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(milvus_connection, "OPEN_SECONDS", 0.1)
+    monkeypatch.setattr(takeover, "OPEN_SECONDS", 0.1)
     with socket.socket(socket.AF_UNIX) as foreign:
         foreign.bind(str(library.parent / "foreign"))
         foreign.listen()
@@ -358,18 +362,18 @@ def test_b18_a_guest_is_not_hurt_by_what_an_owner_says(
 
         threading.Thread(target=answer, daemon=True).start()
         with pytest.raises(MilvusConnectionError, match="does not answer"):
-            MilvusConnection(library).open()
+            EmbeddedBackend(library).open()
 
 
-def test_b18_what_is_too_long_for_a_line_is_refused_with_a_reason(
-    owner: MilvusConnection, guest: MilvusConnection, monkeypatch: pytest.MonkeyPatch
+def test_b18_a_message_that_is_too_long_is_refused_with_a_reason(
+    server: EmbeddedBackend, client: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(milvus_sharing, "LINE_BYTES", 1000)
+    monkeypatch.setattr(messages, "MESSAGE_BYTES", 1000)
     with pytest.raises(CacheError, match="too many for one call"):
-        guest.call("get", "rules", ["k" * 2000], ["name"])
-    guest.call("create_collection", "rules", columns(COLLECTIONS["rules"], 4), "said")
-    assert guest.call("description", "rules") == "said"
-    assert guest.role == "guest"
+        client.get("rules", ["k" * 2000], ["name"])
+    client.create_collection("rules", columns(COLLECTIONS["rules"], 4), "said")
+    assert client.description("rules") == "said"
+    assert client.role == "client"
 
 
 @pytest.fixture
@@ -399,12 +403,12 @@ def test_b19_a_squatted_runtime_folder_makes_way_for_another(
     home.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
     monkeypatch.setenv("HOME", str(home))
-    owner, guest = MilvusConnection(tmp_path / "milvus.db"), MilvusConnection(tmp_path / "milvus.db")
-    assert (owner.call("list_collections"), guest.call("list_collections")) == ([], [])
-    assert (owner.role, guest.role) == ("owner", "guest")
+    server, client = EmbeddedBackend(tmp_path / "milvus.db"), EmbeddedBackend(tmp_path / "milvus.db")
+    assert (server.list_collections(), client.list_collections()) == ([], [])
+    assert (server.role, client.role) == ("server", "client")
     assert (home / ".lorekeeper" / "run").stat().st_mode & 0o777 == 0o700
-    guest.close()
-    owner.close()
+    client.close()
+    server.close()
 
 
 def test_b19_no_folder_at_all_is_said_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -412,10 +416,10 @@ def test_b19_no_folder_at_all_is_said_with_what_to_do(tmp_path: Path, monkeypatc
         monkeypatch.setenv(name, str(tmp_path / name))
         (tmp_path / name).write_text("a file")
     with pytest.raises(MilvusConnectionError, match="set XDG_RUNTIME_DIR to a folder of your own"):
-        MilvusConnection(tmp_path / "milvus.db").open()
+        EmbeddedBackend(tmp_path / "milvus.db").open()
 
 
-def test_b20_who_owns_a_library_is_said_to_this_user_alone(owner: MilvusConnection, library: Path) -> None:
+def test_b20_only_this_user_can_read_who_serves_a_library(server: EmbeddedBackend, library: Path) -> None:
     file, said = announced(library)
     for path in (file, Path(str(said["address"])).parent):
         assert path.stat().st_mode & 0o077 == 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lorekeeper.cache.milvus.connection import MilvusConnection
+from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider
 from lorekeeper.library import open_cache
@@ -17,6 +17,7 @@ from lorekeeper.settings import Settings
 from tests.support.libraries import settings
 
 if TYPE_CHECKING:
+    from lorekeeper.cache.milvus.server import MilvusServer
     from tests.support.limited_milvus import LimitedServer
 
 
@@ -50,23 +51,23 @@ def _sqlite(folder: Path, _request: pytest.FixtureRequest) -> Settings:
     return settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db")
 
 
-def _guest(folder: Path, request: pytest.FixtureRequest) -> Settings:
-    owner = MilvusConnection(folder / "milvus.db")
-    owner.open()
-    request.addfinalizer(owner.close)
+def _client(folder: Path, request: pytest.FixtureRequest) -> Settings:
+    server = EmbeddedBackend(folder / "milvus.db")
+    server.open()
+    request.addfinalizer(server.close)
     return _embedded(folder, request)
 
 
 BACKENDS: dict[str, Callable[[Path, pytest.FixtureRequest], Settings]] = {
     "milvus": _embedded,
     "milvus-public": _public,
-    "milvus-guest": _guest,
+    "milvus-client": _client,
     "milvus-server": _server,
     "milvus-standalone": _standalone,
     "milvus-limited": _limited,
     "sqlite": _sqlite,
 }
-"""Every cache backend by name, and the settings that choose it; another process serves a guest's library.
+"""Every cache backend by name, and the settings that choose it; another process serves a client's library.
 
 The contract suite runs over all of them; over the standalone server if it is installed.
 """
@@ -111,9 +112,8 @@ def drop_collections(uri: str) -> None:
         client.close()
 
 
-def change_abilities(cache: CacheProtocol, **values: Any) -> None:
-    """Let a cache on a server take the server for one that can do other things, or make collections as an older version."""
-    connection: MilvusConnection = cache._store.connection  # type: ignore[attr-defined]
-    connection.open()
-    backend: Any = connection._backend
-    backend.abilities = replace(backend.abilities, **values)
+def change_capabilities(cache: CacheProtocol, **values: Any) -> None:
+    """Let a cache take its Milvus server for one that can do other things, or make collections as an older version."""
+    server: MilvusServer = cache._store.server  # type: ignore[attr-defined]
+    client, capabilities = server._open()
+    server._connected = client, replace(capabilities, **values)

@@ -1,45 +1,60 @@
-"""The collections of one library in Milvus: made, described, swapped and scanned. Blocking."""
+"""The collections of one library in Milvus, as both stores use them: created, described, written, read and ranked. Blocking."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import math
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from lorekeeper.cache.milvus import plain as milvus_plain
 from lorekeeper.cache.milvus import schema as ms
-from lorekeeper.cache.milvus.connection import MilvusConnection
-from lorekeeper.cache.milvus.recovery import REBUILT
-from lorekeeper.cache.milvus.schema import Layout, Row
-from lorekeeper.cache.protocol import Identity
+from lorekeeper.cache.milvus.backend import LazyBackend, damaged
+from lorekeeper.cache.milvus.schema import REBUILT, Layout, Row
+from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.cache.store import Chunked
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
-from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
+from lorekeeper.errors import CacheError, MilvusSchemaError
+from lorekeeper.filters import Selection, name_rank
 
 INFO_SECONDS = 5.0
-"""How long what was read of a collection's description is relied on: another process may reindex."""
+"""How long the description of a collection is relied on once it was read: another process may reindex."""
 
 LAYOUTS: dict[int, Layout] = {ms.FORMAT: ms, milvus_plain.FORMAT: milvus_plain}
 """How entities are laid out, by format."""
 
-SWAP_SECONDS = 10.0
-"""Longest time in which a rebuilt collection takes the place of the old one."""
+SWAP_SECONDS, SWAP_POLL_SECONDS = 10.0, 0.05
+"""Longest time in which a rebuilt collection replaces the old one, and how often to look whether it has."""
+
+MAX_ROWS = 16_384
+"""Most rows a search gives."""
+
+GET_KEYS = 1024
+"""Primary keys a call."""
+
+HIT_FIELDS = ["document", "slug", "name", "section", "passage"]
+
+ROWS_PER_ENTITY = 1.5
+"""Passages searched per entity asked for, at first; more for a type whose entities prove to have many. Each costs time."""
 
 
 @dataclass(frozen=True)
 class CollectionInfo:
-    """What a collection says of itself.
+    """What the description of a collection says.
 
     Attributes:
-        store: random id, kept when the collection is rebuilt; ties the keyword index to it.
+        store: random id, kept when the collection is rebuilt; ties the companion to it.
         embedding: fingerprint of the model and the chunker.
         dimension: of its vectors.
         format: of its rows.
-        words: version of the words that a server ranks; None where there are none.
+        words: version of the words that a server ranks; None if there are none.
     """
 
     store: str
@@ -54,164 +69,317 @@ class CollectionInfo:
         return LAYOUTS[self.format]
 
 
-class MilvusCollections:
-    """The collections behind one connection, loaded and ready."""
+@dataclass(frozen=True)
+class _CachedInfo:
+    """A description as it was read in one opening of the backend, at one time."""
 
-    def __init__(self, connection: MilvusConnection) -> None:
-        self.connection = connection
-        self._infos: dict[str, tuple[int, float, CollectionInfo]] = {}
-        self.examine: Callable[[str, CollectionInfo | None], None] = lambda _entity_type, _info: None
-        """Called with what was found of a type before it is relied on; raises where it cannot be."""
+    info: CollectionInfo
+    opening: int
+    read: float
+
+
+Verify = Callable[[str, CollectionInfo | None], None]
+"""Raises CacheError if a collection, or the lack of one, cannot be relied on."""
+
+
+def _rely(_entity_type: str, _info: CollectionInfo | None) -> None:
+    """Verify nothing."""
+
+
+class Collections:
+    """The collections behind one backend.
+
+    Args:
+        backend: where they are.
+        verify: called when a collection has been loaded, before it is used.
+    """
+
+    def __init__(self, backend: LazyBackend, verify: Verify = _rely) -> None:
+        self._backend = backend
+        self._verify = verify
+        self._infos: dict[str, _CachedInfo] = {}
+        self._breadth: dict[str, float] = {}
+
+    @contextlib.contextmanager
+    def unverified(self) -> Iterator[None]:
+        """Meanwhile collections are read as they are, whatever the companion says."""
+        verify, self._verify = self._verify, _rely
+        try:
+            yield
+        finally:
+            self._verify = verify
+
+    # --- collections -----------------------------------------------------------------------------------------------
 
     def info(self, entity_type: str) -> CollectionInfo | None:
-        """What the collection of a type says of itself, loaded; None where nothing was stored yet."""
-        generation, now = self.connection.open(), time.monotonic()
-        known = self._infos.get(entity_type)
-        if known and known[0] == generation and now - known[1] < INFO_SECONDS:
-            return known[2]
+        """The description of a type's collection, which is loaded; None if nothing was stored yet."""
+        opening, now = self._backend.open(), time.monotonic()
+        cached = self._infos.get(entity_type)
+        if cached and cached.opening == opening and now - cached.read < INFO_SECONDS:
+            return cached.info
         try:
             info = self._described(entity_type) if self._exists(entity_type) else None
-            if info is None:
-                self.examine(entity_type, None)
-                return None
-            if known is None or known[0] != generation or known[2] != info:
-                self.connection.call("load_collection", entity_type)
-                self._infos[entity_type] = generation, now, info
-                self.examine(entity_type, info)
-        except CacheError as error:
+            if info is None or cached is None or (cached.opening, cached.info) != (opening, info):
+                self._load(entity_type, info)
+        except CacheError:
             self._infos.pop(entity_type, None)
-            if self.connection.path is None or isinstance(error, (MilvusConnectionError, MilvusSchemaError)):
-                raise
-            raise damaged(self.connection.location, entity_type, error) from error
-        self._infos[entity_type] = generation, now, info
+            raise
+        if info:
+            self._infos[entity_type] = _CachedInfo(info, opening, now)
         return info
 
-    def _exists(self, entity_type: str) -> bool:
-        """Whether a type has a collection; waits while a rebuilt one takes its place, and lets it where nothing else does."""
-        fresh, deadline = entity_type + REBUILT, time.monotonic() + SWAP_SECONDS
-        while not self.connection.call("has_collection", entity_type):
-            if not self.connection.call("has_collection", fresh):
-                return bool(self.connection.call("has_collection", entity_type))
-            if time.monotonic() > deadline:
-                self.connection.call("rename_collection", fresh, entity_type)
-            time.sleep(0.05)
-        return True
-
     def require_words(self, entity_type: str) -> None:
-        """MilvusSchemaError where a server's words are not as this version stores and asks for them."""
+        """MilvusSchemaError if a server's words are not as this version stores and ranks them."""
         info = self.info(entity_type)
         if info and info.words not in (None, ms.WORDS_FORMAT):
             raise MilvusSchemaError(
-                f"another version of LoreKeeper made the collection {entity_type} at {self.connection.location}, with words "
-                "that this one cannot rank; run 'lorekeeper reindex' to store them again. All else can be read as it is"
+                f"another version of LoreKeeper created the collection {entity_type} at {self._backend.location}, with words "
+                "that this version cannot rank; run 'lorekeeper reindex' to store them again. Everything else can be read "
+                "as it is"
             )
 
     def create(self, entity_type: str, embedding: str, dimension: int) -> CollectionInfo:
-        """Make the collection of a type that has none."""
-        return self.make(entity_type, entity_type, uuid.uuid4().hex, embedding, dimension)
+        """Create the collection of a type that has none."""
+        return self._create(entity_type, entity_type, uuid.uuid4().hex, embedding, dimension)
 
-    def make(self, name: str, entity_type: str, store: str, embedding: str, dimension: int) -> CollectionInfo:
-        """Create and load an empty collection; one of that name that was left half filled is dropped first."""
-        if self.connection.call("has_collection", name):
-            self.connection.call("drop_collection", name)
-        able = self.connection.abilities
-        info = CollectionInfo(store, embedding, dimension, able.format, able.words)
-        columns = info.layout.columns(COLLECTIONS[entity_type], dimension, words=info.words is not None)
-        said = {key: value for key, value in asdict(info).items() if value is not None}
-        self.connection.call("create_collection", name, columns, json.dumps(said))
-        return info
+    def create_rebuilt(self, entity_type: str, store: str, embedding: str, dimension: int) -> CollectionInfo:
+        """Create the collection that is to replace a type's one."""
+        return self._create(entity_type + REBUILT, entity_type, store, embedding, dimension)
 
     def swap(self, entity_type: str) -> None:
-        """Let the rebuilt collection take the place of the old one; if the process ends between, the next one finishes it."""
-        fresh = entity_type + REBUILT
-        self.connection.call("flush", fresh)
-        self.connection.call("release_collection", fresh)
-        self.connection.call("drop_collection", entity_type)
-        self.connection.call("rename_collection", fresh, entity_type)
-        self.connection.call("load_collection", entity_type)
+        """Replace a type's collection with the rebuilt one; if the process ends between, the next one finishes it."""
+        rebuilt = entity_type + REBUILT
+        self._backend.flush(rebuilt)
+        self._backend.release_collection(rebuilt)
+        self._backend.drop_collection(entity_type)
+        self._backend.rename_collection(rebuilt, entity_type)
+        self._backend.load_collection(entity_type)
         self._infos.pop(entity_type, None)
 
-    def scan(self, entity_type: str, test: str, fields: list[str]) -> list[Row]:
-        """All rows under a filter, however many."""
-        if self.info(entity_type) is None:
-            return []
-        rows: list[Row] = self.connection.call("query", entity_type, test, fields)
-        return rows
+    def _load(self, entity_type: str, info: CollectionInfo | None) -> None:
+        if info:
+            self._backend.load_collection(entity_type)
+        self._verify(entity_type, info)
 
-    def upsert(self, name: str, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> dict[Identity, int]:
-        """Write rows, whole entities at a time, to the collection of that name that says this of itself.
+    def _exists(self, entity_type: str) -> bool:
+        """Whether a type has a collection. While a rebuilt one is about to replace it, wait; if its process ended, do it."""
+        rebuilt, deadline = entity_type + REBUILT, time.monotonic() + SWAP_SECONDS
+        while not self._backend.has_collection(entity_type):
+            if not self._backend.has_collection(rebuilt):
+                return self._backend.has_collection(entity_type)
+            if time.monotonic() > deadline:
+                self._backend.rename_collection(rebuilt, entity_type)
+            time.sleep(SWAP_POLL_SECONDS)
+        return True
 
-        Returns how many each entity has.
-        """
-        remaining, lengths = iter(vectors), dict[Identity, int]()
+    def _create(self, name: str, entity_type: str, store: str, embedding: str, dimension: int) -> CollectionInfo:
+        """Create and load an empty collection; one of that name that was left half filled is dropped first."""
+        if self._backend.has_collection(name):
+            self._backend.drop_collection(name)
+        capabilities = self._backend.capabilities
+        info = CollectionInfo(store, embedding, dimension, capabilities.format, capabilities.words)
+        columns = info.layout.columns(COLLECTIONS[entity_type], dimension, words=info.words is not None)
+        description = {key: value for key, value in asdict(info).items() if value is not None}
+        self._backend.create_collection(name, columns, json.dumps(description))
+        return info
 
-        def made() -> Iterator[list[Row]]:
-            for entity, found in chunked:
-                words = self._words(entity) if info.words else None
-                rows = info.layout.rows(entity, found, list(itertools.islice(remaining, len(found))), words)
-                self._require_room(info, entity, rows[0])
+    def _described(self, entity_type: str) -> CollectionInfo:
+        location = self._backend.location
+        description = ms.described(self._backend.description(entity_type))
+        if not description:
+            raise MilvusSchemaError(
+                f"the collection {entity_type} at {location} was not made by LoreKeeper; use another database"
+            )
+        number = description["format"]
+        if number not in LAYOUTS:
+            raise MilvusSchemaError(
+                f"the collection {entity_type} at {location} has format {number}, this version of LoreKeeper reads "
+                f"{' and '.join(map(str, LAYOUTS))}; import again into a new library, or use the version that made it"
+            )
+        words = description.get("words")
+        return CollectionInfo(description["store"], description["embedding"], description["dimension"], number, words)
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    def upsert(self, entity_type: str, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> dict[Identity, int]:
+        """Write the rows of whole entities to a type's collection; returns how many rows each has."""
+        return self._upsert(entity_type, chunked, vectors, info)
+
+    def upsert_rebuilt(self, entity_type: str, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> None:
+        """The same for the collection that is to replace it."""
+        self._upsert(entity_type + REBUILT, chunked, vectors, info)
+
+    def _upsert(self, name: str, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> dict[Identity, int]:
+        lengths = dict[Identity, int]()
+
+        def counted() -> Iterator[list[Row]]:
+            for entity, rows in self._rows(chunked, vectors, info):
                 lengths[entity.identity] = len(rows)
                 yield rows
 
-        for rows in ms.groups(made()):
-            self.connection.call("upsert", name, rows)
+        for rows in ms.groups(counted()):
+            self._backend.upsert(name, rows)
         return lengths
 
-    def _require_room(self, info: CollectionInfo, entity: Entity, head: Row) -> None:
-        """CacheError where an entity is too large for a collection that an earlier version made on a server."""
-        if self.connection.uri and info.format == ms.FORMAT and len(head["entity"].encode("utf-8")) > ms.JSON_BYTES:
+    def _rows(self, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> Iterator[tuple[Entity, list[Row]]]:
+        remaining = iter(vectors)
+        for entity, passages in chunked:
+            own = list(itertools.islice(remaining, len(passages)))
+            rows = info.layout.rows(entity, passages, own, _words(entity) if info.words else None)
+            self._require_room(info, entity, rows[0])
+            yield entity, rows
+
+    def _require_room(self, info: CollectionInfo, entity: Entity, record: Row) -> None:
+        """CacheError if an entity is too large for a collection that an earlier version made on a server."""
+        allowed = self._backend.capabilities.json_bytes
+        if allowed and info.format == ms.FORMAT and len(record["entity"].encode("utf-8")) > allowed:
             raise CacheError(
-                f"{entity.uri[:200]} is larger than the {ms.JSON_BYTES:,} bytes that its collection at "
-                f"{self.connection.location} takes, which an earlier version of LoreKeeper made; run 'lorekeeper reindex', "
-                "after which entries of any size can be stored"
+                f"{entity.uri[:200]} is larger than the {allowed:,} bytes that its collection at {self._backend.location} "
+                "takes, which an earlier version of LoreKeeper created; run 'lorekeeper reindex', after which entities of "
+                "any size can be stored"
             )
 
-    def _words(self, entity: Entity) -> str:
-        """What a server ranks an entity by."""
-        from lorekeeper.cache.milvus.words import stored_words
+    def flush(self, entity_type: str) -> None:
+        """Seal what was written: Milvus Lite searches unsealed rows 20 to 90 times slower."""
+        self._backend.flush(entity_type)
 
-        return stored_words(entity)
+    def delete_entities(self, entity_type: str, identities: Sequence[Identity]) -> None:
+        """Delete entities with all their passages; identities have to be sorted."""
+        for document, group in itertools.groupby(identities, key=lambda identity: identity[0]):
+            for slugs in _parts([slug for _, slug in group]):
+                expression = f"document == {ms.quoted(document)} and slug in {ms.quoted(list(slugs))}"
+                self.delete(entity_type, self._keys(entity_type, expression))
+        self._backend.flush(entity_type)
+
+    def delete(self, entity_type: str, keys: Sequence[str]) -> None:
+        """Delete rows by primary key, however many."""
+        for part in _parts(keys):
+            self._backend.delete(entity_type, part)
 
     def surplus(self, entity_type: str, lengths: Mapping[Identity, int]) -> list[str]:
-        """Keys of rows that earlier versions of entities left behind, which now have only so many."""
-        keys = [ms.primary_key(*identity, length) for identity, length in lengths.items()]
-        longer = {row["pk"] for row in self.connection.call("get", entity_type, keys, ["pk"])}
-        stale: list[str] = []
-        for (identity, length), key in zip(lengths.items(), keys, strict=True):
-            if key in longer:
-                document, slug = map(ms.quoted, identity)
-                test = f"document == {document} and slug == {slug} and part >= {length}"
-                stale += [row["pk"] for row in self.scan(entity_type, test, ["pk"])]
-        return stale
+        """Keys of rows that earlier, longer versions of entities left behind. ``lengths`` says how many rows each has now."""
+        keys = {ms.primary_key(*identity, length): identity for identity, length in lengths.items()}
+        surplus: list[str] = []
+        for row in self._get(entity_type, list(keys), ["pk"]):
+            identity = keys[row["pk"]]
+            document, slug = map(ms.quoted, identity)
+            expression = f"document == {document} and slug == {slug} and part >= {lengths[identity]}"
+            surplus += self._keys(entity_type, expression)
+        return surplus
 
     def leftovers(self, entity_type: str) -> list[str]:
-        """Keys of passages that do not belong to their entity's head, as a write that was cut off leaves them."""
+        """Keys of passages that do not belong to their entity's record, as an interrupted write leaves them."""
         rows = self.scan(entity_type, "part >= 0", ["pk", "part", "hash", "document", "slug"])
         current = {ms.identity(row): row["hash"] for row in rows if row["part"] == 0}
         return [row["pk"] for row in rows if current.get(ms.identity(row)) != row["hash"]]
 
-    def count(self, entity_type: str, test: str = "") -> int:
-        """Number of rows under a filter."""
-        return 0 if self.info(entity_type) is None else int(self.connection.call("count", entity_type, test))
+    # --- reading ---------------------------------------------------------------------------------------------------
 
-    def _described(self, entity_type: str) -> CollectionInfo:
-        location = self.connection.location
-        said = ms.described(self.connection.call("description", entity_type))
-        if not said:
-            raise MilvusSchemaError(
-                f"the collection {entity_type} at {location} was not made by LoreKeeper; use another database"
-            )
-        if said["format"] not in LAYOUTS:
-            raise MilvusSchemaError(
-                f"the collection {entity_type} at {location} has format {said['format']}, this version of LoreKeeper reads "
-                f"{' and '.join(map(str, LAYOUTS))}; import again into a new library, or use the version that made it"
-            )
-        return CollectionInfo(said["store"], said["embedding"], said["dimension"], said["format"], said.get("words"))
+    def scan(self, entity_type: str, expression: str, fields: Sequence[str]) -> list[Row]:
+        """All rows under an expression, however many."""
+        return [] if self.info(entity_type) is None else self._backend.query(entity_type, expression, fields)
+
+    def count_rows(self, entity_type: str) -> int:
+        """Number of rows, those of all passages."""
+        return 0 if self.info(entity_type) is None else self._backend.count(entity_type)
+
+    def count_passages(self, entity_type: str) -> int:
+        """Number of passages."""
+        info = self.info(entity_type)
+        return 0 if info is None else self._backend.count(entity_type, info.layout.PASSAGES)
+
+    def count(self, selection: Selection) -> int:
+        """Number of entities under the filters."""
+        if self.info(selection.entity_type) is None:
+            return 0
+        return self._backend.count(selection.entity_type, self.expression(selection, records=True))
+
+    def count_by(self, entity_type: str, column: str) -> dict[str, int]:
+        """Number of entities by "document" or "kind_name"."""
+        return dict(Counter(row[column] for row in self.scan(entity_type, ms.RECORDS, [column])))
+
+    def find(self, selection: Selection) -> list[Identity]:
+        """Identities under the filters: whole name matches first, then by name, document and slug."""
+        fields = ["name_folded", "document", "slug"]
+        rows = self.scan(selection.entity_type, self.expression(selection, records=True), fields)
+        name = selection.name or ""
+        rows.sort(key=lambda row: (name_rank(row["name_folded"], name), row["name_folded"], *ms.identity(row)))
+        return [ms.identity(row) for row in rows]
+
+    def identities(self, entity_type: str) -> list[Identity]:
+        """Identities of all entities of a type, in order."""
+        return sorted(ms.identity(row) for row in self.scan(entity_type, ms.RECORDS, ["document", "slug"]))
+
+    def content_hashes(self, entity_type: str) -> dict[Identity, str]:
+        """Content hashes of all entities of a type."""
+        rows = self.scan(entity_type, ms.RECORDS, ["document", "slug", "hash"])
+        return {ms.identity(row): row["hash"] for row in rows}
+
+    def existing(self, entity_type: str, identities: Iterable[Identity]) -> list[Identity]:
+        """Those of the identities that there are, in order."""
+        keys = [ms.primary_key(*identity) for identity in identities]
+        return sorted(ms.identity(row) for row in self._get(entity_type, keys, ["document", "slug"]))
+
+    def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+        """The entities of these identities, in their order; those that are gone are left out."""
+        info = self.info(entity_type)
+        if not identities or info is None:
+            return []
+        try:
+            entities = info.layout.entities(entity_type, identities, lambda *wanted: self._get(entity_type, *wanted))
+        except (ValueError, KeyError, TypeError, DamagedFileError) as error:
+            raise damaged(self._backend.location, entity_type, error) from error
+        return [entities[identity] for identity in identities if identity in entities]
+
+    def nearest(self, selection: Selection, vector: Vectors, limit: int) -> list[Ranked]:
+        """The entities whose best passage is nearest to a vector; searches more passages until there are enough."""
+        entity_type, expression = selection.entity_type, self.expression(selection)
+        breadth = self._breadth.get(entity_type, ROWS_PER_ENTITY)
+        number = min(math.ceil(breadth * limit), MAX_ROWS)
+        while True:
+            rows = self._backend.search(entity_type, vector, expression, number, HIT_FIELDS)
+            best = _best(entity_type, rows)
+            if len(best) >= limit or len(rows) < number or number == MAX_ROWS:
+                return best[:limit]
+            number = min(2 * number, MAX_ROWS)
+            self._breadth[entity_type] = min(1.2 * breadth, 2 * ROWS_PER_ENTITY)
+
+    def expression(self, selection: Selection, *, records: bool = False) -> str:
+        """A selection as a Milvus expression; ``records`` restricts it to one row per entity.
+
+        A server that finds no text within another is given the names that contain it.
+        """
+        info = self.info(selection.entity_type)
+        if info is None:
+            return ms.NOTHING
+        name, names = selection.name, None
+        if name is not None and not self._backend.capabilities.infix:
+            folded = {row["name_folded"] for row in self.scan(selection.entity_type, ms.RECORDS, ["name_folded"])}
+            names = sorted(other for other in folded if name in other)
+        return info.layout.expression(selection, records=records, names=names)
+
+    def _keys(self, entity_type: str, expression: str) -> list[str]:
+        return [row["pk"] for row in self.scan(entity_type, expression, ["pk"])]
+
+    def _get(self, entity_type: str, keys: Sequence[str], fields: Sequence[str]) -> list[Row]:
+        return [row for part in _parts(keys) for row in self._backend.get(entity_type, part, fields)]
 
 
-def damaged(location: str, entity_type: str, reason: object) -> MilvusSchemaError:
-    """The error for a collection that cannot be read, or has lost entries."""
-    return MilvusSchemaError(
-        f"the library {location} is damaged: its {entity_type} cannot be relied on ({reason}). Run 'lorekeeper repair': "
-        "it puts the library aside and keeps all that can still be read. Other types go on working"
-    )
+def _best(entity_type: str, rows: Iterable[Row]) -> list[Ranked]:
+    """The entities of passages that a search gave, best first, each with its best passage."""
+    best: dict[Identity, Ranked] = {}
+    for row in rows:
+        ranked = ms.ranked(entity_type, row)
+        best.setdefault(ranked.identity, ranked)
+    return sorted(best.values(), key=lambda ranked: (-ranked.score, ranked.identity))
+
+
+def _words(entity: Entity) -> str:
+    """What a server ranks an entity by."""
+    from lorekeeper.cache.milvus.words import stored_words
+
+    return stored_words(entity)
+
+
+def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (keys[start : start + GET_KEYS] for start in range(0, len(keys), GET_KEYS))

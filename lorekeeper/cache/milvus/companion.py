@@ -35,7 +35,7 @@ _MARKS = (
 )
 
 
-class KeywordIndex(Catalogue):
+class Companion(Catalogue):
     """The catalogue of one Milvus library. Blocking, and safe to use from several threads and processes."""
 
     def __init__(self, path: Path) -> None:

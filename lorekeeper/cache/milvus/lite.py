@@ -29,7 +29,7 @@ class StoreTakenError(MilvusConnectionError):
 
 
 class Engine:
-    """A store in a folder, opened by this process and by no other. `connection.Backend` documents the methods.
+    """A store in a folder, opened by this process and by no other. `backend.Backend` documents the methods.
 
     Raises:
         StoreTakenError: another process has it open.

@@ -138,9 +138,9 @@ def entities(entity_type: str, identities: Sequence[Identity], get: Get) -> dict
     raise ValueError(f"parts of {'/'.join(wanted[0])} are missing; import it again")
 
 
-def expression(selection: Selection, *, heads: bool = False, names: Sequence[str] | None = None) -> str:
+def expression(selection: Selection, *, records: bool = False, names: Sequence[str] | None = None) -> str:
     """A Milvus filter expression; "" where everything matches. See `milvus_schema.Layout.expression`."""
-    return ms.joined(selection, _test, heads=heads, names=names)
+    return ms.joined(selection, _test, records=records, names=names)
 
 
 def _test(condition: Condition) -> str:

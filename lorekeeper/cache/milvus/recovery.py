@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lorekeeper.cache.milvus.schema import columns
+from lorekeeper.cache.milvus.schema import REBUILT, columns
 from lorekeeper.entities import COLLECTIONS
 
 if TYPE_CHECKING:
     from lorekeeper.cache.milvus.lite import Engine
 
 logger = logging.getLogger(__name__)
-
-REBUILT = "__reindex"
-"""Suffix of a collection that is being filled to replace the one without it."""
 
 ROWS_PER_CALL = 128
 """Most rows that are written again at once."""
@@ -29,7 +26,7 @@ ROWS_PER_CALL = 128
 class RecoveredEngine:
     """An engine whose collections are recovered and loaded when they are first used, each under a lock of its own.
 
-    `connection.Backend` documents its methods. A collection that cannot be read is left alone: the call that needs it fails.
+    `backend.Backend` documents its methods. A collection that cannot be read is left alone: the call that needs it fails.
 
     Args:
         engine: the store that this process owns; no other process can write to it meanwhile.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lorekeeper.cache.milvus.connection import MilvusConnection
+from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.repair import REPAIRED, Salvage, differences, merged
@@ -31,7 +31,8 @@ class MilvusWorkshop:
     """
 
     def __init__(self, store: MilvusStore) -> None:
-        self._store, self._path = store, store.connection.path
+        self._store = store
+        self._path = store.path if isinstance(store, EmbeddedStore) else None
 
     def problems(self, entity_type: str) -> list[str]:
         """What is wrong with a type: it cannot be read, store and companion differ, or its vectors cannot be searched.
@@ -43,10 +44,10 @@ class MilvusWorkshop:
                 return []
             noted, entities = self._stored(entity_type)
             found = differences(noted, entities)
-            if self._path is not None and not found:
+            if isinstance(self._store, EmbeddedStore) and not found:
                 self._store.count(Selection(entity_type))  # brings the companion in step
                 found = [f"the keyword index: {text}" for text in differences(noted, self._copied(entity_type))]
-            if self._path is not None and not found and self._store.connection.role != "guest":
+            if self._path is not None and not found and not self._is_client():
                 found = self._damaged_vectors(entity_type)
             return found
         except CacheError as error:
@@ -57,13 +58,13 @@ class MilvusWorkshop:
         """Keep all other writers out, and the store in this process."""
         if self._path is None:
             raise CacheError(
-                f"the library is on the server {self._store.connection.location}, which keeps its own data; repair is for "
+                f"the library is on the server {self._store.backend.location}, which keeps its own data; repair is for "
                 "libraries on this machine"
             )
         with self._store.closed_lock():
             with contextlib.suppress(CacheError):
-                self._store.connection.open()
-            if self._store.connection.role == "guest":
+                self._store.backend.open()
+            if self._is_client():
                 raise MilvusConnectionError(
                     f"another process has the library {self._path} open; end it (lorekeeper doctor says which), and run "
                     "repair again"
@@ -84,18 +85,18 @@ class MilvusWorkshop:
             found[entity_type] = merged(entity_type, copied, stored)
         if not any(found.values()):
             raise CacheError(
-                f"nothing in {self._path} can be read any more; it was left alone. Move it and {self._store.keywords.path} "
+                f"nothing in {self._path} can be read any more; it was left alone. Move it and {self._store.companion.path} "
                 "away and run 'lorekeeper restore' with a backup, or import again"
             )
         return found
 
-    def fresh(self) -> MilvusStore:
+    def fresh(self) -> EmbeddedStore:
         """An empty library beside it."""
         path = self._named(REPAIRED)
         shutil.rmtree(path, ignore_errors=True)
         for part in ("", "-wal", "-shm"):
             Path(f"{_companion(path)}{part}").unlink(missing_ok=True)
-        return MilvusStore(MilvusConnection(path), _companion(path))
+        return EmbeddedStore(path, _companion(path))
 
     def close(self) -> None:
         """Let go of the library."""
@@ -109,7 +110,7 @@ class MilvusWorkshop:
         with contextlib.suppress(FileNotFoundError):
             self._path.replace(aside)
         fresh.replace(self._path)
-        companion = self._store.keywords.path
+        companion = self._store.companion.path
         for part in ("", "-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):
                 Path(f"{companion}{part}").replace(f"{_companion(aside)}{part}")
@@ -123,22 +124,23 @@ class MilvusWorkshop:
 
     def _stored(self, entity_type: str) -> tuple[dict[Identity, str], list[Entity]]:
         """The hashes that Milvus has for a type, and all entities it gives, whatever the companion says."""
-        checked, self._store.collections.examine = self._store.collections.examine, lambda _entity_type, _info: None
-        try:
+        with self._store.collections.unverified():
             hashes = self._store.content_hashes(entity_type)
             identities = sorted(hashes)
             parts = (identities[i : i + KEYS] for i in range(0, len(identities), KEYS))
             entities = [entity for part in parts for entity in self._heads(entity_type, part)]
-        finally:
-            self._store.collections.examine = checked
         return hashes, entities
+
+    def _is_client(self) -> bool:
+        """Whether another process has the library open."""
+        return isinstance(self._store, EmbeddedStore) and self._store.embedded.role == "client"
 
     def _damaged_vectors(self, entity_type: str) -> list[str]:
         """One sentence where vectors of a type are not of length 1."""
         keys = [row["pk"] for row in self._store.collections.scan(entity_type, "part >= 0", ["pk"])]
         damaged = 0
         for start in range(0, len(keys), KEYS):
-            rows = self._store.connection.call("get", entity_type, keys[start : start + KEYS], ["vector"])
+            rows = self._store.backend.get(entity_type, keys[start : start + KEYS], ["vector"])
             damaged += sum(not is_unit(np.asarray(row["vector"], dtype=np.float32)) for row in rows)
         return [f"{damaged:,} vectors are damaged"] if damaged else []
 
@@ -153,10 +155,10 @@ class MilvusWorkshop:
 
     def _copied(self, entity_type: str) -> list[Entity]:
         """All entities of a type in the companion whose bytes are what was stored."""
-        path = self._store.keywords.path
+        path = self._store.companion.path
         if not path.exists():
             return []
-        with readable(self._store.keywords.file) as c:
+        with readable(self._store.companion.file) as c:
             return sound_entities(c, entity_type)
 
 

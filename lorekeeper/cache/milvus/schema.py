@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
@@ -62,11 +61,17 @@ JSON_BYTES = 65_536
 PASSAGES = ""
 """Test that holds for the rows that are passages: all of them."""
 
+RECORDS = "part == 0"
+"""Expression for the rows that are entity records, one of every entity."""
+
 NOTHING = "part < 0"
-"""Test that holds for no row."""
+"""Expression for no row."""
 
 PROPERTY = "lorekeeper"
 """Collection property that holds what LoreKeeper says of a collection."""
+
+REBUILT = "__reindex"
+"""Suffix of a collection that is being filled to replace the one without it."""
 
 HEAD_FIELDS = ["name", "kind_name", "document", "slug", "source_api_name", "document_name", "entity"]
 
@@ -82,23 +87,6 @@ _KEY_BYTES = 8192
 _TEXT_BYTES = 4 * MAX_TEXT_LENGTH
 _PASSAGE_BYTES = 16384
 _MANY = 256
-
-
-@dataclass(frozen=True)
-class Abilities:
-    """What the place where collections are kept can do, and how they are made there.
-
-    Attributes:
-        format: of new collections.
-        words: version of the words that are ranked there by BM25; None where the keyword index on this machine ranks.
-        infix: whether LIKE finds a text in the middle of another.
-        remarks: which server it is, what it lacks and what serves instead, for people.
-    """
-
-    format: int = FORMAT
-    words: int | None = None
-    infix: bool = True
-    remarks: str = ""
 
 
 class Layout(Protocol):
@@ -120,13 +108,13 @@ class Layout(Protocol):
         """Those of the entities that there are; ValueError, KeyError, TypeError or CacheError where one is damaged."""
         ...
 
-    def expression(self, selection: Selection, *, heads: bool = False, names: Sequence[str] | None = None) -> str:
+    def expression(self, selection: Selection, *, records: bool = False, names: Sequence[str] | None = None) -> str:
         """A Milvus filter expression; "" where everything matches.
 
         Args:
             selection: what is to match.
-            heads: restricts it to one row per entity.
-            names: the folded names that contain the name asked for, where the server cannot find them itself.
+            records: restricts it to entity records, one row per entity.
+            names: the folded names that contain the name asked for, if the server cannot find them itself.
         """
         ...
 
@@ -276,16 +264,16 @@ def identity(row: Mapping[str, Any]) -> Identity:
     return row["document"], row["slug"]
 
 
-def expression(selection: Selection, *, heads: bool = False, names: Sequence[str] | None = None) -> str:
+def expression(selection: Selection, *, records: bool = False, names: Sequence[str] | None = None) -> str:
     """A Milvus filter expression; "" where everything matches. See `Layout.expression`."""
-    return joined(selection, test, heads=heads, names=names)
+    return joined(selection, test, records=records, names=names)
 
 
 def joined(
-    selection: Selection, rendered: Callable[[Condition], str], *, heads: bool, names: Sequence[str] | None
+    selection: Selection, rendered: Callable[[Condition], str], *, records: bool, names: Sequence[str] | None
 ) -> str:
     """The expression of a selection whose conditions are rendered one by one."""
-    parts = ["part == 0"] if heads else []
+    parts = [RECORDS] if records else []
     for condition in selection.conditions:
         if condition.op == "name" and names is not None:
             parts.append(f"name_folded in {quoted(list(names))}" if names else NOTHING)
@@ -326,8 +314,8 @@ def _like(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-def place(entity_type: str, row: Row) -> Ranked:
-    """The place in a ranking of a row that a search gave."""
+def ranked(entity_type: str, row: Row) -> Ranked:
+    """A row that a search gave, as an entry of a ranking."""
     score = float(row["distance"])
     if math.isnan(score):
         raise CacheError(f"{entity_type} holds broken vectors; run 'lorekeeper reindex' to make them again")

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
+import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import stamina
 
 from lorekeeper.addresses import is_local, shown_address, without_secrets
 from lorekeeper.cache.milvus import plain as milvus_plain
+from lorekeeper.cache.milvus.backend import Capabilities
 from lorekeeper.cache.milvus.schema import (
+    JSON_BYTES,
     MESSAGE_BYTES,
     PROPERTY,
     WORDS,
     WORDS_FORMAT,
     WORDS_INDEX,
     WORDS_RANKED,
-    Abilities,
     Column,
     ColumnType,
     Row,
     described,
     row_bytes,
 )
+from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import CacheError, MilvusConnectionError
 from lorekeeper.printable import MAX_SHOWN, one_line
+
+if TYPE_CHECKING:
+    from pymilvus import MilvusClient
 
 T = TypeVar("T")
 
@@ -62,219 +70,285 @@ of them, and under a filter next to none, unless the collection's is FLAT, which
 SEARCH_PARAMS: dict[str, Any] = {"metric_type": "COSINE", "params": {"nprobe": 128}}
 """How to search it; ``nprobe`` is for collections of format 1."""
 
-HALF_MADE_SECONDS = 2.0
-"""How long a collection without an index may still be in the making."""
+WORDS_PARAMS = {"metric_type": WORDS_INDEX[1]["metric_type"]}
+"""How to search words."""
+
+STRONG = "Strong"
+"""The consistency at which a read sees all writes of all machines."""
+
+HALF_MADE_SECONDS, HALF_MADE_POLL_SECONDS = 2.0, 0.1
+"""How long a collection without an index may still be in the making, and how often to look whether it is."""
 
 LITE = "milvus_lite"
 """What the version of Milvus Lite's own server begins with."""
-
-_RATE_LIMITED = 8
 
 _GRPC_OPTIONS = {"grpc.keepalive_time_ms": 300_000, "grpc.keepalive_permit_without_calls": False}
 """The driver's own keep-alive, every 10 s, makes some servers hang up on a process that embeds for a while."""
 
 
+class TooLargeError(CacheError):
+    """A message, or its answer, is larger than the server or a proxy lets through."""
+
+
 class MilvusServer:
-    """Collections at an address. `milvus_connection.Backend` says what its methods do; its errors are the driver's.
+    """A `LazyBackend` and `WordSearch` at an address; `Backend` says what its operations do.
 
     Args:
         uri: the address; a proxy of the environment is not used for one on this machine.
         token: the server's token, or ``user:password``.
-
-    Raises:
-        MilvusConnectionError: nobody answers there.
     """
 
     def __init__(self, uri: str, token: str | None) -> None:
-        os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-        os.environ.setdefault(
-            "GRPC_ENABLE_FORK_SUPPORT", "0"
-        )  # its handlers can stop all calls of a process that forks
-        os.environ["PYTHON_DOTENV_DISABLED"] = "1"  # the driver would load a .env of this or a parent folder
-        try:
-            from pymilvus import MilvusClient
+        self._uri, self._token = uri, token
+        self._lock = threading.Lock()
+        self._connected: tuple[MilvusClient, Capabilities] | None = None
+        self._openings = 0
 
-            logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # its own import has set it
-            options = _GRPC_OPTIONS | ({"grpc.enable_http_proxy": 0} if is_local(uri) else {})
-            self._client = MilvusClient(
-                uri, token=token or "", timeout=CONNECT_SECONDS, dedicated=True, grpc_options=options
-            )
-            version = one_line(str(self._call("get_server_version")), MAX_SHOWN)
-        except Exception as error:
-            raise MilvusConnectionError(
-                f"no Milvus answers at {shown_address(uri)}: {reason(error, uri)}. Check LOREKEEPER_MILVUS_URI and "
-                "LOREKEEPER_MILVUS_TOKEN, and that the server is running"
-            ) from error
-        self.abilities = abilities(version, shown_address(uri))
-        self._flushes = not version.startswith(LITE)
+    @property
+    def location(self) -> str:
+        """The address without its password."""
+        return shown_address(self._uri)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this server can do."""
+        return self._open()[1]
+
+    def open(self) -> int:
+        """Connect now, unless it is connected; MilvusConnectionError if no server answers."""
+        self._open()
+        return self._openings
 
     def list_collections(self) -> list[str]:
-        return list(self._call("list_collections"))
+        return list(self._call(self._client.list_collections))
 
     def has_collection(self, name: str) -> bool:
-        """Whether there is one; one of ours that was never finished does not count, and can be made again."""
-        return bool(self._call("has_collection", name)) and not self._half_made(name)
+        """Whether there is one; one of ours that was never finished does not count, and can be created again."""
+        return bool(self._call(self._client.has_collection, name)) and not self._half_made(name)
 
     def description(self, name: str) -> str | None:
-        described = self._call("describe_collection", name)
-        said = described.get("properties", {}).get(PROPERTY) or described.get("description")
-        return None if said is None else str(said)
+        collection = self._call(self._client.describe_collection, name)
+        description = collection.get("properties", {}).get(PROPERTY) or collection.get("description")
+        return None if description is None else str(description)
 
-    def create_collection(self, name: str, columns: Sequence[Sequence[Any]], description: str) -> None:
+    def create_collection(self, name: str, columns: Sequence[Column], description: str) -> None:
         from pymilvus import MilvusClient
 
         schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False, description=description)
         for column in columns:
-            _add(schema, Column(*column))
+            _add(schema, column)
         params = MilvusClient.prepare_index_params()
         for indexed, how in (INDEX, WORDS_INDEX):
-            if any(column[0] == indexed for column in columns):  # parameters within "params" are read by every server
+            if any(column.name == indexed for column in columns):  # parameters within "params" are read by every server
                 params.add_index(indexed, **{**how, "params": {"params": how["params"]}})
         self._drop_half_made(name)
+        properties = {PROPERTY: description}
         self._call(
-            "create_collection",
-            name,
-            schema=schema,
-            properties={PROPERTY: description},
-            consistency_level="Session",
+            self._client.create_collection, name, schema=schema, properties=properties, consistency_level="Session"
         )
-        self._call("create_index", name, params, sync=False)
-        self._call("load_collection", name)
+        self._call(self._client.create_index, name, params, sync=False)
+        self.load_collection(name)
 
     def _half_made(self, name: str) -> bool:
-        """Whether a collection is ours and has no index, which is given to it before anything is stored in it."""
-        return bool(described(self.description(name))) and not self._call("list_indexes", name, field_name=INDEX[0])
+        """Whether a collection is ours and has no index, which it is given before anything is stored in it."""
+        if not described(self.description(name)):
+            return False
+        return not self._call(self._client.list_indexes, name, field_name=INDEX[0])
 
     def _drop_half_made(self, name: str) -> None:
-        """Make room for a collection where the making of one was cut off, unless another machine is at it right now."""
+        """Drop a collection whose creation was interrupted, unless another machine is creating it right now."""
         deadline = time.monotonic() + HALF_MADE_SECONDS
-        while self._call("has_collection", name) and self._half_made(name):
+        while self._call(self._client.has_collection, name) and self._half_made(name):
             if time.monotonic() > deadline:
-                self._call("drop_collection", name)
-            time.sleep(0.1)
+                self.drop_collection(name)
+            time.sleep(HALF_MADE_POLL_SECONDS)
 
     def load_collection(self, name: str) -> None:
-        self._call("load_collection", name)
+        self._call(self._client.load_collection, name)
 
     def release_collection(self, name: str) -> None:
-        self._call("release_collection", name)
+        self._call(self._client.release_collection, name)
 
     def drop_collection(self, name: str) -> None:
-        self._call("drop_collection", name)
+        self._call(self._client.drop_collection, name)
 
     def rename_collection(self, name: str, new_name: str) -> None:
-        self._call("rename_collection", name, new_name)
+        self._call(self._client.rename_collection, name, new_name)
 
     def flush(self, name: str) -> None:
-        """Flush where the server does not do so by itself, as Milvus Lite's. Others allow one flush in 10 s."""
-        if not self._flushes:
-            self._call("flush", name)
+        """Flush if the server does not do so by itself, as Milvus Lite's. Others allow one flush in 10 s."""
+        if self.capabilities.flushed_by_client:
+            self._call(self._client.flush, name)
 
-    def search(self, name: str, vector: Any, test: str, limit: int, fields: Sequence[str]) -> list[Row]:
-        return self._search(name, vector, test, limit, fields, INDEX[0], SEARCH_PARAMS)
+    def search(self, name: str, vector: Vectors, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
+        return self._search(name, _Search(vector, INDEX[0], SEARCH_PARAMS, expression, limit), fields)
 
-    def search_words(self, name: str, words: str, test: str, limit: int, fields: Sequence[str]) -> list[Row]:
-        """The rows that hold any of the words and pass a test, best first, with "pk" and BM25 "distance"."""
-        params = {"metric_type": WORDS_INDEX[1]["metric_type"]}
-        return self._search(name, words, test, min(limit, MAX_ROWS), fields, WORDS_RANKED, params)
+    def search_words(self, name: str, words: str, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
+        return self._search(name, _Search(words, WORDS_RANKED, WORDS_PARAMS, expression, min(limit, MAX_ROWS)), fields)
 
-    def _search(
-        self, name: str, wanted: Any, test: str, limit: int, fields: Sequence[str], column: str, params: dict[str, Any]
-    ) -> list[Row]:
-        def search(shown: list[str]) -> list[Row]:
-            (found,) = self._call(
-                "search",
-                name,
-                data=[wanted],
-                anns_field=column,
-                filter=test,
-                limit=limit,
-                output_fields=shown,
-                search_params=params,
-            )
-            # servers before 2.5 do not say what the primary key is called
-            return [{**row["entity"], "pk": row.get("pk", row.get("id")), "distance": row["distance"]} for row in found]
-
+    def _search(self, name: str, search: _Search, fields: Sequence[str]) -> list[Row]:
+        """What a search finds; if that is too large for one answer, its keys first, and then the rows in parts."""
         try:
-            return search(list(fields))
-        except Exception as error:
-            if not _too_large(error):
-                raise
-        found = search(["pk"])
-        read = {row["pk"]: row for row in self.get(name, [row["pk"] for row in found], ["pk", *fields])}
-        return [{**read[row["pk"]], **row} for row in found if row["pk"] in read]
+            return self._searched(name, search, fields)
+        except TooLargeError:
+            hits = self._searched(name, search, ["pk"])
+        rows = {row["pk"]: row for row in self.get(name, [row["pk"] for row in hits], ["pk", *fields])}
+        return [{**rows[hit["pk"]], **hit} for hit in hits if hit["pk"] in rows]
+
+    def _searched(self, name: str, search: _Search, fields: Sequence[str]) -> list[Row]:
+        (hits,) = self._call(
+            self._client.search,
+            name,
+            data=[search.data],
+            anns_field=search.column,
+            search_params=search.params,
+            filter=search.expression,
+            limit=search.limit,
+            output_fields=list(fields),
+        )
+        # servers before 2.5 do not say what the primary key is called
+        return [{**hit["entity"], "pk": hit.get("pk", hit.get("id")), "distance": hit["distance"]} for hit in hits]
 
     def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> list[Row]:
-        def get(some: Sequence[str]) -> list[Row]:
-            return [dict(row) for row in self._call("get", name, ids=list(some), output_fields=list(fields))]
+        def get(part: Sequence[str]) -> list[Row]:
+            return [dict(row) for row in self._call(self._client.get, name, ids=list(part), output_fields=list(fields))]
 
-        return [row for part in _in_parts(get, keys) for row in part]
+        return [row for rows in _in_parts(get, keys) for row in rows]
 
-    def query(self, name: str, test: str, fields: Sequence[str]) -> list[Row]:
-        wanted: dict[str, Any] = {"filter": test, "output_fields": list(fields), "consistency_level": "Strong"}
+    def query(self, name: str, expression: str, fields: Sequence[str]) -> list[Row]:
         size = MAX_ROWS
         while True:
             try:
-                rows = self._call("query", name, limit=size, **wanted)
-                return [dict(row) for row in rows] if len(rows) < size else self._pages(name, size, wanted)
-            except Exception as error:
-                if not _too_large(error) or size == 1:
+                return self._queried(name, expression, fields, size)
+            except TooLargeError:
+                if size == 1:
                     raise
             size //= 2
 
-    def _pages(self, name: str, size: int, wanted: dict[str, Any]) -> list[Row]:
-        pages = self._call("query_iterator", name, batch_size=size, **wanted)
+    def _queried(self, name: str, expression: str, fields: Sequence[str], size: int) -> list[Row]:
+        """All rows under an expression, in pages of so many if they are more than that."""
+        options = {"filter": expression, "output_fields": list(fields), "consistency_level": STRONG}
+        rows = self._call(self._client.query, name, limit=size, **options)
+        if len(rows) < size:
+            return [dict(row) for row in rows]
+        pages = self._call(self._client.query_iterator, name, batch_size=size, **options)
         try:
-            return [dict(row) for batch in iter(pages.next, []) for row in batch]
+            with self._errors(self._client):
+                return [dict(row) for page in iter(pages.next, []) for row in page]
         finally:
             pages.close()
 
-    def count(self, name: str, test: str = "") -> int:
-        return int(self._call("query", name, filter=test, output_fields=["count(*)"])[0]["count(*)"])
+    def count(self, name: str, expression: str = "") -> int:
+        return self._count(name, filter=expression)
+
+    def _count(self, name: str, **options: str) -> int:
+        (row,) = self._call(self._client.query, name, output_fields=["count(*)"], **options)
+        return int(row["count(*)"])
 
     def upsert(self, name: str, rows: Sequence[Row]) -> None:
         for message in _messages(rows):
-            _in_parts(lambda some: self._call("upsert", name, list(some)), message)
+            _in_parts(lambda part: self._call(self._client.upsert, name, list(part)), message)
 
     def delete(self, name: str, keys: Sequence[str]) -> None:
         """Delete rows; when it returns, the reads of this process see it. Servers do not say at what time they deleted, so
         that reads at consistency Session may be of a time before; those at Strong wait, and those that follow see the same."""
-        _in_parts(lambda some: self._call("delete", name, ids=list(some)), keys)
+        _in_parts(lambda part: self._call(self._client.delete, name, ids=list(part)), keys)
         if keys:
-            self._call("query", name, filter="", output_fields=["count(*)"], consistency_level="Strong")
+            self._count(name, filter="", consistency_level=STRONG)
 
     def close(self) -> None:
-        self._client.close()
+        with self._lock:
+            if self._connected is not None:
+                self._connected[0].close()
+                self._connected = None
 
-    def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        """One call, made again for a while where the server has too many."""
-        for attempt in stamina.retry_context(
-            on=_rate_limited, attempts=RATE_ATTEMPTS, timeout=None, wait_max=RATE_PAUSE_SECONDS
-        ):
-            with attempt:
-                return getattr(self._client, method)(*args, retry_times=RETRY_TIMES, **kwargs)
+    @property
+    def _client(self) -> MilvusClient:
+        return self._open()[0]
+
+    def _open(self) -> tuple[MilvusClient, Capabilities]:
+        with self._lock:
+            if self._connected is None:
+                self._connected = self._connect()
+                self._openings += 1
+            return self._connected
+
+    def _connect(self) -> tuple[MilvusClient, Capabilities]:
+        try:
+            client = _client_at(self._uri, self._token)
+            version = one_line(str(client.get_server_version(retry_times=RETRY_TIMES)), MAX_SHOWN)
+        except Exception as error:
+            raise MilvusConnectionError(
+                f"no Milvus answers at {self.location}: {reason(error, self._uri)}. Check LOREKEEPER_MILVUS_URI and "
+                "LOREKEEPER_MILVUS_TOKEN, and that the server is running"
+            ) from error
+        return client, capabilities(version, self.location)
+
+    def _call(self, method: Callable[..., T], *args: object, **options: object) -> T:
+        """Call a method of the driver, and again for a while if the server has too many calls; its errors become ours."""
+        with self._errors(self._client):
+            for attempt in stamina.retry_context(
+                on=_rate_limited, attempts=RATE_ATTEMPTS, timeout=None, wait_max=RATE_PAUSE_SECONDS
+            ):
+                with attempt:
+                    return method(*args, retry_times=RETRY_TIMES, **options)
         raise AssertionError("stamina raises the last error")
 
+    @contextlib.contextmanager
+    def _errors(self, client: MilvusClient) -> Iterator[None]:
+        """The driver's errors become ours; those of a client that was closed meanwhile are a lost connection."""
+        try:
+            yield
+        except Exception as error:
+            closed = self._connected is None or self._connected[0] is not client
+            raise translated(error, self.location, lost=closed) from error
 
-def abilities(version: str, location: str) -> Abilities:
-    """What a server of that version can do; MilvusConnectionError where that is not enough."""
+
+@dataclass(frozen=True)
+class _Search:
+    """What to search: a vector, or words, in the column that is indexed for it."""
+
+    data: Vectors | str
+    column: str
+    params: Mapping[str, object]
+    expression: str
+    limit: int
+
+
+def _client_at(uri: str, token: str | None) -> MilvusClient:
+    """The driver's client, connected; the driver's error if no server answers."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")  # its handlers can stop all calls of a process that forks
+    os.environ["PYTHON_DOTENV_DISABLED"] = "1"  # the driver would load a .env of this or a parent folder
+    from pymilvus import MilvusClient
+
+    logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # its own import has set it
+    options = _GRPC_OPTIONS | ({"grpc.enable_http_proxy": 0} if is_local(uri) else {})
+    return MilvusClient(uri, token=token or "", timeout=CONNECT_SECONDS, dedicated=True, grpc_options=options)
+
+
+def capabilities(version: str, location: str) -> Capabilities:
+    """What a server of that version can do; MilvusConnectionError if that is not enough."""
     if version.startswith(LITE):
-        return Abilities(milvus_plain.FORMAT, WORDS_FORMAT, remarks=version)
+        return Capabilities(
+            milvus_plain.FORMAT, WORDS_FORMAT, json_bytes=JSON_BYTES, flushed_by_client=True, remarks=version
+        )
     numbers = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
-    known = tuple(int(number or 0) for number in numbers.groups()) if numbers else MINIMUM
-    if known < MINIMUM:
-        wanted = ".".join(map(str, MINIMUM))
+    release = tuple(int(number or 0) for number in numbers.groups()) if numbers else MINIMUM
+    if release < MINIMUM:
+        oldest = ".".join(map(str, MINIMUM))
         raise MilvusConnectionError(
-            f"the Milvus server at {location} is version {version}; LoreKeeper needs {wanted} or newer. Update the server, or "
+            f"the Milvus server at {location} is version {version}; LoreKeeper needs {oldest} or newer. Update the server, or "
             "unset LOREKEEPER_MILVUS_URI to use the library on this machine"
         )
-    words, infix = known >= WORDS_SINCE, known >= INFIX_SINCE
+    words, infix = release >= WORDS_SINCE, release >= INFIX_SINCE
     remarks = [f"Milvus {version}"]
     if not words:
         remarks.append("has no BM25 (since 2.5): the keyword index on this machine ranks words")
     if not infix:
         remarks.append("LIKE finds only beginnings (until 2.4): names are compared on this machine")
-    return Abilities(milvus_plain.FORMAT, WORDS_FORMAT if words else None, infix, "; ".join(remarks))
+    version_of_words = WORDS_FORMAT if words else None
+    return Capabilities(milvus_plain.FORMAT, version_of_words, infix, JSON_BYTES, remarks="; ".join(remarks))
 
 
 def _messages(rows: Sequence[Row]) -> list[list[Row]]:
@@ -292,47 +366,56 @@ def _messages(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def _in_parts(call: Callable[[Sequence[Any]], T], items: Sequence[Any]) -> list[T]:
-    """Call with all items, or where that makes a message that is too large with each half of them, and so on."""
+    """Call with all items; if that makes a message that is too large, with each half of them, and so on."""
     try:
         return [call(items)] if items else []
-    except Exception as error:
-        if not _too_large(error) or len(items) == 1:
+    except TooLargeError:
+        if len(items) == 1:
             raise
     middle = len(items) // 2
     return _in_parts(call, items[:middle]) + _in_parts(call, items[middle:])
 
 
-def _too_large(error: Exception) -> bool:
-    import grpc
-
-    return _code(error) is grpc.StatusCode.RESOURCE_EXHAUSTED
-
-
 def _rate_limited(error: Exception) -> bool:
-    return _code(error) == _RATE_LIMITED or "rate limit exceeded" in str(error)
+    """Whether a server refused a call because there are too many; servers before 2.3 have another number for that."""
+    from pymilvus.exceptions import ErrorCode, MilvusException
+    from pymilvus.grpc_gen import common_pb2
+
+    if not isinstance(error, MilvusException):
+        return False
+    return bool(error.code == ErrorCode.RATE_LIMIT or error.compatible_code == common_pb2.RateLimit)
 
 
-def _code(error: Exception) -> Any:
-    code: Any = getattr(error, "code", None)
+def _status(error: Exception) -> object:
+    """The status of a gRPC call that failed, or the number of a server's error; None for other errors."""
+    code = getattr(error, "code", None)
     return code() if callable(code) else code
 
 
-def translated(error: Exception, location: str) -> CacheError:
-    """The driver's error as one of ours; the location is the server's address as people may see it."""
+def translated(error: Exception, location: str, *, lost: bool = False) -> CacheError:
+    """The driver's error as one of ours.
+
+    Args:
+        error: of the driver.
+        location: the server's address as people may see it.
+        lost: whether the connection is known to be closed.
+    """
     import grpc
+    from pymilvus.client.types import Status
     from pymilvus.exceptions import MilvusException
 
-    code = _code(error)
-    lost = code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED) or "closed channel" in str(error)
-    if lost or "Fail connecting to server" in str(error):
-        return MilvusConnectionError(f"Milvus at {location} does not answer any more: {reason(error)}; try again")
+    status, explanation = _status(error), reason(error)
+    if lost or status in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, Status.CONNECT_FAILED):
+        return MilvusConnectionError(f"Milvus at {location} no longer answers: {explanation}; try again")
+    if status is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        return TooLargeError(f"Milvus at {location} failed: {explanation}")
     if _rate_limited(error):
         return CacheError(
-            f"Milvus at {location} is busy: it has refused a call {RATE_ATTEMPTS} times, because there are too many "
-            f"({reason(error)}). What was stored until then is safe; try again later, or raise quotaAndLimits on the server"
+            f"Milvus at {location} is busy: it refused a call {RATE_ATTEMPTS} times, because there are too many "
+            f"({explanation}). What was stored until then is safe; try again later, or raise quotaAndLimits on the server"
         )
-    verb = "refused" if isinstance(error, MilvusException) else "failed"
-    return CacheError(f"Milvus at {location} {verb}: {reason(error)}")
+    verb = "refused an operation" if isinstance(error, MilvusException) else "failed"
+    return CacheError(f"Milvus at {location} {verb}: {explanation}")
 
 
 def reason(error: Exception, uri: str = "") -> str:
@@ -345,7 +428,7 @@ def _add(schema: Any, column: Column) -> None:
     from pymilvus import DataType, Function, FunctionType
 
     options: dict[str, Any] = {"is_primary": True} if column.primary else {"nullable": column.nullable}
-    match ColumnType(column.type):
+    match column.type:
         case ColumnType.TEXT:
             schema.add_field(column.name, DataType.VARCHAR, max_length=column.size, **options)
         case ColumnType.INTEGER:

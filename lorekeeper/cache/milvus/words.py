@@ -17,8 +17,8 @@ from functools import lru_cache
 
 from snowballstemmer.porter_stemmer import PorterStemmer
 
-from lorekeeper.cache.milvus.connection import MilvusConnection
-from lorekeeper.cache.milvus.schema import WORDS_BYTES, identity
+from lorekeeper.cache.milvus.backend import WordSearch
+from lorekeeper.cache.milvus.schema import WORDS, WORDS_BYTES, identity
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.cache.sqlite.catalogue import words_of
 from lorekeeper.entities import Entity, fold
@@ -49,20 +49,20 @@ def query_stems(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(_stem(word) for word in words if word.isalnum()))
 
 
-def by_words(
-    connection: MilvusConnection, entity_type: str, test: str, query: KeywordQuery, limit: int
+def rank_words(
+    server: WordSearch, entity_type: str, expression: str, query: KeywordQuery, limit: int
 ) -> list[Ranked]:
     """The entities that have any word of a query, best first; the server's BM25 scores, above 0.
 
-    ``test`` is an expression that holds for the entity records to search.
+    ``expression`` is one for the entity records that are searched.
     """
     stems, required = query_stems(query.any), set(query_stems(query.words))
     if not stems:
         return []
-    fields = ["document", "slug", "name", "words"]
+    fields = ["document", "slug", "name", WORDS]
     ranking = []
-    for row in connection.call("search_words", entity_type, " ".join(stems), test, limit, fields):
-        complete = bool(required) and required.issubset(row["words"].split())
+    for row in server.search_words(entity_type, " ".join(stems), expression, limit, fields):
+        complete = bool(required) and required.issubset(row[WORDS].split())
         ranking.append(Ranked(identity(row), row["name"], abs(float(row["distance"])), complete=complete))
     return sorted(ranking, key=lambda ranked: (-ranked.score, ranked.identity))
 

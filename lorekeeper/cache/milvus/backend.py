@@ -1,0 +1,175 @@
+"""What a place that keeps collections can do, whoever keeps them: Milvus Lite, another process, or a Milvus server."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from lorekeeper.cache.milvus.schema import FORMAT, Column, Row
+from lorekeeper.embedding.protocol import Vectors
+from lorekeeper.errors import MilvusSchemaError
+from lorekeeper.printable import MAX_SHOWN, one_line
+
+
+class ServerLostError(Exception):
+    """The process that served the library is gone: it ended, was killed, or closed the library."""
+
+
+class RefusedError(Exception):
+    """A backend refused an operation; the text is its reason."""
+
+
+class DamagedError(RefusedError):
+    """A backend could not read its own files; the text is its reason."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a backend can do, and how collections are made there.
+
+    Attributes:
+        format: of new collections.
+        words: version of the words that are ranked there by BM25; None if the companion on this machine ranks.
+        infix: whether LIKE finds a text in the middle of another.
+        json_bytes: most bytes of a JSON column; None for no limit.
+        flushed_by_client: whether written rows have to be flushed by us.
+        remarks: which server it is, what it lacks and what replaces that, for people.
+    """
+
+    format: int = FORMAT
+    words: int | None = None
+    infix: bool = True
+    json_bytes: int | None = None
+    flushed_by_client: bool = False
+    remarks: str = ""
+
+
+class Backend(Protocol):
+    """Collections of rows with vectors. Blocking, and safe to use from several threads.
+
+    Every operation may be repeated without further effect. Expressions are Milvus filter expressions, "" for all rows.
+    """
+
+    def list_collections(self) -> list[str]:
+        """Names of all collections."""
+        ...
+
+    def has_collection(self, name: str) -> bool:
+        """Whether there is a collection of that name."""
+        ...
+
+    def description(self, name: str) -> str | None:
+        """The description that a collection was created with."""
+        ...
+
+    def create_collection(self, name: str, columns: Sequence[Column], description: str) -> None:
+        """Create and load a collection."""
+        ...
+
+    def load_collection(self, name: str) -> None:
+        """Make a collection ready to be read; an error of an embedded library means that it is damaged."""
+        ...
+
+    def release_collection(self, name: str) -> None:
+        """Undo `load_collection`."""
+        ...
+
+    def drop_collection(self, name: str) -> None:
+        """Delete a collection with all its rows."""
+        ...
+
+    def rename_collection(self, name: str, new_name: str) -> None:
+        """Rename a released collection."""
+        ...
+
+    def flush(self, name: str) -> None:
+        """Called after the last of several writes; what was written is safe, and visible to all, without it."""
+        ...
+
+    def search(self, name: str, vector: Vectors, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
+        """The rows nearest to a vector `(dim,) float32` under an expression, best first.
+
+        Each has its "pk", its cosine similarity (-1 to 1) as "distance", and the fields.
+        """
+        ...
+
+    def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> list[Row]:
+        """The rows of those keys that exist, each with its "pk" and the fields."""
+        ...
+
+    def query(self, name: str, expression: str, fields: Sequence[str]) -> list[Row]:
+        """All rows under an expression, however many."""
+        ...
+
+    def count(self, name: str, expression: str = "") -> int:
+        """Number of rows under an expression."""
+        ...
+
+    def upsert(self, name: str, rows: Sequence[Row]) -> None:
+        """Write rows, replacing those of equal "pk"; vectors are `(dim,) float32`."""
+        ...
+
+    def delete(self, name: str, keys: Sequence[str]) -> None:
+        """Delete the rows of these keys."""
+        ...
+
+    def close(self) -> None:
+        """Release all files and connections."""
+        ...
+
+
+class LazyBackend(Backend, Protocol):
+    """A backend that opens itself at first use, and again after `close`. Its operations raise CacheError."""
+
+    @property
+    def location(self) -> str:
+        """Path or address, for people: without the password that an address may hold."""
+        ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do; opens it."""
+        ...
+
+    def open(self) -> int:
+        """Open now, unless it is open; returns the number of this opening. What was read under another may be stale."""
+        ...
+
+
+class WordSearch(Protocol):
+    """A backend that ranks words by BM25."""
+
+    def search_words(self, name: str, words: str, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
+        """The rows that hold any of the words under an expression, best first, with "pk" and BM25 "distance"."""
+        ...
+
+
+def refusal(error: Exception) -> RefusedError:
+    """The error of an embedded engine as one of ours, with its reason in one line."""
+    if isinstance(error, RefusedError):
+        return error
+    reason = one_line(" ".join(str(error).split()) or type(error).__name__, MAX_SHOWN)
+    return DamagedError(reason) if any(map(_unreadable, _causes(error))) else RefusedError(reason)
+
+
+def damaged(location: str, entity_type: str, reason: object) -> MilvusSchemaError:
+    """The error for a collection that cannot be read, or has lost entries."""
+    return MilvusSchemaError(
+        f"the library {location} is damaged: its {entity_type} cannot be relied on ({reason}). Run 'lorekeeper repair': "
+        "it moves the library aside and keeps everything that can still be read. Other types keep working"
+    )
+
+
+def _unreadable(error: BaseException) -> bool:
+    """Whether a file is missing, cut off or corrupt. Arrow raises errors of its own and OSErrors without a number."""
+    if isinstance(error, OSError):
+        return error.errno in (None, errno.ENOENT)
+    return isinstance(error, EOFError) or type(error).__module__.partition(".")[0] == "pyarrow"
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

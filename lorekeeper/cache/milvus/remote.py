@@ -1,0 +1,96 @@
+"""The store of a library on a Milvus server, and its companion on this machine. Blocking.
+
+Structured questions are answered by the server: other machines may have written a moment ago. So are words, if it has BM25;
+names are compared here, with a companion that follows the server now and then.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection
+from pathlib import Path
+
+from lorekeeper.cache.milvus.collections import Collections
+from lorekeeper.cache.milvus.companion import Companion
+from lorekeeper.cache.milvus.server import MilvusServer
+from lorekeeper.cache.milvus.store import MilvusStore
+from lorekeeper.cache.protocol import Identity, Ranked, Statistics
+from lorekeeper.cache.store import Chunked
+from lorekeeper.embedding.protocol import Vectors
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.filters import Selection
+from lorekeeper.text.keywords import KeywordQuery
+
+COMPARE_SECONDS = 30.0
+"""How long the companion is relied on before it is compared with what other machines have written."""
+
+COMPARE_SHARE = 20
+"""The same as a multiple of the time that a comparison takes, if that is longer."""
+
+
+class RemoteStore(MilvusStore):
+    """A `lorekeeper.cache.store.Store` on a Milvus server.
+
+    Args:
+        uri: its address.
+        token: its token, or ``user:password``.
+        companion_path: file of the companion.
+    """
+
+    def __init__(self, uri: str, token: str | None, companion_path: Path) -> None:
+        self.server = MilvusServer(uri, token)
+        super().__init__(self.server, Collections(self.server), Companion(companion_path))
+        self._next_comparison: dict[str, float] = {}
+
+    def write(self, entity_type: str, chunked: Chunked, vectors: Vectors, embedding: str) -> None:
+        self.collections.require_words(entity_type)
+        super().write(entity_type, chunked, vectors, embedding)
+
+    def find(self, selection: Selection, limit: int | None, offset: int) -> list[Identity]:
+        return self.collections.find(selection)[offset : None if limit is None else offset + limit]
+
+    def count(self, selection: Selection) -> int:
+        return self.collections.count(selection)
+
+    def count_by(self, entity_type: str, column: str) -> dict[str, int]:
+        return self.collections.count_by(entity_type, column)
+
+    def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
+        """The entities that share words with a query, best first; ranked by the server if it has BM25."""
+        info = self.collections.info(selection.entity_type)
+        if info is None or info.words is None:
+            ready = self._companion_ready(selection.entity_type)
+            return self.companion.rank_keyword(selection, query, limit) if ready else []
+        from lorekeeper.cache.milvus.words import rank_words
+
+        self.collections.require_words(selection.entity_type)
+        expression = self.collections.expression(selection, records=True)
+        return rank_words(self.server, selection.entity_type, expression, query, limit)
+
+    def statistics(self) -> Statistics:
+        kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in COLLECTIONS}
+        capabilities = self.server.capabilities
+        details = {"role": "remote", "keyword index": str(self.companion.path), "server": capabilities.remarks}
+        infos = {entity_type: self.collections.info(entity_type) for entity_type in COLLECTIONS}
+        older = [name for name, info in infos.items() if info and info.format != capabilities.format]
+        if older:
+            details["made by an earlier version"] = (
+                f"{', '.join(older)}; run 'lorekeeper reindex' to search them exactly"
+            )
+        return self._statistics(kinds, details)
+
+    def _companion_ready(self, entity_type: str, stale: Collection[Identity] = ()) -> bool:
+        return super()._companion_ready(entity_type, {*stale, *self._stale(entity_type)})
+
+    def _stale(self, entity_type: str) -> set[Identity]:
+        """Entities that other machines have added, changed or removed, if it is time to ask for them."""
+        info, began = self.collections.info(entity_type), time.monotonic()
+        if info is None or self.companion.state(entity_type)[0] != info.store:
+            return set()
+        if began < self._next_comparison.get(entity_type, -math.inf):
+            return set()
+        differing = self.content_hashes(entity_type).items() ^ self.companion.content_hashes(entity_type).items()
+        ended = time.monotonic()
+        self._next_comparison[entity_type] = ended + max(COMPARE_SECONDS, COMPARE_SHARE * (ended - began))
+        return {identity for identity, _ in differing}

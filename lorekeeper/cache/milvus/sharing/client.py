@@ -1,0 +1,157 @@
+"""The client's end: a `Backend` whose collections another process has open."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import lorekeeper
+from lorekeeper.cache.milvus.backend import DamagedError, RefusedError, ServerLostError
+from lorekeeper.cache.milvus.schema import Column, Row
+from lorekeeper.cache.milvus.sharing.discovery import ServerRecord, connect, read_server
+from lorekeeper.cache.milvus.sharing.messages import PROTOCOL, Connection, Message
+from lorekeeper.embedding.protocol import Vectors
+from lorekeeper.errors import MilvusConnectionError
+
+T = TypeVar("T")
+
+ANSWER_SECONDS = 300.0
+"""How long a server may take to answer a call: reading all of a large library takes a while."""
+
+IDLE_CONNECTIONS = 8
+"""Most connections that a client keeps between its calls."""
+
+
+class Client:
+    """A library that another process serves. Each call takes an idle connection to that process, or opens another.
+
+    Raises:
+        MilvusConnectionError: no process serves it, or not as this version does.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._server, self._path = _server_of(path), path
+        self._idle = [self._connection()]
+
+    def list_collections(self) -> list[str]:
+        return self._ask(list, "list_collections")
+
+    def has_collection(self, name: str) -> bool:
+        return self._ask(bool, "has_collection", name)
+
+    def description(self, name: str) -> str | None:
+        description = self._ask(object, "description", name)
+        return None if description is None else str(description)
+
+    def create_collection(self, name: str, columns: Sequence[Column], description: str) -> None:
+        self._ask(object, "create_collection", name, columns, description)
+
+    def load_collection(self, name: str) -> None:
+        self._ask(object, "load_collection", name)
+
+    def release_collection(self, name: str) -> None:
+        self._ask(object, "release_collection", name)
+
+    def drop_collection(self, name: str) -> None:
+        self._ask(object, "drop_collection", name)
+
+    def rename_collection(self, name: str, new_name: str) -> None:
+        self._ask(object, "rename_collection", name, new_name)
+
+    def flush(self, name: str) -> None:
+        self._ask(object, "flush", name)
+
+    def search(self, name: str, vector: Vectors, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
+        return self._ask(list, "search", name, vector, expression, limit, fields)
+
+    def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> list[Row]:
+        return self._ask(list, "get", name, keys, fields)
+
+    def query(self, name: str, expression: str, fields: Sequence[str]) -> list[Row]:
+        return self._ask(list, "query", name, expression, fields)
+
+    def count(self, name: str, expression: str = "") -> int:
+        return self._ask(int, "count", name, expression)
+
+    def upsert(self, name: str, rows: Sequence[Row]) -> None:
+        self._ask(object, "upsert", name, rows)
+
+    def delete(self, name: str, keys: Sequence[str]) -> None:
+        self._ask(object, "delete", name, keys)
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    def _ask(self, kind: type[T], operation: str, *arguments: object) -> T:
+        """The answer to one call; ServerLostError if the server is gone, RefusedError if it gives a reason instead."""
+        answer = self._answered(operation, arguments)
+        if "error" in answer:
+            raise (DamagedError if answer.get("damaged") else RefusedError)(answer["error"])
+        result = answer.get("answer")
+        if not isinstance(result, kind):
+            raise RefusedError(f"process {self._server.pid} answered {operation} with {type(result).__name__}")
+        return result
+
+    def _answered(self, operation: str, arguments: Sequence[object]) -> Message:
+        with contextlib.suppress(ServerLostError, IndexError):  # a server closes idle connections when it has too many
+            return self._exchanged(self._idle.pop(), operation, arguments)
+        try:
+            connection = self._connection()
+        except MilvusConnectionError as error:
+            raise ServerLostError(str(error)) from error
+        return self._exchanged(connection, operation, arguments)
+
+    def _exchanged(self, connection: Connection, operation: str, arguments: Sequence[object]) -> Message:
+        """One call over one connection, which is kept for the next call."""
+        try:
+            connection.send({"call": [operation, *arguments]})
+            answer = connection.receive()
+        except TimeoutError as error:
+            connection.close()
+            raise RefusedError(f"process {self._server.pid} has not answered for {ANSWER_SECONDS:.0f} s") from error
+        except (OSError, EOFError, ValueError) as error:
+            connection.close()
+            raise ServerLostError(str(error) or type(error).__name__) from error
+        if len(self._idle) < IDLE_CONNECTIONS:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        return answer
+
+    def _connection(self) -> Connection:
+        connection: Connection | None = None
+        try:
+            connection = Connection(connect(self._server.address))
+            connection.send({"token": self._server.token, "protocol": PROTOCOL})
+            if connection.receive().get("protocol") != PROTOCOL:
+                raise ValueError("it runs another version or another program")
+        except (OSError, EOFError, ValueError, TypeError, AttributeError) as error:
+            if connection is not None:
+                connection.close()
+            raise MilvusConnectionError(
+                f"the process that has the library {self._path} open does not answer ({error or type(error).__name__}); "
+                "end it and try again"
+            ) from error
+        connection.established(ANSWER_SECONDS)
+        return connection
+
+
+def _server_of(path: Path) -> ServerRecord:
+    """Who serves a library; MilvusConnectionError if that is nobody, or another version."""
+    server = read_server(path)
+    if server is None:
+        raise MilvusConnectionError(
+            f"another program has the library {path} open and does not share it; close that program, or set "
+            "LOREKEEPER_MILVUS_DB_PATH to another library"
+        )
+    if server.protocol != PROTOCOL:
+        raise MilvusConnectionError(
+            f"process {server.pid} has the library {path} open with LoreKeeper {server.version} (sharing protocol "
+            f"{server.protocol}), which cannot share it with this LoreKeeper {lorekeeper.__version__} (protocol {PROTOCOL}). "
+            "Restart the older of the two programs, so that both run the same version, or set LOREKEEPER_MILVUS_DB_PATH to "
+            "another library"
+        )
+    return server

@@ -1,0 +1,183 @@
+"""The server's end: answers the other processes of this user from the backend that this process has open."""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import logging
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import lorekeeper
+from lorekeeper.cache.milvus.backend import Backend, DamagedError, RefusedError, refusal
+from lorekeeper.cache.milvus.schema import Column, ColumnType
+from lorekeeper.cache.milvus.sharing.discovery import announce, listen
+from lorekeeper.cache.milvus.sharing.messages import PROTOCOL, Connection, Message
+from lorekeeper.system import descriptor_share
+
+logger = logging.getLogger(__name__)
+
+GRACE_SECONDS = 1.0
+"""How long a server that closes waits for calls under way."""
+
+MAX_CONNECTIONS = 128
+"""Most connections that a server keeps; one beyond that replaces the one that has been idle for longest."""
+
+RETRY_SECONDS = 0.1
+"""How long to wait for descriptors, threads or memory before the next connection is accepted."""
+
+QUIET_SECONDS = 60.0
+"""How long nothing more is logged about that."""
+
+Operation = Callable[..., object]
+
+
+def operations(backend: Backend) -> Mapping[str, Operation]:
+    """What a client may ask for, by name."""
+    return {
+        "list_collections": backend.list_collections,
+        "has_collection": backend.has_collection,
+        "description": backend.description,
+        "create_collection": lambda name, columns, text: backend.create_collection(name, _columns(columns), text),
+        "load_collection": backend.load_collection,
+        "release_collection": backend.release_collection,
+        "drop_collection": backend.drop_collection,
+        "rename_collection": backend.rename_collection,
+        "flush": backend.flush,
+        "search": backend.search,
+        "get": backend.get,
+        "query": backend.query,
+        "count": backend.count,
+        "upsert": backend.upsert,
+        "delete": backend.delete,
+    }
+
+
+class Server:
+    """Serves a library that this process has open to other processes of this user.
+
+    Args:
+        path: the library.
+        backend: answers the calls.
+    """
+
+    def __init__(self, path: Path, backend: Backend) -> None:
+        self._operations = operations(backend)
+        self._token = secrets.token_hex(16)
+        self._listener, address = listen(path)
+        self._address = Path(address)
+        self._connections: dict[Connection, threading.Lock] = {}
+        self._most = descriptor_share(MAX_CONNECTIONS)
+        self._closing = False
+        announce(path, address, self._token)
+        threading.Thread(target=self._accept, name="lorekeeper-listener", daemon=True).start()
+
+    def close(self) -> None:
+        """Accept nobody any more, wait a moment for calls under way, and hang up."""
+        self._closing = True
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # ends a waiting accept
+        self._listener.close()
+        self._address.unlink(missing_ok=True)
+        for connection, answering in list(self._connections.items()):
+            waited = answering.acquire(timeout=GRACE_SECONDS)
+            connection.close()
+            if waited:
+                answering.release()
+
+    def _accept(self) -> None:
+        """Accept clients until the server closes; a lack of descriptors, threads or memory passes."""
+        quiet_until = 0.0
+        while not self._closing:
+            try:
+                self._admit(self._listener.accept()[0])
+            except (OSError, RuntimeError, MemoryError) as error:
+                if not self._closing and time.monotonic() > quiet_until:
+                    logger.warning("another process that needs the library has to wait: %s", error)
+                    quiet_until = time.monotonic() + QUIET_SECONDS
+                time.sleep(RETRY_SECONDS)
+
+    def _admit(self, accepted: socket.socket) -> None:
+        connection = Connection(accepted)
+        try:
+            if len(self._connections) >= self._most:
+                self._drop_idle()
+            self._connections[connection] = threading.Lock()
+            threading.Thread(target=self._serve, args=(connection,), name="lorekeeper-client", daemon=True).start()
+        except BaseException:
+            self._connections.pop(connection, None)
+            connection.close()
+            raise
+
+    def _drop_idle(self) -> None:
+        """Close the connection that has been idle for longest; its client opens another one when it needs it."""
+        for connection, answering in list(self._connections.items()):
+            if answering.acquire(blocking=False):
+                self._connections.pop(connection, None)
+                connection.close()
+                answering.release()
+                return
+        raise RuntimeError(f"{self._most} calls are being answered")
+
+    def _serve(self, connection: Connection) -> None:
+        answering = self._connections[connection]
+        try:
+            if not self._greeted(connection):
+                return
+            while True:
+                call = connection.receive()["call"]
+                with answering:
+                    self._reply(connection, call)
+                self._connections[connection] = self._connections.pop(
+                    connection
+                )  # to the end: the first are idle longest
+        except Exception as error:  # whatever a client sends ends its own connection and nothing else
+            logger.debug("a client of the library is gone: %s", error or type(error).__name__)
+        finally:
+            self._connections.pop(connection, None)
+            connection.close()
+
+    def _greeted(self, connection: Connection) -> bool:
+        """Whether the other side knows the token and speaks this protocol. One that has the token is told the version."""
+        greeting = connection.receive()
+        if not hmac.compare_digest(str(greeting.get("token")).encode(), self._token.encode()):
+            return False
+        connection.send({"protocol": PROTOCOL, "version": lorekeeper.__version__})
+        connection.established(None)
+        return greeting.get("protocol") == PROTOCOL
+
+    def _reply(self, connection: Connection, call: object) -> None:
+        answer: Message
+        try:
+            answer = {"answer": self._answer(call)}
+        except Exception as error:  # whatever the backend raises is sent to the client
+            if self._closing:
+                raise EOFError("the library is closed; the client turns to its next server") from error
+            answer = _failure(error)
+        try:
+            connection.send(answer)
+        except RefusedError as error:
+            connection.send(_failure(error))
+
+    def _answer(self, call: object) -> object:
+        if not isinstance(call, Sequence) or not call or call[0] not in self._operations:
+            raise ValueError(f"there is no call {str(call)[:100]!r}")
+        operation, *arguments = call
+        return self._operations[operation](*arguments)
+
+
+def _failure(error: Exception) -> Message:
+    refused = refusal(error)
+    return {"error": str(refused), "damaged": isinstance(refused, DamagedError)}
+
+
+def _columns(columns: Iterable[tuple[str, str, int, bool, bool, int]]) -> list[Column]:
+    """Columns, of what JSON makes of them."""
+    return [
+        Column(name, ColumnType(kind), size, nullable, primary, many)
+        for name, kind, size, nullable, primary, many in columns
+    ]

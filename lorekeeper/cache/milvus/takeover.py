@@ -1,0 +1,231 @@
+"""The backend of an embedded library, opened by this process or served by another one.
+
+Milvus Lite lets one process into a library. The first process here that opens it serves the others on a private socket. When
+that process ends, the next operation of any other process takes over: it opens the library itself, and is repeated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from lorekeeper.cache.milvus.backend import Backend, Capabilities, DamagedError, ServerLostError, damaged, refusal
+from lorekeeper.cache.milvus.schema import REBUILT, Column, Row
+from lorekeeper.cache.milvus.sharing.client import Client
+from lorekeeper.cache.milvus.sharing.server import Server
+from lorekeeper.embedding.protocol import Vectors
+from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
+from lorekeeper.system import keep_private, private_folder
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+OPEN_SECONDS = 10.0
+"""How long to wait for a process that has the library open and does not answer yet."""
+
+RETRY_SECONDS = 0.05
+"""How long to wait between two tries of that."""
+
+TRIES = 5
+"""How often an operation is tried whose server ends: as many servers may end one after another."""
+
+_SQLITE_MAGIC = b"SQLite format 3\0"
+
+
+class EmbeddedBackend:
+    """A `LazyBackend` on a folder of Milvus Lite; `Backend` says what its operations do.
+
+    Args:
+        path: the folder; it is created at first use.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._backend: Backend | None = None
+        self._server: Server | None = None
+        self._openings = 0
+
+    @property
+    def location(self) -> str:
+        """The path."""
+        return str(self.path)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of Milvus Lite."""
+        return Capabilities()
+
+    @property
+    def role(self) -> Literal["server", "client", "closed"]:
+        """Whether this process has the library open and serves it, or is a client of the one that does."""
+        if self._backend is None:
+            return "closed"
+        return "client" if isinstance(self._backend, Client) else "server"
+
+    def open(self) -> int:
+        """Open now, unless it is open; returns the number of this opening."""
+        return self._opened()[1]
+
+    def list_collections(self) -> list[str]:
+        return self._attempt(lambda backend: backend.list_collections())
+
+    def has_collection(self, name: str) -> bool:
+        return self._attempt_reading(name, lambda backend: backend.has_collection(name))
+
+    def description(self, name: str) -> str | None:
+        return self._attempt_reading(name, lambda backend: backend.description(name))
+
+    def create_collection(self, name: str, columns: Sequence[Column], description: str) -> None:
+        self._attempt(lambda backend: backend.create_collection(name, columns, description))
+
+    def load_collection(self, name: str) -> None:
+        self._attempt_reading(name, lambda backend: backend.load_collection(name))
+
+    def release_collection(self, name: str) -> None:
+        self._attempt(lambda backend: backend.release_collection(name))
+
+    def drop_collection(self, name: str) -> None:
+        self._attempt(lambda backend: backend.drop_collection(name))
+
+    def rename_collection(self, name: str, new_name: str) -> None:
+        self._attempt(lambda backend: backend.rename_collection(name, new_name))
+
+    def flush(self, name: str) -> None:
+        self._attempt(lambda backend: backend.flush(name))
+
+    def search(self, name: str, vector: Vectors, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
+        return self._attempt(lambda backend: backend.search(name, vector, expression, limit, fields))
+
+    def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> list[Row]:
+        return self._attempt(lambda backend: backend.get(name, keys, fields))
+
+    def query(self, name: str, expression: str, fields: Sequence[str]) -> list[Row]:
+        return self._attempt(lambda backend: backend.query(name, expression, fields))
+
+    def count(self, name: str, expression: str = "") -> int:
+        return self._attempt(lambda backend: backend.count(name, expression))
+
+    def upsert(self, name: str, rows: Sequence[Row]) -> None:
+        self._attempt(lambda backend: backend.upsert(name, rows))
+
+    def delete(self, name: str, keys: Sequence[str]) -> None:
+        self._attempt(lambda backend: backend.delete(name, keys))
+
+    def close(self) -> None:
+        """Disconnect; a process that serves the library also stops serving, and releases it."""
+        with self._lock:
+            if self._server is not None:
+                self._server.close()
+                self._server = None
+            if self._backend is not None:
+                with contextlib.suppress(Exception):
+                    self._backend.close()
+                self._backend = None
+
+    def _attempt(self, operation: Callable[[Backend], T]) -> T:
+        """Run an operation, and again on the next backend if the process that served it ends meanwhile."""
+        for _ in range(TRIES):
+            backend, opening = self._opened()
+            try:
+                return operation(backend)
+            except ServerLostError as error:
+                logger.info("the process that served %s is gone (%s): opening the library again", self.path, error)
+                self._close(opening)
+            except CacheError:
+                raise
+            except Exception as error:
+                raise self._translated(error) from error
+        raise MilvusConnectionError(f"the processes that serve the library {self.path} keep ending; try again")
+
+    def _attempt_reading(self, name: str, operation: Callable[[Backend], T]) -> T:
+        """The same for an operation that fails only if files of the collection cannot be read."""
+        try:
+            return self._attempt(operation)
+        except (MilvusConnectionError, MilvusSchemaError):
+            raise
+        except CacheError as error:
+            raise damaged(self.location, name.removesuffix(REBUILT), error) from error
+
+    def _translated(self, error: Exception) -> CacheError:
+        refused = refusal(error)
+        if isinstance(refused, DamagedError):
+            return MilvusSchemaError(
+                f"the library {self.path} is damaged: {refused}. Run 'lorekeeper repair': it moves the library aside and keeps "
+                "everything that can still be read"
+            )
+        return CacheError(f"Milvus Lite refused an operation on {self.path}: {refused}")
+
+    def _opened(self) -> tuple[Backend, int]:
+        with self._lock:
+            if self._backend is None:
+                self._backend = self._connected()
+                self._openings += 1
+                self._serve(self._backend)
+            return self._backend, self._openings
+
+    def _serve(self, backend: Backend) -> None:
+        if isinstance(backend, Client):
+            return
+        try:
+            self._server = Server(self.path, backend)
+        except BaseException:
+            self.close()
+            raise
+
+    def _close(self, opening: int) -> None:
+        """Close this opening, unless another thread has done so already."""
+        with self._lock:
+            if self._openings == opening:
+                self.close()
+
+    def _connected(self) -> Backend:
+        """A client of the process that serves the library; if there is none, the library itself."""
+        _require_folder(self.path)
+        deadline = time.monotonic() + OPEN_SECONDS
+        while True:
+            try:
+                return Client(self.path)
+            except MilvusConnectionError as error:
+                refused = error
+            from lorekeeper.cache.milvus.lite import Engine, StoreTakenError
+            from lorekeeper.cache.milvus.recovery import RecoveredEngine
+
+            try:
+                return RecoveredEngine(Engine(self.path), self.path)
+            except StoreTakenError:
+                if time.monotonic() > deadline:
+                    raise refused from None
+            time.sleep(RETRY_SECONDS)
+
+
+def _require_folder(path: Path) -> None:
+    """Create the folder of a library; MilvusConnectionError with the real reason, which Milvus Lite would hide."""
+    if path.is_file():
+        raise MilvusConnectionError(
+            f"{path} is {_file_kind(path)}, not a library of this version; it was left alone. Set LOREKEEPER_MILVUS_DB_PATH to "
+            "a new folder and import again"
+        )
+    try:
+        keep_private(private_folder(path))  # others can reach nothing in it, whatever Milvus Lite creates there
+    except FileExistsError as error:
+        raise MilvusConnectionError(
+            f"the path {path} has a file where a directory is needed; choose another LOREKEEPER_MILVUS_DB_PATH"
+        ) from error
+    except OSError as error:
+        raise MilvusConnectionError(f"the library folder {path} cannot be created: {error.strerror}") from error
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise MilvusConnectionError(f"no permission to write the library {path}")
+
+
+def _file_kind(path: Path) -> str:
+    with path.open("rb") as file:
+        sqlite = file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
+    return "a Milvus Lite 2 file (or another SQLite file)" if sqlite else "a plain file"
