@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.addresses import is_local, shown_address, without_secrets
-from lorekeeper.cache.milvus.server import MilvusServer, translated
+from lorekeeper.cache.milvus.driver import translated
+from lorekeeper.cache.milvus.server import MilvusServer
 from lorekeeper.embedding.http import HttpProvider
 from lorekeeper.errors import ConfigError, EmbeddingError, MilvusConnectionError, SourceError
 from lorekeeper.intake.open5e import Open5eClient
@@ -245,7 +246,7 @@ async def test_b17_errors_without_a_server_hide_passwords():
 
 @pytest.mark.parametrize("uri", ["ftp://ann:hush-hush@h", "http://ann:hush-hush@127.0.0.1:9/", "x:hush-hush@h"])
 def test_b17_milvus_errors_hide_passwords(uri, monkeypatch):
-    monkeypatch.setattr("lorekeeper.cache.milvus.server.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("lorekeeper.cache.milvus.driver.CONNECT_SECONDS", 0.2)
     server = MilvusServer(uri, None)
     with pytest.raises(MilvusConnectionError) as caught:
         server.open()

@@ -44,11 +44,11 @@ MAY_KNOW = {
 """Every room (a module, or a folder) and the other rooms it may know."""
 
 DOORS = {
-    "pymilvus": ("cache/milvus/server.py",),
+    "pymilvus": ("cache/milvus/server.py", "cache/milvus/driver.py"),
     "milvus_lite": ("cache/milvus/lite.py", "cache/milvus/_internals/"),
     "faiss": ("cache/milvus/_internals/",),
     "pyarrow": ("cache/milvus/_internals/",),
-    "grpc": ("cache/milvus/server.py",),
+    "grpc": ("cache/milvus/driver.py",),
     "sqlite3": ("cache/",),
     "filelock": ("cache/", "intake/sync.py"),
     "httpx": ("embedding/http.py", "intake/"),

@@ -17,6 +17,7 @@ import pytest
 import stamina
 
 from lorekeeper.cache.milvus import collections as milvus_collections
+from lorekeeper.cache.milvus import driver
 from lorekeeper.cache.milvus import plain as milvus_plain
 from lorekeeper.cache.milvus import remote as milvus_remote
 from lorekeeper.cache.milvus import server as milvus_server
@@ -119,7 +120,7 @@ async def test_a_server_that_is_too_old_is_refused_before_anything_is_made(
     ],
 )
 def test_what_a_server_can_do_follows_from_its_version(version: str, words: int | None, infix: bool) -> None:
-    able = milvus_server.capabilities(version, "http://x")
+    able = driver.capabilities(version, "http://x")
     assert (able.format, able.words, able.infix) == (milvus_plain.FORMAT, words, infix)
     assert version in able.remarks
     assert ("BM25" in able.remarks) == (words is None)
@@ -362,4 +363,6 @@ async def test_a_collection_of_format_1_is_read_and_written_and_reindexing_makes
         assert await cache.store_entities([large], "spells") == 1
         assert await cache.get_entity("spells", "own", "large") == large
         backend: MilvusServer = cache._store.server  # type: ignore[attr-defined]
-        assert described(backend.description("spells") or "")["format"] == milvus_plain.FORMAT
+        description = described(backend.description("spells"))
+        assert description is not None
+        assert description["format"] == milvus_plain.FORMAT

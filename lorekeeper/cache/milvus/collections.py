@@ -179,14 +179,14 @@ class Collections:
         capabilities = self._backend.capabilities
         info = CollectionInfo(store, embedding, dimension, capabilities.format, capabilities.words)
         columns = info.layout.columns(COLLECTIONS[entity_type], dimension, words=info.words is not None)
-        description = {key: value for key, value in asdict(info).items() if value is not None}
+        description = {name: value for name, value in asdict(info).items() if value is not None}
         self._backend.create_collection(name, columns, json.dumps(description))
         return info
 
     def _described(self, entity_type: str) -> CollectionInfo:
         location = self._backend.location
         description = ms.described(self._backend.description(entity_type))
-        if not description:
+        if description is None:
             raise MilvusSchemaError(
                 f"the collection {entity_type} at {location} was not made by LoreKeeper; use another database"
             )

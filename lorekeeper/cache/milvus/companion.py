@@ -1,8 +1,7 @@
 """The companion of a Milvus library: keywords, filter fields and a second copy of every entity, in one SQLite file.
 
-The file can be built again from Milvus, and Milvus, where it is damaged, from the file: that is what `repair` does. Two
-marks say where the two may differ: the id of the store a table was built from, and the entities of a write that was begun
-and not finished.
+The file can be rebuilt from Milvus, and Milvus, if it is damaged, from the file: that is what `repair` does. It notes where the
+two may differ: the id of the store that a table was built from, and the entities of pending writes.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ R = TypeVar("R")
 
 APPLICATION = 0x4C4B4B57
 FORMAT = 6
-"""Stored as SQLite's application_id and user_version; a file of another format is built anew."""
+"""Stored as SQLite's application_id and user_version; a file of another format is rebuilt."""
 
 DAMAGED = ".damaged"
-"""What is appended to the name of a file that could not be used."""
+"""Suffix of a file that could not be used and was moved aside."""
 
 _MARKS = (
     "CREATE TABLE unfinished (type TEXT NOT NULL, document TEXT NOT NULL, slug TEXT NOT NULL)",
@@ -36,7 +35,7 @@ _MARKS = (
 
 
 class Companion(Catalogue):
-    """The catalogue of one Milvus library. Blocking, and safe to use from several threads and processes."""
+    """The companion of one Milvus library. Blocking, and safe to use from several threads and processes."""
 
     def __init__(self, path: Path) -> None:
         made = [*_MARKS, *statements()]
@@ -44,24 +43,24 @@ class Companion(Catalogue):
         self.path = path
 
     def state(self, entity_type: str) -> tuple[str | None, bool]:
-        """(id of the store the type's table was built from, None if never; whether no write is unfinished)."""
+        """(id of the store that the type's table was built from, None if it never was; whether no write is pending)."""
         return self._read(lambda c: self._state(c, entity_type))
 
     def unfinished(self, entity_type: str) -> list[Identity]:
-        """The entities of a write that was begun and not finished."""
+        """The entities of pending writes: those that began and have not ended."""
         return self._rows("SELECT DISTINCT document, slug FROM unfinished WHERE type = ?", [entity_type])
 
-    def mark(self, entity_type: str) -> tuple[object, ...]:
-        """Differs whenever a write has begun or ended in between."""
+    def version_mark(self, entity_type: str) -> tuple[object, ...]:
+        """A value that changes whenever a write begins or ends."""
         return self._read(lambda c: (*self.version(c, entity_type), *self._state(c, entity_type)))
 
     def begin(self, entity_type: str, identities: Iterable[Identity]) -> None:
-        """Say that a write of these entities is about to begin; until it ends they may differ from the store's."""
+        """Note that a write of these entities begins; until it ends they may differ from the store's."""
         rows = [(entity_type, *identity) for identity in identities]
         self._write(lambda c: c.executemany("INSERT INTO unfinished VALUES (?, ?, ?)", rows))
 
     def apply(self, entity_type: str, entities: Iterable[Entity]) -> None:
-        """Take over entities that the store now holds, and end the write."""
+        """Copy entities that the store now holds, and end the write."""
 
         def write(c: sqlite3.Connection) -> None:
             insert(c, entity_type, entities)
@@ -70,7 +69,7 @@ class Companion(Catalogue):
         self._write(write)
 
     def remove(self, entity_type: str, identities: Iterable[Identity], kept: Iterable[Entity] = ()) -> None:
-        """Drop entities but those that are to be kept, as they are given, and end the write."""
+        """Drop entities, but keep some as they are given, and end the write."""
 
         def write(c: sqlite3.Connection) -> None:
             remove(c, entity_type, identities)
@@ -80,7 +79,7 @@ class Companion(Catalogue):
         self._write(write)
 
     def rebuild(self, entity_type: str, store: str, entities: Callable[[], Iterable[Entity]]) -> None:
-        """Build a type's table anew from all its entities, which are asked for again where the file proves damaged."""
+        """Rebuild a type's table from all its entities, which are requested again if the file proves damaged."""
 
         def write(c: sqlite3.Connection) -> None:
             c.execute(f"DELETE FROM {entity_type}")
@@ -99,28 +98,28 @@ class Companion(Catalogue):
         return row[0] if row else None, unfinished is None
 
     def rows(self, entity_type: str) -> int | None:
-        """Rows that the store's collection had after the last write that ended as it should; None where that is not known."""
-        found = self._rows("SELECT rows FROM built WHERE type = ?", [entity_type])
-        return found[0][0] if found else None
+        """Rows that the store's collection had after the last complete write; None if that is not known."""
+        rows = self._rows("SELECT rows FROM built WHERE type = ?", [entity_type])
+        return rows[0][0] if rows else None
 
     def note_rows(self, entity_type: str, number: int) -> None:
         """Note how many rows the store's collection has."""
         self._write(lambda c: c.execute("UPDATE built SET rows = ? WHERE type = ?", (number, entity_type)))
 
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
-        return self._kept(self.file.read, function)
+        return self._usable(self.file.read, function)
 
     def _write(self, function: Callable[[sqlite3.Connection], object]) -> None:
-        self._kept(self.file.write, function)
+        self._usable(self.file.write, function)
 
-    def _kept(
+    def _usable(
         self, use: Callable[[Callable[[sqlite3.Connection], R]], R], function: Callable[[sqlite3.Connection], R]
     ) -> R:
-        """Use the file; a damaged one is put aside for an empty one, which counts as never built."""
+        """Use the file; a damaged one is moved aside and replaced with an empty one, which counts as never built."""
         try:
             return use(function)
         except DamagedFileError as error:
-            logger.warning("%s: building it anew", error)
+            logger.warning("%s: rebuilding it", error)
             self.file.move_aside(DAMAGED)
             return use(function)
 

@@ -110,7 +110,7 @@ class EmbeddedStore(MilvusStore):
 
     def verify(self, entity_type: str, info: CollectionInfo | None) -> None:
         """MilvusSchemaError if a collection has lost entities, or got back deleted ones, as the companion shows."""
-        before = self.companion.mark(entity_type)
+        before = self.companion.version_mark(entity_type)
         store, finished = self.companion.state(entity_type)
         if store is None or not finished or (info and info.store != store):
             return
@@ -118,7 +118,7 @@ class EmbeddedStore(MilvusStore):
             return
         expected = self.companion.count(Selection(entity_type))
         entities = self.backend.count(entity_type, RECORDS) if info else 0
-        if entities != expected and self.companion.mark(entity_type) == before:
+        if entities != expected and self.companion.version_mark(entity_type) == before:
             reason = f"it has {entities:,} of the {expected:,} entries that were stored"
             raise damaged(self.backend.location, entity_type, reason)
 

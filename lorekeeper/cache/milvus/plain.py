@@ -1,9 +1,9 @@
 """Entities as rows on a Milvus server: format 2, which every server from 2.3 on can hold.
 
 There are no nullable columns: absent texts are "", absent lists empty, absent numbers below every real one, flags -1, 0
-or 1. What is absent the entity itself says, which is kept whole, as a compressed record in pieces. A text column takes
-65,535 bytes and a JSON column no more, so a long record is spread over the rows of its entity, from row 0, the head, on;
-an entity that has more pieces than passages gets further rows, which repeat the passage of the head.
+or 1. Which values are absent is known from the entity itself, which is stored whole, packed and in pieces. A text column holds
+65,535 bytes and a JSON column no more, so that the pieces are spread over the rows of the entity, from row 0, its record, on;
+an entity that has more pieces than passages gets further rows, which repeat the passage of its record.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import base64
 import binascii
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from lorekeeper.cache.milvus import schema as ms
 from lorekeeper.cache.milvus.schema import WORDS, WORDS_BYTES, WORDS_RANKED, Column, ColumnType, Get, Row
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.sqlite.catalogue import pack, unpack
-from lorekeeper.entities import Collection, Entity, FieldType
+from lorekeeper.embedding.protocol import Vectors
+from lorekeeper.entities import Collection, Entity, Field, FieldType
 from lorekeeper.filters import MAX_MANY, Condition, Selection, stored
 from lorekeeper.text.passages import Passage
 
@@ -26,22 +26,22 @@ FORMAT = 2
 """Version of the rows' shape, kept with each collection."""
 
 ABSENT = -(2**63)
-"""What stands for a number that is not known."""
+"""Stored for a number that is not known."""
 
 NO_FLAG = -1
-"""What stands for a flag that is not known."""
+"""Stored for a flag that is not known."""
 
 PIECE_BYTES = 32_768
-"""Longest piece of a record, in ASCII letters."""
+"""Longest piece of a packed entity, in ASCII characters."""
 
 PASSAGES = "pieces >= 0"
-"""Test that holds for the rows that are passages."""
+"""Expression for the rows that are passages."""
 
 REPEATED = -1
-"""``pieces`` of a row that is there for its piece alone. That of a head is their number, that of other passages 0."""
+"""``pieces`` of a row that exists for its piece alone. In an entity record it is their number, in other passages 0."""
 
 TRIES, PAUSE_SECONDS = 5, 0.2
-"""How often an entity is read that another machine is writing meanwhile, and how long to wait in between."""
+"""How often an entity is read that another machine is writing meanwhile, and how long to wait between two tries."""
 
 _KEY_BYTES = 8192
 _TEXT_BYTES = 65_535
@@ -54,7 +54,7 @@ _TYPES = {
     FieldType.FLAG: ColumnType.INTEGER,
     FieldType.TEXTS: ColumnType.TEXTS,
 }
-_NOTHING_KNOWN: dict[FieldType, Any] = {
+_ABSENT: dict[FieldType, str | int | list[str]] = {
     FieldType.TEXT: "",
     FieldType.INTEGER: ABSENT,
     FieldType.DECIMAL: ABSENT,
@@ -64,8 +64,8 @@ _NOTHING_KNOWN: dict[FieldType, Any] = {
 
 
 def columns(collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
-    """The columns of a collection's passages, for vectors of ``dimension`` values; with those for words or without."""
-    worded = [Column(WORDS, ColumnType.WORDS, WORDS_BYTES), Column(WORDS_RANKED, ColumnType.RANKED)]
+    """The columns of a collection's passages, for vectors of ``dimension`` values; with or without those for words."""
+    words_columns = [Column(WORDS, ColumnType.WORDS, WORDS_BYTES), Column(WORDS_RANKED, ColumnType.RANKED)]
     texts = ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api", "section", "passage")
     return [
         Column("pk", ColumnType.TEXT, _KEY_BYTES, primary=True),
@@ -76,80 +76,95 @@ def columns(collection: Collection, dimension: int, *, words: bool = False) -> l
         Column("record", ColumnType.TEXT, PIECE_BYTES),
         *(_column(field.name, _TYPES[field.type]) for field in collection.fields),
         Column("vector", ColumnType.VECTOR, dimension),
-        *(worded if words else []),
+        *(words_columns if words else []),
     ]
 
 
-def rows(entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any], words: str | None = None) -> list[Row]:
-    """The rows of one entity, head first; ``words`` where the collection has a column for them."""
-    common = ms.base_values(entity) | {f.name: _NOTHING_KNOWN[f.type] for f in entity.collection.fields}
-    for field in entity.collection.fields:
-        value = entity.fields.get(field.name)
-        if value is not None:
-            item = stored(field, value)
-            common[field.name] = (
-                list(item) if isinstance(item, tuple) else int(item) if isinstance(item, bool) else item
-            )
-    record = base64.b64encode(pack(entity)).decode("ascii")
-    pieces = [record[start : start + PIECE_BYTES] for start in range(0, len(record), PIECE_BYTES)]
+def rows(
+    entity: Entity, passages: Sequence[Passage], vectors: Sequence[Vectors], words: str | None = None
+) -> list[Row]:
+    """The rows of one entity, its record first; ``words`` if the collection has a column for them."""
+    common = ms.base_values(entity) | {field.name: _value(entity, field) for field in entity.collection.fields}
+    packed = base64.b64encode(pack(entity)).decode("ascii")
+    pieces = [packed[start : start + PIECE_BYTES] for start in range(0, len(packed), PIECE_BYTES)]
     made: list[Row] = []
     for part in range(max(len(passages), len(pieces))):
-        own = part if part < len(passages) else 0
-        made.append(
-            {
-                **common,
-                "pk": ms.primary_key(*entity.identity, part),
-                "part": part,
-                "section": _clipped(passages[own].section),
-                "passage": _clipped(passages[own].text),
-                "pieces": len(pieces) if part == 0 else 0 if part < len(passages) else REPEATED,
-                "record": pieces[part] if part < len(pieces) else "",
-                "vector": vectors[own],
-                **({} if words is None else {WORDS: words if part == 0 else ""}),
-            }
-        )
+        number = part if part < len(passages) else 0
+        row = {
+            **common,
+            "pk": ms.primary_key(*entity.identity, part),
+            "part": part,
+            "section": _clipped(passages[number].section),
+            "passage": _clipped(passages[number].text),
+            "pieces": 0 if part < len(passages) else REPEATED,
+            "record": pieces[part] if part < len(pieces) else "",
+            "vector": vectors[number],
+        }
+        made.append(row if words is None else row | {WORDS: ""})
+    made[0]["pieces"] = len(pieces)
+    if words is not None:
+        made[0][WORDS] = words
     return made
 
 
+def _value(entity: Entity, field: Field) -> str | int | list[str]:
+    """The value of a filter field as its column holds it."""
+    value = entity.fields.get(field.name)
+    if value is None:
+        return _ABSENT[field.type]
+    item = stored(field, value)
+    if isinstance(item, tuple):
+        return list(item)
+    return int(item) if isinstance(item, bool) else item
+
+
 def entities(entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
-    """Those of the entities that there are; ValueError or CacheError where one is damaged.
+    """Those of the entities that exist; ValueError or CacheError if one is damaged.
 
     An entity whose pieces are not of one version is read again: another machine may have written it in between.
     """
-    found: dict[Identity, Entity] = {}
-    wanted = list(identities)
-    for turn in range(TRIES):
-        heads = get([ms.primary_key(*i) for i in wanted], _FIELDS)
-        keys = {ms.identity(row): [_key(row, part) for part in range(1, row["pieces"])] for row in heads}
-        further = {
-            row["pk"]: row for row in get([key for own in keys.values() for key in own], ["pk", "hash", "record"])
-        }
-        wanted = []
-        for head in heads:
-            pieces = [head, *(further.get(key, {}) for key in keys[ms.identity(head)])]
-            if all(piece.get("hash") == head["hash"] for piece in pieces):
-                found[ms.identity(head)] = _entity(entity_type, "".join(piece["record"] for piece in pieces))
-            else:
-                wanted.append(ms.identity(head))
-        if not wanted:
-            return found
-        if turn + 1 < TRIES:
+    complete: dict[Identity, Entity] = {}
+    remaining = list(identities)
+    for attempt in range(TRIES):
+        if attempt:
             time.sleep(PAUSE_SECONDS)
-    raise ValueError(f"parts of {'/'.join(wanted[0])} are missing; import it again")
+        remaining = _read(entity_type, remaining, get, complete)
+        if not remaining:
+            return complete
+    raise ValueError(f"parts of {'/'.join(remaining[0])} are missing; import it again")
+
+
+def _read(
+    entity_type: str, identities: Sequence[Identity], get: Get, complete: dict[Identity, Entity]
+) -> list[Identity]:
+    """Add those entities whose pieces are of one version; returns the others that exist."""
+    records = get([ms.primary_key(*identity) for identity in identities], _FIELDS)
+    keys = {ms.identity(record): [_key(record, part) for part in range(1, record["pieces"])] for record in records}
+    further = get([key for own in keys.values() for key in own], ["pk", "hash", "record"])
+    pieces = {row["pk"]: row for row in further}
+    mixed: list[Identity] = []
+    for record in records:
+        identity = ms.identity(record)
+        rows = [record, *(pieces.get(key, {}) for key in keys[identity])]
+        if all(row.get("hash") == record["hash"] for row in rows):
+            complete[identity] = _entity(entity_type, "".join(row["record"] for row in rows))
+        else:
+            mixed.append(identity)
+    return mixed
 
 
 def expression(selection: Selection, *, records: bool = False, names: Sequence[str] | None = None) -> str:
-    """A Milvus filter expression; "" where everything matches. See `milvus_schema.Layout.expression`."""
-    return ms.joined(selection, _test, records=records, names=names)
+    """A Milvus filter expression; "" where everything matches. See `schema.Layout.expression`."""
+    return ms.joined_expression(selection, _condition_expression, records=records, names=names)
 
 
-def _test(condition: Condition) -> str:
+def _condition_expression(condition: Condition) -> str:
     name = condition.field.name
     if condition.op == "max":
-        return f"({name} >= {ABSENT + 1} and {ms.test(condition)})"
+        return f"({name} >= {ABSENT + 1} and {ms.condition_expression(condition)})"
     if condition.field.type is FieldType.FLAG:
         return f"{name} in {sorted({int(value) for value in condition.values})}" if condition.values else ms.NOTHING
-    return ms.test(condition)
+    return ms.condition_expression(condition)
 
 
 def _column(name: str, kind: ColumnType) -> Column:
@@ -157,18 +172,18 @@ def _column(name: str, kind: ColumnType) -> Column:
     return Column(name, kind, _ITEM_BYTES if many else _TEXT_BYTES, many=MAX_MANY if many else 0)
 
 
-def _key(head: Row, part: int) -> str:
-    return ms.primary_key(*ms.identity(head), part)
+def _key(record: Row, part: int) -> str:
+    return ms.primary_key(*ms.identity(record), part)
 
 
-def _entity(entity_type: str, record: str) -> Entity:
+def _entity(entity_type: str, packed: str) -> Entity:
     try:
-        return unpack(entity_type, base64.b64decode(record, validate=True))
+        return unpack(entity_type, base64.b64decode(packed, validate=True))
     except binascii.Error as error:
         raise ValueError(str(error)) from error
 
 
 def _clipped(text: str) -> str:
-    """The beginning of a text that no column would hold whole: passages are for reading, the entity has it all."""
+    """The beginning of a text that is too long for a column: passages are for display, the entity has the whole text."""
     data = text.encode("utf-8")
     return text if len(data) <= _TEXT_BYTES else data[:_TEXT_BYTES].decode("utf-8", "ignore")

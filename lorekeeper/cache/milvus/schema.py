@@ -1,10 +1,10 @@
 """The Milvus side of the declarations: collection schemas, filter expressions, and entities as rows.
 
-One row is one passage with its vector. Row 0 of an entity, its head, carries the whole entity; all rows carry its
-filter fields, so that a filtered vector search is exact. Strings are stored folded, decimals as whole thousandths.
+One row is one passage with its vector. Row 0 of an entity is its entity record, which holds the whole entity; all rows hold
+its filter fields, so that a filtered vector search is exact. Strings are stored folded, decimals as whole thousandths.
 
 This is format 1, with nullable columns: that of every embedded library, and of collections that earlier versions made on
-servers. `milvus_plain` is format 2, that of collections on servers; both are a `Layout`.
+servers. Format 2, in `plain`, is that of collections on servers; both are a `Layout`.
 """
 
 from __future__ import annotations
@@ -13,53 +13,58 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypedDict, cast
 from urllib.parse import quote
 
 from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Collection, Entity, FieldType, Value, canonical_json, fold
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Condition, Selection, loaded, stored
 from lorekeeper.text.passages import Passage
 
 Row = dict[str, Any]
+"""The values of some columns by name: text, number, flag, list of texts, None, or a vector `(dim,) float32`."""
 
 Get = Callable[[Sequence[str], Sequence[str]], list[Row]]
-"""Reads rows: their primary keys, the fields wanted."""
+"""Reads rows, given their primary keys and the fields to read."""
 
 FORMAT = 1
 """Version of the rows' shape, kept with each collection."""
 
 WORDS_FORMAT = 1
-"""Version of the words on a server: how they are stemmed, and how often each stands there; kept in the same place."""
+"""Version of the words on a server: how they are stemmed, and how often each is stored; kept in the same place."""
 
 NLIST = 128
 """Lists of the IVF_FLAT index. All of them are probed: with fewer, a filter sees only part of the collection."""
 
 SEARCH_PARAMS: dict[str, Any] = {"metric_type": "COSINE", "params": {"nprobe": NLIST}}
 
-INDEX = ("vector", {"index_type": "IVF_FLAT", "metric_type": "COSINE", "params": {"nlist": NLIST}})
-"""Indexed column, and how."""
+INDEX: tuple[str, dict[str, Any]] = (
+    "vector",
+    {"index_type": "IVF_FLAT", "metric_type": "COSINE", "params": {"nlist": NLIST}},
+)
+"""Indexed column, and its index."""
 
 WORDS = "words"
-"""Column with the words of an entity's head, "" of its other rows; `milvus_words` says what stands there."""
+"""Column with the words of an entity, in its record; "" in its other rows. `words` says what it holds."""
 
 WORDS_RANKED = "words_ranked"
-"""Column that the server makes of it, by its BM25 function."""
+"""Column that the server computes from it, by its BM25 function."""
 
-WORDS_INDEX = (
+WORDS_INDEX: tuple[str, dict[str, Any]] = (
     WORDS_RANKED,
     {"index_type": "SPARSE_INVERTED_INDEX", "metric_type": "BM25", "params": {"bm25_k1": 1.2, "bm25_b": 0.2}},
 )
-"""The same for words. ``b`` is a quarter of what is usual, since a quarter of the rows have words, about."""
+"""The same for words. ``b`` is about a quarter of the usual 0.75, since about a quarter of the rows have words."""
 
 WORDS_BYTES = 65_535
 
 JSON_BYTES = 65_536
-"""Most bytes that a server takes in a JSON column."""
+"""Most bytes that a server accepts in a JSON column."""
 
 PASSAGES = ""
-"""Test that holds for the rows that are passages: all of them."""
+"""Expression for the rows that are passages: all of them."""
 
 RECORDS = "part == 0"
 """Expression for the rows that are entity records, one of every entity."""
@@ -68,18 +73,18 @@ NOTHING = "part < 0"
 """Expression for no row."""
 
 PROPERTY = "lorekeeper"
-"""Collection property that holds what LoreKeeper says of a collection."""
+"""Property of a collection that holds its `Description` as JSON."""
 
 REBUILT = "__reindex"
 """Suffix of a collection that is being filled to replace the one without it."""
 
-HEAD_FIELDS = ["name", "kind_name", "document", "slug", "source_api_name", "document_name", "entity"]
+RECORD_FIELDS = ["name", "kind_name", "document", "slug", "source_api_name", "document_name", "entity"]
 
 UPSERT_ROWS = 128
-"""Rows a call: small enough that the event loop is not held up by their conversion."""
+"""Rows a call, few enough that converting them does not hold up the event loop."""
 
 MESSAGE_BYTES = 3 * 2**20
-"""Bytes a call, about: some proxies in front of servers let no more than 4 MiB through."""
+"""Approximate bytes a call: some proxies in front of servers reject more than 4 MiB."""
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
@@ -90,22 +95,22 @@ _MANY = 256
 
 
 class Layout(Protocol):
-    """How entities are laid out in a collection of one format. The modules `milvus_schema` and `milvus_plain` are one each."""
+    """How entities are laid out in a collection of one format. The modules `schema` and `plain` are one each."""
 
     PASSAGES: str
 
     def columns(self, collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
-        """The columns of a collection's passages, for vectors of ``dimension`` values; with those for words or without."""
+        """The columns of a collection's passages, for vectors of ``dimension`` values; with or without those for words."""
         ...
 
     def rows(
-        self, entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any], words: str | None = None
+        self, entity: Entity, passages: Sequence[Passage], vectors: Sequence[Vectors], words: str | None = None
     ) -> list[Row]:
-        """The rows of one entity, head first; ``words`` where the collection has a column for them."""
+        """The rows of one entity, its record first; ``words`` if the collection has a column for them."""
         ...
 
     def entities(self, entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
-        """Those of the entities that there are; ValueError, KeyError, TypeError or CacheError where one is damaged."""
+        """Those of the entities that exist; ValueError, KeyError, TypeError or CacheError if one is damaged."""
         ...
 
     def expression(self, selection: Selection, *, records: bool = False, names: Sequence[str] | None = None) -> str:
@@ -119,13 +124,28 @@ class Layout(Protocol):
         ...
 
 
-def described(text: str | None) -> dict[str, Any]:
-    """What LoreKeeper said of a collection when it made it; {} where another program made it."""
+class _Required(TypedDict):
+    format: int
+    store: str
+    embedding: str
+    dimension: int
+
+
+class Description(_Required, total=False):
+    """What LoreKeeper notes of a collection when it creates it. See `collections.CollectionInfo`."""
+
+    words: int
+
+
+def described(text: str | None) -> Description | None:
+    """The description of a collection; None if another program created it."""
     try:
-        said = json.loads(text or "")
+        description = json.loads(text or "")
     except ValueError:
-        return {}
-    return said if isinstance(said, dict) and {"format", "store", "embedding", "dimension"} <= said.keys() else {}
+        return None
+    if not isinstance(description, dict) or not Description.__required_keys__ <= description.keys():
+        return None
+    return cast(Description, description)
 
 
 def primary_key(document: str, slug: str, part: int = 0) -> str:
@@ -172,8 +192,8 @@ _FIELD_TYPES = {
 
 
 def columns(collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
-    """The columns of a collection's passages, for vectors of ``dimension`` values; with those for words or without."""
-    worded = [Column(WORDS, ColumnType.WORDS, WORDS_BYTES), Column(WORDS_RANKED, ColumnType.RANKED)]
+    """The columns of a collection's passages, for vectors of ``dimension`` values; with or without those for words."""
+    words_columns = [Column(WORDS, ColumnType.WORDS, WORDS_BYTES), Column(WORDS_RANKED, ColumnType.RANKED)]
     names = ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api", "source_api_name")
     return [
         Column("pk", ColumnType.TEXT, _KEY_BYTES, primary=True),
@@ -186,12 +206,12 @@ def columns(collection: Collection, dimension: int, *, words: bool = False) -> l
         Column("entity", ColumnType.JSON, nullable=True),
         *(Column(f.name, _FIELD_TYPES[f.type], _TEXT_BYTES, nullable=True, many=_MANY) for f in collection.fields),
         Column("vector", ColumnType.VECTOR, dimension),
-        *(worded if words else []),
+        *(words_columns if words else []),
     ]
 
 
 def base_values(entity: Entity) -> Row:
-    """What every row of an entity says of it, beside its filter fields."""
+    """What every row of an entity holds beside its filter fields."""
     return {
         "name": entity.name,
         "name_folded": fold(entity.name),
@@ -204,8 +224,10 @@ def base_values(entity: Entity) -> Row:
     }
 
 
-def rows(entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any], words: str | None = None) -> list[Row]:
-    """The rows of one entity, head first; ``words`` where the collection has a column for them."""
+def rows(
+    entity: Entity, passages: Sequence[Passage], vectors: Sequence[Vectors], words: str | None = None
+) -> list[Row]:
+    """The rows of one entity, its record first; ``words`` if the collection has a column for them."""
     common = base_values(entity) | {
         "source_api_name": entity.source_api,
         "document_name": entity.document_name,
@@ -230,13 +252,13 @@ def rows(entity: Entity, passages: Sequence[Passage], vectors: Sequence[Any], wo
 
 
 def entities(entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
-    """Those of the entities that there are; ValueError, KeyError or TypeError where one is damaged."""
-    found = get([primary_key(*i) for i in identities], head_fields(entity_type))
-    return {identity(row): entity(entity_type, row) for row in found}
+    """Those of the entities that exist; ValueError, KeyError or TypeError if one is damaged."""
+    records = get([primary_key(*i) for i in identities], record_fields(entity_type))
+    return {identity(record): entity(entity_type, record) for record in records}
 
 
 def entity(entity_type: str, row: Mapping[str, Any]) -> Entity:
-    """The entity of a head row that was read with `head_fields`."""
+    """The entity of an entity record that was read with `record_fields`."""
     fields: dict[str, Value] = {
         f.name: loaded(f, row[f.name]) for f in COLLECTIONS[entity_type].fields if row.get(f.name) is not None
     }
@@ -254,9 +276,9 @@ def entity(entity_type: str, row: Mapping[str, Any]) -> Entity:
     )
 
 
-def head_fields(entity_type: str) -> list[str]:
-    """Output fields that make an entity."""
-    return [*HEAD_FIELDS, *(f.name for f in COLLECTIONS[entity_type].fields)]
+def record_fields(entity_type: str) -> list[str]:
+    """Output fields from which `entity` is made."""
+    return [*RECORD_FIELDS, *(f.name for f in COLLECTIONS[entity_type].fields)]
 
 
 def identity(row: Mapping[str, Any]) -> Identity:
@@ -266,11 +288,11 @@ def identity(row: Mapping[str, Any]) -> Identity:
 
 def expression(selection: Selection, *, records: bool = False, names: Sequence[str] | None = None) -> str:
     """A Milvus filter expression; "" where everything matches. See `Layout.expression`."""
-    return joined(selection, test, records=records, names=names)
+    return joined_expression(selection, condition_expression, records=records, names=names)
 
 
-def joined(
-    selection: Selection, rendered: Callable[[Condition], str], *, records: bool, names: Sequence[str] | None
+def joined_expression(
+    selection: Selection, render: Callable[[Condition], str], *, records: bool, names: Sequence[str] | None
 ) -> str:
     """The expression of a selection whose conditions are rendered one by one."""
     parts = [RECORDS] if records else []
@@ -278,7 +300,7 @@ def joined(
         if condition.op == "name" and names is not None:
             parts.append(f"name_folded in {quoted(list(names))}" if names else NOTHING)
         else:
-            parts.append(rendered(condition))
+            parts.append(render(condition))
     if selection.documents is not None:
         parts.append(f"document in {quoted(list(selection.documents))}")
     return " and ".join(parts)
@@ -291,7 +313,7 @@ def quoted(value: object) -> str:
     return f'"{value.translate(_ESCAPES)}"' if isinstance(value, str) else json.dumps(value)
 
 
-def test(condition: Condition) -> str:
+def condition_expression(condition: Condition) -> str:
     """One condition as an expression."""
     name, values = condition.field.name, list(condition.values)
     match condition.op:
@@ -318,20 +340,20 @@ def ranked(entity_type: str, row: Row) -> Ranked:
     """A row that a search gave, as an entry of a ranking."""
     score = float(row["distance"])
     if math.isnan(score):
-        raise CacheError(f"{entity_type} holds broken vectors; run 'lorekeeper reindex' to make them again")
+        raise CacheError(f"{entity_type} has invalid vectors; run 'lorekeeper reindex' to compute them again")
     return Ranked(identity(row), row["name"], score, row["passage"], row["section"])
 
 
 def groups(entities: Iterable[list[Row]]) -> Iterator[list[Row]]:
-    """The rows of whole entities, about `UPSERT_ROWS` or `MESSAGE_BYTES` at a time, whatever comes first."""
+    """The rows of whole entities in groups of about `UPSERT_ROWS` or `MESSAGE_BYTES`, whichever comes first."""
     group: list[Row] = []
     size = 0
     for rows in entities:
-        own = sum(map(row_bytes, rows))
-        if group and size + own > MESSAGE_BYTES:
+        length = sum(map(row_bytes, rows))
+        if group and size + length > MESSAGE_BYTES:
             yield group
             group, size = [], 0
-        group, size = group + rows, size + own
+        group, size = group + rows, size + length
         if len(group) >= UPSERT_ROWS:
             yield group
             group, size = [], 0
@@ -340,11 +362,11 @@ def groups(entities: Iterable[list[Row]]) -> Iterator[list[Row]]:
 
 
 def row_bytes(row: Row) -> int:
-    """About how many bytes a row takes in a message."""
+    """Approximate bytes of a row in a message."""
     return sum(_bytes(value) for value in row.values())
 
 
-def _bytes(value: Any) -> int:
+def _bytes(value: object) -> int:
     if isinstance(value, str):
         return len(value) if value.isascii() else len(value.encode("utf-8"))
     if isinstance(value, list):

@@ -1,11 +1,8 @@
-"""The one door to pymilvus: collections on a Milvus server."""
+"""Collections on a Milvus server: what its driver is asked to do, within the limits of messages and answers."""
 
 from __future__ import annotations
 
 import contextlib
-import logging
-import os
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,15 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import stamina
 
-from lorekeeper.addresses import is_local, shown_address, without_secrets
-from lorekeeper.cache.milvus import plain as milvus_plain
+from lorekeeper.addresses import shown_address
+from lorekeeper.cache.milvus import driver
 from lorekeeper.cache.milvus.backend import Capabilities
 from lorekeeper.cache.milvus.schema import (
-    JSON_BYTES,
     MESSAGE_BYTES,
     PROPERTY,
     WORDS,
-    WORDS_FORMAT,
     WORDS_INDEX,
     WORDS_RANKED,
     Column,
@@ -32,36 +27,19 @@ from lorekeeper.cache.milvus.schema import (
     row_bytes,
 )
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.errors import CacheError, MilvusConnectionError
+from lorekeeper.errors import MilvusConnectionError
 from lorekeeper.printable import MAX_SHOWN, one_line
 
 if TYPE_CHECKING:
-    from pymilvus import MilvusClient
+    from pymilvus import CollectionSchema, MilvusClient
 
 T = TypeVar("T")
-
-CONNECT_SECONDS = 10.0
 
 RETRY_TIMES = 3
 """Tries of one call (0.01, 0.03, 0.09 s apart)."""
 
-RATE_ATTEMPTS = 12
-"""Tries of a call that a server refuses because there are too many, 0.1 s to `RATE_PAUSE_SECONDS` apart: about half a minute."""
-
-RATE_PAUSE_SECONDS = 5.0
-
 MAX_ROWS = 16_384
 """Most rows a server gives in one answer; what may be more is read in pages."""
-
-MINIMUM = (2, 3, 5)
-"""Oldest Milvus that passes the contract tests. Those before 2.3.2 have no lists of texts; those before 2.3.5 answer a search
-without results in a way that the driver cannot read."""
-
-INFIX_SINCE = (2, 4)
-"""Milvus whose LIKE finds a text in the middle of another."""
-
-WORDS_SINCE = (2, 5)
-"""Milvus with BM25."""
 
 INDEX = ("vector", {"index_type": "FLAT", "metric_type": "COSINE", "params": {}})
 """Indexed column, and how. Rows that a server has not sealed yet it searches by an index of its own that sees only a part
@@ -78,16 +56,6 @@ STRONG = "Strong"
 
 HALF_MADE_SECONDS, HALF_MADE_POLL_SECONDS = 2.0, 0.1
 """How long a collection without an index may still be in the making, and how often to look whether it is."""
-
-LITE = "milvus_lite"
-"""What the version of Milvus Lite's own server begins with."""
-
-_GRPC_OPTIONS = {"grpc.keepalive_time_ms": 300_000, "grpc.keepalive_permit_without_calls": False}
-"""The driver's own keep-alive, every 10 s, makes some servers hang up on a process that embeds for a while."""
-
-
-class TooLargeError(CacheError):
-    """A message, or its answer, is larger than the server or a proxy lets through."""
 
 
 class MilvusServer:
@@ -190,7 +158,7 @@ class MilvusServer:
         """What a search finds; if that is too large for one answer, its keys first, and then the rows in parts."""
         try:
             return self._searched(name, search, fields)
-        except TooLargeError:
+        except driver.TooLargeError:
             hits = self._searched(name, search, ["pk"])
         rows = {row["pk"]: row for row in self.get(name, [row["pk"] for row in hits], ["pk", *fields])}
         return [{**rows[hit["pk"]], **hit} for hit in hits if hit["pk"] in rows]
@@ -220,7 +188,7 @@ class MilvusServer:
         while True:
             try:
                 return self._queried(name, expression, fields, size)
-            except TooLargeError:
+            except driver.TooLargeError:
                 if size == 1:
                     raise
             size //= 2
@@ -275,20 +243,20 @@ class MilvusServer:
 
     def _connect(self) -> tuple[MilvusClient, Capabilities]:
         try:
-            client = _client_at(self._uri, self._token)
+            client = driver.connect(self._uri, self._token)
             version = one_line(str(client.get_server_version(retry_times=RETRY_TIMES)), MAX_SHOWN)
         except Exception as error:
             raise MilvusConnectionError(
-                f"no Milvus answers at {self.location}: {reason(error, self._uri)}. Check LOREKEEPER_MILVUS_URI and "
+                f"no Milvus answers at {self.location}: {driver.reason(error, self._uri)}. Check LOREKEEPER_MILVUS_URI and "
                 "LOREKEEPER_MILVUS_TOKEN, and that the server is running"
             ) from error
-        return client, capabilities(version, self.location)
+        return client, driver.capabilities(version, self.location)
 
     def _call(self, method: Callable[..., T], *args: object, **options: object) -> T:
         """Call a method of the driver, and again for a while if the server has too many calls; its errors become ours."""
         with self._errors(self._client):
             for attempt in stamina.retry_context(
-                on=_rate_limited, attempts=RATE_ATTEMPTS, timeout=None, wait_max=RATE_PAUSE_SECONDS
+                on=driver.rate_limited, attempts=driver.RATE_ATTEMPTS, timeout=None, wait_max=driver.RATE_PAUSE_SECONDS
             ):
                 with attempt:
                     return method(*args, retry_times=RETRY_TIMES, **options)
@@ -301,7 +269,7 @@ class MilvusServer:
             yield
         except Exception as error:
             closed = self._connected is None or self._connected[0] is not client
-            raise translated(error, self.location, lost=closed) from error
+            raise driver.translated(error, self.location, lost=closed) from error
 
 
 @dataclass(frozen=True)
@@ -315,53 +283,17 @@ class _Search:
     limit: int
 
 
-def _client_at(uri: str, token: str | None) -> MilvusClient:
-    """The driver's client, connected; the driver's error if no server answers."""
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")  # its handlers can stop all calls of a process that forks
-    os.environ["PYTHON_DOTENV_DISABLED"] = "1"  # the driver would load a .env of this or a parent folder
-    from pymilvus import MilvusClient
-
-    logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # its own import has set it
-    options = _GRPC_OPTIONS | ({"grpc.enable_http_proxy": 0} if is_local(uri) else {})
-    return MilvusClient(uri, token=token or "", timeout=CONNECT_SECONDS, dedicated=True, grpc_options=options)
-
-
-def capabilities(version: str, location: str) -> Capabilities:
-    """What a server of that version can do; MilvusConnectionError if that is not enough."""
-    if version.startswith(LITE):
-        return Capabilities(
-            milvus_plain.FORMAT, WORDS_FORMAT, json_bytes=JSON_BYTES, flushed_by_client=True, remarks=version
-        )
-    numbers = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
-    release = tuple(int(number or 0) for number in numbers.groups()) if numbers else MINIMUM
-    if release < MINIMUM:
-        oldest = ".".join(map(str, MINIMUM))
-        raise MilvusConnectionError(
-            f"the Milvus server at {location} is version {version}; LoreKeeper needs {oldest} or newer. Update the server, or "
-            "unset LOREKEEPER_MILVUS_URI to use the library on this machine"
-        )
-    words, infix = release >= WORDS_SINCE, release >= INFIX_SINCE
-    remarks = [f"Milvus {version}"]
-    if not words:
-        remarks.append("has no BM25 (since 2.5): the keyword index on this machine ranks words")
-    if not infix:
-        remarks.append("LIKE finds only beginnings (until 2.4): names are compared on this machine")
-    version_of_words = WORDS_FORMAT if words else None
-    return Capabilities(milvus_plain.FORMAT, version_of_words, infix, JSON_BYTES, remarks="; ".join(remarks))
-
-
 def _messages(rows: Sequence[Row]) -> list[list[Row]]:
     """Rows in messages of at most `MESSAGE_BYTES`, or of one row."""
     messages: list[list[Row]] = [[]]
     size = 0
     for row in rows:
-        own = row_bytes(row)
-        if messages[-1] and size + own > MESSAGE_BYTES:
+        length = row_bytes(row)
+        if messages[-1] and size + length > MESSAGE_BYTES:
             messages.append([])
             size = 0
         messages[-1].append(row)
-        size += own
+        size += length
     return messages if rows else []
 
 
@@ -369,82 +301,33 @@ def _in_parts(call: Callable[[Sequence[Any]], T], items: Sequence[Any]) -> list[
     """Call with all items; if that makes a message that is too large, with each half of them, and so on."""
     try:
         return [call(items)] if items else []
-    except TooLargeError:
+    except driver.TooLargeError:
         if len(items) == 1:
             raise
     middle = len(items) // 2
     return _in_parts(call, items[:middle]) + _in_parts(call, items[middle:])
 
 
-def _rate_limited(error: Exception) -> bool:
-    """Whether a server refused a call because there are too many; servers before 2.3 have another number for that."""
-    from pymilvus.exceptions import ErrorCode, MilvusException
-    from pymilvus.grpc_gen import common_pb2
-
-    if not isinstance(error, MilvusException):
-        return False
-    return bool(error.code == ErrorCode.RATE_LIMIT or error.compatible_code == common_pb2.RateLimit)
-
-
-def _status(error: Exception) -> object:
-    """The status of a gRPC call that failed, or the number of a server's error; None for other errors."""
-    code = getattr(error, "code", None)
-    return code() if callable(code) else code
-
-
-def translated(error: Exception, location: str, *, lost: bool = False) -> CacheError:
-    """The driver's error as one of ours.
-
-    Args:
-        error: of the driver.
-        location: the server's address as people may see it.
-        lost: whether the connection is known to be closed.
-    """
-    import grpc
-    from pymilvus.client.types import Status
-    from pymilvus.exceptions import MilvusException
-
-    status, explanation = _status(error), reason(error)
-    if lost or status in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, Status.CONNECT_FAILED):
-        return MilvusConnectionError(f"Milvus at {location} no longer answers: {explanation}; try again")
-    if status is grpc.StatusCode.RESOURCE_EXHAUSTED:
-        return TooLargeError(f"Milvus at {location} failed: {explanation}")
-    if _rate_limited(error):
-        return CacheError(
-            f"Milvus at {location} is busy: it refused a call {RATE_ATTEMPTS} times, because there are too many "
-            f"({explanation}). What was stored until then is safe; try again later, or raise quotaAndLimits on the server"
-        )
-    verb = "refused an operation" if isinstance(error, MilvusException) else "failed"
-    return CacheError(f"Milvus at {location} {verb}: {explanation}")
-
-
-def reason(error: Exception, uri: str = "") -> str:
-    """An error in one line of at most 300 characters; the driver's own text may repeat the address."""
-    text = str(getattr(error, "message", "") or error or type(error).__name__)
-    return without_secrets(" ".join(text.split()), uri)[:300]
-
-
-def _add(schema: Any, column: Column) -> None:
+def _add(schema: CollectionSchema, column: Column) -> None:
     from pymilvus import DataType, Function, FunctionType
 
-    options: dict[str, Any] = {"is_primary": True} if column.primary else {"nullable": column.nullable}
-    match column.type:
-        case ColumnType.TEXT:
-            schema.add_field(column.name, DataType.VARCHAR, max_length=column.size, **options)
-        case ColumnType.INTEGER:
-            schema.add_field(column.name, DataType.INT64, **options)
-        case ColumnType.FLAG:
-            schema.add_field(column.name, DataType.BOOL, **options)
-        case ColumnType.JSON:
-            schema.add_field(column.name, DataType.JSON, **options)
-        case ColumnType.TEXTS:
-            options |= {"element_type": DataType.VARCHAR, "max_capacity": column.many, "max_length": column.size}
-            schema.add_field(column.name, DataType.ARRAY, **options)
-        case ColumnType.VECTOR:
-            schema.add_field(column.name, DataType.FLOAT_VECTOR, dim=column.size)
-        case ColumnType.WORDS:
-            options |= {"enable_analyzer": True, "analyzer_params": {"type": "standard"}}
-            schema.add_field(column.name, DataType.VARCHAR, max_length=column.size, **options)
-        case ColumnType.RANKED:
-            schema.add_field(column.name, DataType.SPARSE_FLOAT_VECTOR)
-            schema.add_function(Function(column.name, FunctionType.BM25, [WORDS], [column.name]))
+    text = {"datatype": DataType.VARCHAR, "max_length": column.size}
+    options: dict[ColumnType, dict[str, object]] = {
+        ColumnType.TEXT: text,
+        ColumnType.INTEGER: {"datatype": DataType.INT64},
+        ColumnType.FLAG: {"datatype": DataType.BOOL},
+        ColumnType.JSON: {"datatype": DataType.JSON},
+        ColumnType.TEXTS: {
+            "datatype": DataType.ARRAY,
+            "element_type": DataType.VARCHAR,
+            "max_capacity": column.many,
+            "max_length": column.size,
+        },
+        ColumnType.VECTOR: {"datatype": DataType.FLOAT_VECTOR, "dim": column.size},
+        ColumnType.WORDS: text | {"enable_analyzer": True, "analyzer_params": {"type": "standard"}},
+        ColumnType.RANKED: {"datatype": DataType.SPARSE_FLOAT_VECTOR},
+    }
+    role = {"is_primary": True} if column.primary else {"nullable": column.nullable}
+    schema.add_field(column.name, **options[column.type], **role)
+    if column.type is ColumnType.RANKED:
+        schema.add_function(Function(column.name, FunctionType.BM25, [WORDS], [column.name]))

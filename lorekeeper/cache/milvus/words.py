@@ -1,12 +1,12 @@
-"""Words as a Milvus server ranks them: what is put into its words column, and what is asked of its BM25 function.
+"""Lexical ranking by a Milvus server: what is stored in its words column, and how its BM25 function is queried.
 
-Every server has the analyzer "standard", but not every one has a stemmer. So words are folded and stemmed here, when they
-are stored and when they are asked for, by Porter's algorithm, whose author has frozen it: all clients stem alike.
+Every server has the analyzer "standard", but not every one has a stemmer. So words are folded and stemmed here, both for
+storing and for searching, by Porter's algorithm (1980), which its author has frozen: all clients stem alike.
 
-What matters of how servers rank: they count rows, not entities, so that passages, which have no words, lower the mean length
-of a text, and `milvus_schema.WORDS_INDEX` makes up for it. Milvus has scores above 0, the server of Milvus Lite the same
-below 0; both put the best first, so the magnitude is the score. The latter has statistics of its own for each of its files
-instead of for the whole collection, and reads index parameters only where they stand within "params".
+Servers count rows, not entities, so that passages, which have no words, lower the average length of a text;
+`schema.WORDS_INDEX` compensates for it. Scores of Milvus are above 0, those of Milvus Lite's own server the same below 0;
+both return the best first, so the magnitude is the score. Milvus Lite's server has separate statistics for each of its files
+instead of for the whole collection, and reads index parameters only within "params".
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from lorekeeper.entities import Entity, fold
 from lorekeeper.text.keywords import KeywordQuery
 
 REPEATS = (4, 1, 1, 1)
-"""How often a word is put down for each time it stands in the name, the text, the phrases, the description of the hint."""
+"""How often a word is stored for each time it occurs in the name, the text, the phrases, the description of the hint."""
 
 SHORT = 3
-"""Letters below which a word has no ending."""
+"""Letters below which a word is not stemmed."""
 
 
 def stored_words(entity: Entity) -> str:
     """The stems of an entry's words, each as often as it counts, at most `WORDS_BYTES` of UTF-8.
 
-    BM25 reads no order: every stem stands there once before any stands there twice, so that what is cut off an overlong
-    entry is what counts least.
+    BM25 ignores order: every stem is stored once before any is stored twice, so that what is cut off an overlong entry counts
+    least.
     """
     counts: Counter[str] = Counter()
     for text, times in zip(words_of(entity), REPEATS, strict=True):
@@ -69,18 +69,18 @@ def rank_words(
 
 def _fitting(counts: Counter[str], size: int) -> Iterator[str]:
     """Words as often as they are counted, in rounds, until they and the spaces between them have so many bytes."""
-    turn = 0
+    done = 0
     while counts:
         for word in counts:
             size -= len(word.encode("utf-8")) + 1
             if size < -1:
                 return
             yield word
-        turn += 1
-        counts = Counter({word: number for word, number in counts.items() if number > turn})
+        done += 1
+        counts = Counter({word: number for word, number in counts.items() if number > done})
 
 
 @lru_cache(maxsize=100_000)
 def _stem(word: str) -> str:
-    """The stem of a folded word; short ones are left alone, as by every Porter stemmer but this one."""
+    """The stem of a folded word. Short ones stay as they are, as in every Porter stemmer except this library's."""
     return word if len(word) < SHORT else str(PorterStemmer().stemWord(word))

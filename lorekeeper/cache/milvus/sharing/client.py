@@ -150,8 +150,13 @@ def _server_of(path: Path) -> ServerRecord:
     if server.protocol != PROTOCOL:
         raise MilvusConnectionError(
             f"process {server.pid} has the library {path} open with LoreKeeper {server.version} (sharing protocol "
-            f"{server.protocol}), which cannot share it with this LoreKeeper {lorekeeper.__version__} (protocol {PROTOCOL}). "
-            "Restart the older of the two programs, so that both run the same version, or set LOREKEEPER_MILVUS_DB_PATH to "
-            "another library"
+            f"{server.protocol}) and cannot share it with this LoreKeeper {lorekeeper.__version__} (protocol {PROTOCOL}); "
+            f"{_remedy(server)}, or set LOREKEEPER_MILVUS_DB_PATH to another library"
         )
     return server
+
+
+def _remedy(server: ServerRecord) -> str:
+    if server.protocol < PROTOCOL:
+        return f"restart process {server.pid}, which is the older one, with this version"
+    return f"restart this program, which is the older one, with LoreKeeper {server.version}"
