@@ -92,30 +92,30 @@ async def test_two_programs_that_write_at_once_lose_nothing(embedded: Caches, st
     assert await sides(cache) == [texts("a", 100) | texts("b", 100)] * 4
 
 
-async def test_a_killed_owner_is_replaced_by_the_next_caller_with_all_it_had_stored(
+async def test_a_killed_server_is_replaced_by_the_next_caller_with_all_it_had_stored(
     embedded: Caches, start: Start
 ) -> None:
-    owner, cache = start(), embedded.open()
-    assert owner.ask("store", "a", 0, 50) == 50
+    server, cache = start(), embedded.open()
+    assert server.ask("store", "a", 0, 50) == 50
     assert await role(cache) == "client"
     await cache.store_entities(batch("b", 0, 10), "spells")
-    owner.kill()
+    server.kill()
     assert await sides(cache) == [texts("a", 50) | texts("b", 10)] * 4
     assert await role(cache) == "server"
     assert await cache.store_entities(batch("c", 0, 10), "spells") == 10
 
 
-async def test_a_killed_owner_is_replaced_while_a_guest_writes(embedded: Caches, start: Start) -> None:
-    owner, cache = start(), embedded.open()
-    owner.ask("store", "a", 0, 10)
+async def test_a_killed_server_is_replaced_while_a_client_writes(embedded: Caches, start: Start) -> None:
+    server, cache = start(), embedded.open()
+    server.ask("store", "a", 0, 10)
     assert await role(cache) == "client"
     await asyncio.gather(
-        cache.store_entities(batch("b", 0, 400), "spells"), asyncio.to_thread(owner.kill), cache.get_entities("spells")
+        cache.store_entities(batch("b", 0, 400), "spells"), asyncio.to_thread(server.kill), cache.get_entities("spells")
     )
     assert await sides(cache) == [texts("a", 10) | texts("b", 400)] * 4
 
 
-async def test_an_owner_that_closes_leaves_the_library_to_others(embedded: Caches, start: Start) -> None:
+async def test_a_server_that_closes_leaves_the_library_to_others(embedded: Caches, start: Start) -> None:
     cache = embedded.open()
     await cache.store_entities(batch("a", 0, 10), "spells")
     other = start()
@@ -139,13 +139,13 @@ async def test_a_regular_end_lets_go_of_the_library(embedded: Caches, start: Sta
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 async def test_the_end_of_a_forked_child_does_not_unlock_the_library(embedded: Caches, start: Start) -> None:
-    owner = start()
-    owner.ask("store", "a", 0, 5)
-    assert owner.ask("fork") == 0
+    server = start()
+    server.ask("store", "a", 0, 5)
+    assert server.ask("fork") == 0
     cache = embedded.open()
     assert await role(cache) == "client"
     assert await cache.store_entities(batch("b", 0, 5), "spells") == 5
-    assert owner.ask("slugs") == sorted(texts("a", 5) | texts("b", 5))
+    assert server.ask("slugs") == sorted(texts("a", 5) | texts("b", 5))
 
 
 async def test_only_the_user_can_reach_a_shared_library(embedded: Caches) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import json
 import os
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 from lorekeeper.cache.milvus import takeover
+from lorekeeper.cache.milvus.backend import DamagedError, refusal
 from lorekeeper.cache.milvus.schema import columns
 from lorekeeper.cache.milvus.sharing import messages
 from lorekeeper.cache.milvus.sharing import server as sharing_server
@@ -26,8 +28,9 @@ from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.sharing.messages import HANDSHAKE_BYTES, PROTOCOL, Connection
 from lorekeeper.cache.milvus.sharing.server import operations
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
+from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.errors import CacheError, MilvusConnectionError
+from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs Unix sockets")
 
@@ -75,6 +78,17 @@ def connected(address: object) -> Connection:
     return Connection(connection)
 
 
+def fill(backend: EmbeddedBackend) -> Vectors:
+    """Store one row with the key "k"; returns its vector."""
+    backend.create_collection("rules", columns(COLLECTIONS["rules"], 4), "said")
+    vector = np.array([0.6, 0.8, 0, 0], dtype=np.float32)
+    texts = ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api", "source_api_name", "hash")
+    row = dict.fromkeys((*texts, "section", "passage"), 'a "quoted"\nline é') | {"pk": "k", "part": 0, "vector": vector}
+    backend.upsert("rules", [row])
+    backend.flush("rules")
+    return vector
+
+
 def test_the_server_is_named_with_its_version(server: EmbeddedBackend, library: Path) -> None:
     record = read_server(library)
     assert record
@@ -83,15 +97,11 @@ def test_the_server_is_named_with_its_version(server: EmbeddedBackend, library: 
 
 def test_a_client_is_answered_as_the_server_is(server: EmbeddedBackend, client: EmbeddedBackend) -> None:
     assert (server.role, client.role) == ("server", "client")
-    client.create_collection("rules", columns(COLLECTIONS["rules"], 4), "said")
-    vector = np.array([0.6, 0.8, 0, 0], dtype=np.float32)
-    texts = ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api", "source_api_name", "hash")
-    row = dict.fromkeys((*texts, "section", "passage"), 'a "quoted"\nline é') | {"pk": "k", "part": 0, "vector": vector}
-    client.upsert("rules", [row])
-    for connection in (server, client):
-        assert connection.description("rules") == "said"
-        assert connection.get("rules", ["k", "none"], ["name"]) == [{"pk": "k", "name": 'a "quoted"\nline é'}]
-        (found,) = connection.search("rules", vector, "part == 0", 3, ["part"])
+    vector = fill(client)
+    for backend in (server, client):
+        assert backend.description("rules") == "said"
+        assert backend.get("rules", ["k", "none"], ["name"]) == [{"pk": "k", "name": 'a "quoted"\nline é'}]
+        (found,) = backend.search("rules", vector, "part == 0", 3, ["part"])
         assert (found["pk"], found["part"]) == ("k", 0)
         assert found["distance"] == pytest.approx(1)
 
@@ -168,7 +178,14 @@ def test_the_socket_of_another_program_is_not_taken_for_the_servers(server: Embe
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"protocol": PROTOCOL + 1, "version": "9.9.9"}, r"LoreKeeper 9\.9\.9 .*LOREKEEPER_MILVUS_DB_PATH"),
+        (
+            {"protocol": PROTOCOL + 1, "version": "9.9.9"},
+            r"LoreKeeper 9\.9\.9 .*restart this program.*LOREKEEPER_MILVUS_DB_PATH",
+        ),
+        (
+            {"protocol": PROTOCOL - 1, "version": "0.0.9", "pid": 12},
+            r"process 12 .*LoreKeeper 0\.0\.9 .*restart process 12.*LOREKEEPER_MILVUS_DB_PATH",
+        ),
         ({"token": "of another opening"}, "does not answer"),
         ({"address": "/nowhere/at/all"}, "does not answer"),
     ],
@@ -180,6 +197,40 @@ def test_a_server_that_cannot_share_with_this_version_is_named(
     claim(library, **changes)
     with pytest.raises(MilvusConnectionError, match=reason):
         EmbeddedBackend(library).open()
+
+
+def test_a_client_of_an_earlier_version_is_refused(server: EmbeddedBackend, library: Path) -> None:
+    _, said = announced(library)
+    earlier = connected(said["address"])
+    earlier.send({"token": said["token"], "protocol": PROTOCOL - 1})
+    assert earlier.receive()["protocol"] == PROTOCOL, "by which it knows that it has to be restarted"
+    with pytest.raises((EOFError, OSError)):
+        earlier.receive()
+
+
+@pytest.mark.parametrize("cut", [0, 0.5])
+def test_damage_is_reported_to_the_server_and_to_clients(library: Path, cut: float) -> None:
+    first = EmbeddedBackend(library)
+    fill(first)
+    first.close()
+    for file in library.rglob("*.parquet"):
+        os.truncate(file, int(file.stat().st_size * cut))
+    server, client = EmbeddedBackend(library), EmbeddedBackend(library)
+    for backend, role in ((server, "server"), (client, "client")):
+        with pytest.raises(MilvusSchemaError, match="lorekeeper repair"):
+            backend.load_collection("rules")
+        with pytest.raises(CacheError):
+            backend.query("rules", "", ["name"])
+        assert backend.role == role
+    client.close()
+    server.close()
+
+
+def test_a_full_disk_is_not_taken_for_damage() -> None:
+    assert isinstance(refusal(FileNotFoundError(errno.ENOENT, "No such file")), DamagedError)
+    assert isinstance(refusal(OSError("Couldn't deserialize thrift")), DamagedError)
+    assert not isinstance(refusal(OSError(errno.ENOSPC, "No space left on device")), DamagedError)
+    assert not isinstance(refusal(ValueError("no such field")), DamagedError)
 
 
 def test_a_server_that_says_nothing_is_named(

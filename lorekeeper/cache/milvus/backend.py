@@ -1,4 +1,4 @@
-"""What a place that keeps collections can do, whoever keeps them: Milvus Lite, another process, or a Milvus server."""
+"""The operations on collections, in one protocol for Milvus Lite, a client of another process, and a Milvus server."""
 
 from __future__ import annotations
 

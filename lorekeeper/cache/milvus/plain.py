@@ -154,7 +154,7 @@ def _read(
 
 
 def expression(selection: Selection, *, records: bool = False, names: Sequence[str] | None = None) -> str:
-    """A Milvus filter expression; "" where everything matches. See `schema.Layout.expression`."""
+    """A Milvus filter expression; "" if everything matches. See `schema.Layout.expression`."""
     return ms.joined_expression(selection, _condition_expression, records=records, names=names)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypedDict, cast
 from urllib.parse import quote
@@ -114,7 +114,7 @@ class Layout(Protocol):
         ...
 
     def expression(self, selection: Selection, *, records: bool = False, names: Sequence[str] | None = None) -> str:
-        """A Milvus filter expression; "" where everything matches.
+        """A Milvus filter expression; "" if everything matches.
 
         Args:
             selection: what is to match.
@@ -257,7 +257,7 @@ def entities(entity_type: str, identities: Sequence[Identity], get: Get) -> dict
     return {identity(record): entity(entity_type, record) for record in records}
 
 
-def entity(entity_type: str, row: Mapping[str, Any]) -> Entity:
+def entity(entity_type: str, row: Row) -> Entity:
     """The entity of an entity record that was read with `record_fields`."""
     fields: dict[str, Value] = {
         f.name: loaded(f, row[f.name]) for f in COLLECTIONS[entity_type].fields if row.get(f.name) is not None
@@ -281,13 +281,13 @@ def record_fields(entity_type: str) -> list[str]:
     return [*RECORD_FIELDS, *(f.name for f in COLLECTIONS[entity_type].fields)]
 
 
-def identity(row: Mapping[str, Any]) -> Identity:
+def identity(row: Row) -> Identity:
     """(document, slug) of a row."""
     return row["document"], row["slug"]
 
 
 def expression(selection: Selection, *, records: bool = False, names: Sequence[str] | None = None) -> str:
-    """A Milvus filter expression; "" where everything matches. See `Layout.expression`."""
+    """A Milvus filter expression; "" if everything matches. See `Layout.expression`."""
     return joined_expression(selection, condition_expression, records=records, names=names)
 
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import stamina
 
@@ -33,6 +33,7 @@ from lorekeeper.printable import MAX_SHOWN, one_line
 if TYPE_CHECKING:
     from pymilvus import CollectionSchema, MilvusClient
 
+Item = TypeVar("Item")
 T = TypeVar("T")
 
 RETRY_TIMES = 3
@@ -45,7 +46,7 @@ INDEX = ("vector", {"index_type": "FLAT", "metric_type": "COSINE", "params": {}}
 """Indexed column, and how. Rows that a server has not sealed yet it searches by an index of its own that sees only a part
 of them, and under a filter next to none, unless the collection's is FLAT, which is exact."""
 
-SEARCH_PARAMS: dict[str, Any] = {"metric_type": "COSINE", "params": {"nprobe": 128}}
+SEARCH_PARAMS: dict[str, object] = {"metric_type": "COSINE", "params": {"nprobe": 128}}
 """How to search it; ``nprobe`` is for collections of format 1."""
 
 WORDS_PARAMS = {"metric_type": WORDS_INDEX[1]["metric_type"]}
@@ -297,7 +298,7 @@ def _messages(rows: Sequence[Row]) -> list[list[Row]]:
     return messages if rows else []
 
 
-def _in_parts(call: Callable[[Sequence[Any]], T], items: Sequence[Any]) -> list[T]:
+def _in_parts(call: Callable[[Sequence[Item]], T], items: Sequence[Item]) -> list[T]:
     """Call with all items; if that makes a message that is too large, with each half of them, and so on."""
     try:
         return [call(items)] if items else []

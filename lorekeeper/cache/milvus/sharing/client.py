@@ -140,7 +140,7 @@ class Client:
 
 
 def _server_of(path: Path) -> ServerRecord:
-    """Who serves a library; MilvusConnectionError if that is nobody, or another version."""
+    """The process that serves a library; MilvusConnectionError if there is none, or it runs another version."""
     server = read_server(path)
     if server is None:
         raise MilvusConnectionError(

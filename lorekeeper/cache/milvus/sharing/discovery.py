@@ -81,7 +81,7 @@ def listen(path: Path) -> tuple[socket.socket, str]:
 
 
 def connect(address: str) -> socket.socket:
-    """A socket that is connected to an address; OSError if nobody listens there."""
+    """A socket that is connected to an address; OSError if no process listens there."""
     host, _, port = address.rpartition(":")
     if sys.platform == "win32":
         return socket.create_connection((host, int(port)), timeout=HANDSHAKE_SECONDS)

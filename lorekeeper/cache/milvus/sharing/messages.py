@@ -47,7 +47,7 @@ class Connection:
         self._deadline: float | None = time.monotonic() + HANDSHAKE_SECONDS
 
     def send(self, message: object) -> None:
-        """Send one message; OSError if nobody listens, RefusedError if it is longer than `MESSAGE_BYTES`."""
+        """Send one message; OSError if the other side has hung up, RefusedError if it is longer than `MESSAGE_BYTES`."""
         line = json.dumps(message, default=_packed).encode() + b"\n"
         if len(line) > MESSAGE_BYTES:
             raise RefusedError(f"{len(line) // 2**20} MB are too many for one call; ask for less at a time")

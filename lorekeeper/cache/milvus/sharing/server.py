@@ -22,7 +22,7 @@ from lorekeeper.system import descriptor_share
 logger = logging.getLogger(__name__)
 
 GRACE_SECONDS = 1.0
-"""How long a server that closes waits for calls under way."""
+"""How long a server that closes waits for calls in progress."""
 
 MAX_CONNECTIONS = 128
 """Most connections that a server keeps; one beyond that replaces the one that has been idle for longest."""
@@ -77,7 +77,7 @@ class Server:
         threading.Thread(target=self._accept, name="lorekeeper-listener", daemon=True).start()
 
     def close(self) -> None:
-        """Accept nobody any more, wait a moment for calls under way, and hang up."""
+        """Accept no more clients, wait a moment for calls in progress, and hang up."""
         self._closing = True
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # ends a waiting accept
@@ -142,7 +142,7 @@ class Server:
             connection.close()
 
     def _greeted(self, connection: Connection) -> bool:
-        """Whether the other side knows the token and speaks this protocol. One that has the token is told the version."""
+        """Whether the other side has the token and uses this protocol. If it has the token, it gets the version."""
         greeting = connection.receive()
         if not hmac.compare_digest(str(greeting.get("token")).encode(), self._token.encode()):
             return False
