@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lorekeeper.cache.milvus.schema import REBUILT, columns
+from lorekeeper.cache.milvus.schema import REBUILT, Column, Row, columns
+from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
 
 if TYPE_CHECKING:
@@ -39,20 +40,58 @@ class RecoveredEngine:
         self._recovering = {entity_type: threading.Lock() for entity_type in COLLECTIONS}
         self._recovered: set[str] = set()
 
-    def __getattr__(self, method: str) -> Callable[..., Any]:
-        call = getattr(self._engine, method)
-
-        def recovered(name: str, *args: Any) -> Any:
-            self._recover(name.removesuffix(REBUILT))
-            return call(name, *args)
-
-        return recovered
-
     def list_collections(self) -> list[str]:
         return self._engine.list_collections()
 
+    def has_collection(self, name: str) -> bool:
+        return self._recovered_for(name).has_collection(name)
+
+    def description(self, name: str) -> str | None:
+        return self._recovered_for(name).description(name)
+
+    def create_collection(self, name: str, columns: Sequence[Column], description: str) -> None:
+        self._recovered_for(name).create_collection(name, columns, description)
+
+    def load_collection(self, name: str) -> None:
+        self._recovered_for(name).load_collection(name)
+
+    def release_collection(self, name: str) -> None:
+        self._recovered_for(name).release_collection(name)
+
+    def drop_collection(self, name: str) -> None:
+        self._recovered_for(name).drop_collection(name)
+
+    def rename_collection(self, name: str, new_name: str) -> None:
+        self._recovered_for(name).rename_collection(name, new_name)
+
+    def flush(self, name: str) -> None:
+        self._recovered_for(name).flush(name)
+
+    def search(self, name: str, vector: Vectors, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
+        return self._recovered_for(name).search(name, vector, expression, limit, fields)
+
+    def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> list[Row]:
+        return self._recovered_for(name).get(name, keys, fields)
+
+    def query(self, name: str, expression: str, fields: Sequence[str]) -> list[Row]:
+        return self._recovered_for(name).query(name, expression, fields)
+
+    def count(self, name: str, expression: str = "") -> int:
+        return self._recovered_for(name).count(name, expression)
+
+    def upsert(self, name: str, rows: Sequence[Row]) -> None:
+        self._recovered_for(name).upsert(name, rows)
+
+    def delete(self, name: str, keys: Sequence[str]) -> None:
+        self._recovered_for(name).delete(name, keys)
+
     def close(self) -> None:
         self._engine.close()
+
+    def _recovered_for(self, name: str) -> Engine:
+        """The engine, once the type of a collection of that name is recovered."""
+        self._recover(name.removesuffix(REBUILT))
+        return self._engine
 
     def _recover(self, entity_type: str) -> None:
         if entity_type in self._recovered or entity_type not in COLLECTIONS:

@@ -49,9 +49,7 @@ def query_stems(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(_stem(word) for word in words if word.isalnum()))
 
 
-def rank_words(
-    server: WordSearch, entity_type: str, expression: str, query: KeywordQuery, limit: int
-) -> list[Ranked]:
+def rank_words(server: WordSearch, entity_type: str, expression: str, query: KeywordQuery, limit: int) -> list[Ranked]:
     """The entities that have any word of a query, best first; the server's BM25 scores, above 0.
 
     ``expression`` is one for the entity records that are searched.
