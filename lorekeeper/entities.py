@@ -100,6 +100,7 @@ class Field:
         help: one line for the tools' documentation, with the unit.
         tool: the lookup tool's parameters for it; one that ends in ``_min`` or ``_max`` sets that bound.
         fold: makes strings comparable, in entries and in filters.
+        revision: raised by one if `normalize` makes its values in another way; existing libraries then make theirs again.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Field:
     help: str
     tool: tuple[str, ...] = ()
     fold: Callable[[str], str] = fold
+    revision: int = 1
 
 
 @dataclass(frozen=True)
@@ -323,10 +325,15 @@ class Entity:
     def from_record(cls, entity_type: str, record: Mapping[str, Any]) -> Entity:
         """The inverse of `as_record`, also after a trip through JSON; KeyError or TypeError if it is not a record.
 
-        For records that this library has written itself; others go through `lorekeeper.normalize.build.checked`.
+        For records that this library has written itself; values of fields that are no longer declared are left out. Other
+        records go through `lorekeeper.normalize.build.checked`.
         """
         declared = COLLECTIONS[entity_type].filters
-        fields = {k: tuple(v) if declared[k].type is FieldType.TEXTS else v for k, v in record["fields"].items()}
+        fields = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in record["fields"].items()
+            if name in declared
+        }
         return cls(entity_type, **{name: record[name] for name in RECORD_KEYS} | {"fields": fields})
 
 

@@ -22,6 +22,7 @@ from lorekeeper.errors import ConfigError, EmbeddingError, ImportFileError, Unkn
 from lorekeeper.intake.files import Batch, Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.sync_state import Source
+from lorekeeper.normalize.again import fields_again
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.pipeline import Query, Searcher
 from lorekeeper.search.results import ResultPage
@@ -96,11 +97,11 @@ def open_cache(settings: Settings, embedding: EmbeddingService) -> CacheProtocol
 
 
 def open_store(settings: Settings) -> Store:
-    """The store that the settings ask for; it opens at first use."""
+    """The store that the settings ask for; it opens at first use, and is upgraded then where it has an earlier format."""
     if settings.cache_backend == "sqlite":
         from lorekeeper.cache.sqlite.store import SqliteStore
 
-        return SqliteStore(settings.sqlite_db_path)
+        return SqliteStore(settings.sqlite_db_path, fields_again)
 
     if settings.milvus_uri:
         from lorekeeper.cache.milvus.remote import RemoteStore

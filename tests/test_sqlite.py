@@ -128,7 +128,7 @@ async def test_another_format_is_named(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    assert "format 99" in await refusal(path)
+    assert "layout 99" in await refusal(path)
 
 
 async def test_a_folder_and_a_file_in_the_way_are_named(tmp_path: Path) -> None:

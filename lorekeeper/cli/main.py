@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import NoReturn
 
 import lorekeeper
 from lorekeeper.addresses import without_secrets
+from lorekeeper.cache import formats
+from lorekeeper.cache.protocol import Progress
 from lorekeeper.cli import intake, lookup, maintenance, serving
 from lorekeeper.cli.command import FAILED, INTERRUPTED, WRONG_USE, Call
 from lorekeeper.errors import ConfigError, FilterError, LoreKeeperError
@@ -51,9 +54,20 @@ def _run(arguments: argparse.Namespace) -> int:
     _log_to_stderr(settings.log_level)
     if ignored := ignored_file(settings):
         print(f"lorekeeper: {ignored}", file=sys.stderr)
+    formats.shown.set(_show_upgrade)
     status: int = asyncio.run(arguments.run(Call(arguments, settings, origins)))
     sys.stdout.flush()
     return status
+
+
+@contextlib.contextmanager
+def _show_upgrade(what: str, total: int) -> Iterator[Progress]:
+    """A progress bar for the upgrade of a library, wherever a command meets one."""
+    from lorekeeper.cli.render import Bar
+
+    with Bar(what) as bar:
+        bar.start(total)
+        yield bar.advance
 
 
 def _complain(error: Exception, status: int) -> int:

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
+from lorekeeper.cache.formats import Normalized
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.sqlite.catalogue import Catalogue, insert, remove, statements
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
+from lorekeeper.cache.sqlite.upgrade import FileUpgrade
 from lorekeeper.entities import Entity
 
 logger = logging.getLogger(__name__)
@@ -22,8 +24,10 @@ logger = logging.getLogger(__name__)
 R = TypeVar("R")
 
 APPLICATION = 0x4C4B4B57
-FORMAT = 6
-"""Stored as SQLite's application_id and user_version; a file of another format is rebuilt."""
+"""SQLite's application_id of a companion."""
+
+LAYOUTS = range(6, 7)
+"""Layouts that can be read; the last one is written. A file of an earlier one is built again from Milvus."""
 
 DAMAGED = ".damaged"
 """Suffix of a file that could not be used and was moved aside."""
@@ -39,8 +43,17 @@ class Companion(Catalogue):
 
     def __init__(self, path: Path) -> None:
         made = [*_MARKS, *statements()]
-        super().__init__(SqliteFile(path, "the keyword index", APPLICATION, FORMAT, made, durable=True))
+        super().__init__(SqliteFile(path, "the keyword index", APPLICATION, LAYOUTS, made, durable=True))
         self.path = path
+
+    def outdated(self) -> bool:
+        """Whether the file has an earlier format, which `upgrade` changes."""
+        return self._kept(lambda _: self.file.outdated(), lambda _: False)
+
+    def upgrade(self, normalized: Normalized) -> None:
+        """Bring the file to the current format. The caller holds the library's write lock."""
+        upgrade = FileUpgrade(self.file, normalized, parts=[], tables=["unfinished", "built", "changes"])
+        self._kept(lambda _: upgrade.run(), lambda _: None)
 
     def state(self, entity_type: str) -> tuple[str | None, bool]:
         """(id of the store that the type's table was built from, None if it never was; whether no write is pending)."""

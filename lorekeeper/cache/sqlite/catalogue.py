@@ -70,17 +70,22 @@ def statements() -> list[str]:
 
 def insert(c: sqlite3.Connection, entity_type: str, entities: Iterable[Entity]) -> list[int]:
     """Store entities in place of those of equal identity; their row ids, in order."""
-    columns, marks = column_list(entity_type), ", ".join("?" * len(columns_named(entity_type)))
     ids = []
     for entity in entities:
         remove(c, entity_type, [entity.identity])
-        sql = f"INSERT INTO {entity_type} ({columns}) VALUES ({marks})"
-        row = c.execute(sql, columns_of(entity)).lastrowid or 0
-        c.execute(f"INSERT INTO {entity_type}_fts (rowid, name, body, phrases, description) VALUES (?, ?, ?, ?, ?)",
-                  (row, *words_of(entity)))  # fmt: skip
-        ids.append(row)
+        ids.append(insert_new(c, entity))
     changed(c, entity_type)
     return ids
+
+
+def insert_new(c: sqlite3.Connection, entity: Entity, row_id: int | None = None) -> int:
+    """Store an entity that is not there yet, under a row id of its own where none is given; returns the row id."""
+    names = columns_named(entity.type)
+    sql = f"INSERT INTO {entity.type} (id, {column_list(entity.type)}) VALUES (?, {', '.join('?' * len(names))})"
+    row = c.execute(sql, (row_id, *columns_of(entity))).lastrowid or 0
+    words = f"INSERT INTO {entity.type}_fts (rowid, name, body, phrases, description) VALUES (?, ?, ?, ?, ?)"
+    c.execute(words, (row, *words_of(entity)))
+    return row
 
 
 def remove(c: sqlite3.Connection, entity_type: str, identities: Iterable[Identity]) -> list[int]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -12,6 +14,8 @@ from typing import TypeVar
 
 from filelock import FileLock
 
+import lorekeeper
+from lorekeeper.cache.formats import Format, declarations, first_declarations
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import name_rank
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_file, private_folder
@@ -22,6 +26,13 @@ BUSY_SECONDS = 10.0
 
 SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """What reading a damaged file raises: Python cannot decode an error of SQLite that quotes bytes which are no UTF-8."""
+
+FILES = ("", "-wal", "-shm")
+"""What is appended to a database's name: the file, its log, and the index of the log."""
+
+_META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
+
+_CREATED = re.compile(r"CREATE (?:VIRTUAL )?TABLE (\w+)")
 
 _PASSING = {
     sqlite3.SQLITE_BUSY: "another program has it locked; close that program",
@@ -50,8 +61,8 @@ class SqliteFile:
         path: the file; made with all its tables, or not at all.
         kind: what it is, for people, as in "the keyword index".
         application: SQLite's application_id of files of this kind.
-        version: SQLite's user_version of the format that is read and written.
-        statements: what makes an empty file.
+        layouts: the layouts that can be read, kept as SQLite's user_version; the last one is written.
+        statements: what makes the tables of an empty file.
         durable: whether every commit is synced to the disk; else the last ones can be lost when the power fails.
     """
 
@@ -59,10 +70,11 @@ class SqliteFile:
     """What to do where it cannot be opened."""
 
     def __init__(
-        self, path: Path, kind: str, application: int, version: int, statements: Sequence[str], *, durable: bool
+        self, path: Path, kind: str, application: int, layouts: range, statements: Sequence[str], *, durable: bool
     ) -> None:
         self.path, self.kind = path, kind
-        self._application, self._version, self._statements = application, version, statements
+        self._application, self._layouts = application, layouts
+        self._statements = [*statements, _META]
         self._synchronous = "FULL" if durable else "NORMAL"
         self._reading, self._writing = _Side(read_only=True), _Side(read_only=False)
 
@@ -74,12 +86,31 @@ class SqliteFile:
     def read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         """Call a function with a connection that sees one state of the file throughout."""
         with self._reading.lock:
-            return self._guarded(lambda: _transaction(self._opened(self._reading), "BEGIN", function))
+            return self.guarded(lambda: _transaction(self._opened(self._reading), "BEGIN", function))
 
     def write(self, function: Callable[[sqlite3.Connection], R]) -> R:
         """Call a function within one transaction: all that it does is kept, or nothing."""
         with self._writing.lock:
-            return self._guarded(lambda: _transaction(self._opened(self._writing), "BEGIN IMMEDIATE", function))
+            return self.guarded(lambda: _transaction(self._opened(self._writing), "BEGIN IMMEDIATE", function))
+
+    @property
+    def layout(self) -> int:
+        """The layout that is written."""
+        return self._layouts[-1]
+
+    def outdated(self) -> bool:
+        """Whether there is a file, and it has an earlier format; it is closed then.
+
+        Raises:
+            NewerLibraryError: its format is a later one.
+            CacheError: it cannot be opened.
+        """
+        if not self.path.exists():
+            return False
+        current = self.read(read_format).is_current(self.layout)
+        if not current:
+            self.close()
+        return not current
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -93,7 +124,7 @@ class SqliteFile:
             self._writing.close()
             self._reading.close()
             target = self.path.with_name(self.path.name + suffix)
-            for part in ("-wal", "-shm", ""):
+            for part in reversed(FILES):
                 with contextlib.suppress(FileNotFoundError):
                     os.replace(f"{self.path}{part}", f"{target}{part}")  # noqa: PTH105
             return target if target.exists() else None
@@ -101,26 +132,23 @@ class SqliteFile:
     def _opened(self, side: _Side) -> sqlite3.Connection:
         if side.connection is None or side.inode != _inode(self.path):
             side.close()
-            side.connection = self._open()
+            side.connection = self._open(side)
             side.connection.execute(f"PRAGMA query_only = {int(side.read_only)}")
             side.inode = _inode(self.path)
         return side.connection
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self, side: _Side) -> sqlite3.Connection:
         if not self.path.exists():
             self._create()
         elif self.path.is_dir():
             raise CacheError(f"{self.path} is a folder, not {self.kind}; {self.advice}")
         elif self.path.stat().st_size == 0:
             raise DamagedFileError(f"{self.kind} {self.path} is empty")
-        for part in ("", "-wal", "-shm"):
+        for part in FILES:
             keep_private(Path(f"{self.path}{part}"))  # what an earlier version made may be open to others
-        connection = _connect(self.path)
+        connection = connect(self.path)
         try:
-            application = connection.execute("PRAGMA application_id").fetchone()[0]
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if (application, version) != (self._application, self._version):
-                self.refuse(connection, application, version)
+            self._check(connection, side)
             connection.create_function("name_rank", 2, name_rank, deterministic=True)
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         except BaseException:
@@ -128,11 +156,36 @@ class SqliteFile:
             raise
         return connection
 
-    def refuse(self, _connection: sqlite3.Connection, application: int, version: int) -> None:
-        """Raise for a database that is not one of ours, or of another format."""
-        if application == self._application:
-            raise DamagedFileError(f"{self.kind} {self.path} has format {version}, not {self._version}")
+    def _check(self, connection: sqlite3.Connection, side: _Side) -> None:
+        """Refuse what is not a file of this kind and of a known format; let one of an earlier format be read."""
+        if connection.execute("PRAGMA application_id").fetchone()[0] != self._application:
+            self.refuse(connection)
+        found = read_format(connection)
+        found.require_known(f"{self.kind} {self.path}", self.layout)
+        if found.layout not in self._layouts:
+            raise DamagedFileError(f"{self.kind} {self.path} has layout {found.layout}, which is not known")
+        if not found.is_current(self.layout):
+            if not side.read_only:
+                raise CacheError(f"{self.kind} {self.path} has an earlier format and must be upgraded first")
+            self._add_missing(connection)
+
+    def refuse(self, _connection: sqlite3.Connection) -> None:
+        """Raise for a database that is not one of ours."""
         raise DamagedFileError(f"{self.path} is another program's database, not {self.kind}")
+
+    def _add_missing(self, connection: sqlite3.Connection) -> None:
+        """Let a file of an earlier format be read like a current one: the tables and columns that it lacks are empty."""
+        with contextlib.closing(sqlite3.connect(":memory:")) as current:
+            for statement in self._statements:
+                current.execute(statement)
+                (table,) = _CREATED.findall(statement)
+                held = columns(connection, table)
+                missing = [name for name in columns(current, table) if name not in held]
+                if not held:
+                    connection.execute(statement.replace(f"TABLE {table}", f"TABLE temp.{table}", 1))
+                elif missing:
+                    absent = ", ".join(f'NULL AS "{name}"' for name in missing)
+                    connection.execute(f"CREATE TEMP VIEW {table} AS SELECT *, {absent} FROM main.{table}")
 
     def _create(self) -> None:
         """Make the file under another name and move it into its place: nobody ever sees it half made."""
@@ -149,16 +202,19 @@ class SqliteFile:
 
     def make(self, path: Path) -> None:
         """Make an empty file of this kind at another path."""
-        with contextlib.closing(_connect(private_file(path))) as connection:
+        with contextlib.closing(connect(private_file(path))) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
             for statement in self._statements:
                 connection.execute(statement)
+            stamp = {"fields": json.dumps(declarations()), "version": lorekeeper.__version__}
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", stamp.items())
             connection.execute(f"PRAGMA application_id = {self._application}")
-            connection.execute(f"PRAGMA user_version = {self._version}")
+            connection.execute(f"PRAGMA user_version = {self.layout}")
             connection.execute("COMMIT")
 
-    def _guarded(self, function: Callable[[], R]) -> R:
+    def guarded(self, function: Callable[[], R]) -> R:
+        """Call a function with SQLite's errors about this file as ours."""
         try:
             return function()
         except (*SQLITE_ERRORS, OSError, OverflowError) as error:
@@ -189,8 +245,26 @@ class _Side:
             self.connection = None
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that is in no transaction until it is told to begin one, for any thread."""
     return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+def read_format(c: sqlite3.Connection, database: str = "main") -> Format:
+    """The format of one of the databases of a connection; DamagedFileError where it cannot be read."""
+    layout = c.execute(f"PRAGMA {database}.user_version").fetchone()[0]
+    if not columns(c, "meta", database):
+        return Format(layout, first_declarations())
+    try:
+        meta = dict(c.execute(f"SELECT key, value FROM {database}.meta"))
+        return Format(layout, json.loads(meta["fields"]), meta["version"])
+    except (KeyError, ValueError) as error:
+        raise DamagedFileError(f"what a file says of its format is damaged ({error})") from error
+
+
+def columns(c: sqlite3.Connection, table: str, database: str = "main") -> list[str]:
+    """The columns of a table, [] where there is none."""
+    return [row[1] for row in c.execute(f"PRAGMA {database}.table_info({table})")]
 
 
 def _transaction(c: sqlite3.Connection, begin: str, function: Callable[[sqlite3.Connection], R]) -> R:

@@ -55,7 +55,7 @@ _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_PRAGMA, s
 _MAGIC = b"SQLite format 3\0"
 _WAL = b"\x02\x02"
 
-_FORMATS = {sqlite_store.APPLICATION: sqlite_store.FORMAT, keywords.APPLICATION: keywords.FORMAT}
+_LAYOUTS = {sqlite_store.APPLICATION: sqlite_store.LAYOUTS, keywords.APPLICATION: keywords.LAYOUTS}
 
 _VECTOR = ", ".join(f"iif(length({name}) <= {MAX_VECTOR_BYTES}, {name}, NULL)" for name in ("key", "vector"))
 """The columns of a packed vector; what is too long for one is NULL, so that a batch of them stays small."""
@@ -113,7 +113,7 @@ class SqliteSource:
                 names = self._connection.execute(
                     "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND sql LIKE 'CREATE TABLE%'"
                 ).fetchall()
-                self.ours = application in _FORMATS
+                self.ours = application in _LAYOUTS
                 self._names = [name.decode("utf-8", "replace") for (name,) in names]
                 self.tables = self._chosen(self._names, application, version)
         except BaseException:
@@ -200,9 +200,10 @@ class SqliteSource:
 
     def _chosen(self, names: list[str], application: int, version: int) -> list[str]:
         if self.ours:
-            if version != _FORMATS[application]:
+            if version not in _LAYOUTS[application]:
                 raise ImportFileError(
-                    str(self.path), f"has format {version}; this version reads {_FORMATS[application]}"
+                    str(self.path),
+                    f"has layout {version}, which this version of LoreKeeper does not read; use the version that wrote it",
                 )
             return list(COLLECTIONS)
         tables = [n for n in names if n not in _NO_LORE and self._columns(n) >= _LEGACY]

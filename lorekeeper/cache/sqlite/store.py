@@ -15,11 +15,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from lorekeeper.cache.formats import Normalized, Upgrade, not_again
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.catalogue import Catalogue
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
 from lorekeeper.cache.sqlite.sql import where
+from lorekeeper.cache.sqlite.upgrade import FileUpgrade
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, WriteLock, require_dimension, require_model
 from lorekeeper.cache.vectors import CHECK_BYTES, pack_vector, unpack_vector, vector_key
 from lorekeeper.embedding.protocol import Vectors
@@ -31,8 +33,10 @@ from lorekeeper.text.passages import CHUNKER
 R = TypeVar("R")
 
 APPLICATION = 0x4C4F5245
-FORMAT = 1
-"""Stored as SQLite's application_id ("LORE") and user_version."""
+"""SQLite's application_id of a library: "LORE"."""
+
+LAYOUTS = range(1, 3)
+"""Layouts that can be read; the last one is written. Since 2 the file says its declared columns; see `cache.formats`."""
 
 _COLUMNS = (
     "(entity INTEGER NOT NULL, part INTEGER NOT NULL, section TEXT NOT NULL, passage TEXT NOT NULL, "
@@ -84,15 +88,10 @@ class LibraryFile(SqliteFile):
     advice = "check LOREKEEPER_SQLITE_DB_PATH, and the permissions of the file and its folder"
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "the library", APPLICATION, FORMAT, statements(), durable=True)
+        super().__init__(path, "the library", APPLICATION, LAYOUTS, statements(), durable=True)
 
-    def refuse(self, connection: sqlite3.Connection, application: int, version: int) -> None:
+    def refuse(self, connection: sqlite3.Connection) -> None:
         """Name what the database is instead."""
-        if application == APPLICATION:
-            raise CacheError(
-                f"the library {self.path} has format {version}, this version of LoreKeeper reads {FORMAT}; use the version "
-                "that made it to write a backup, and restore that"
-            )
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         legacy = tables & {"api_cache", "monsters", "spells", "creatures"} and "spells_fts" not in tables
         raise CacheError(
@@ -108,18 +107,23 @@ class SqliteStore(Catalogue):
     """One library in one SQLite file, usable by several threads and processes.
 
     Args:
-        path: the file; made at first use.
+        path: the file; made at first use, and upgraded where it has an earlier format.
+        normalized: gives the filter values that follow from an entity's data, for an upgrade.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, normalized: Normalized = not_again) -> None:
         super().__init__(LibraryFile(path))
         self.path = path
         self._lock = WriteLock(Path(f"{path}.lock"), str(path))
+        upgrade = FileUpgrade(self.file, normalized, parts=["_passages"], tables=["models", "changes"])
+        self.upgrade = Upgrade(self.file.outdated, self._lock.hold, upgrade.run)
         self._matrices: dict[str, tuple[tuple[int, int], Matrix | None]] = {}
 
     @contextmanager
     def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
         """One writer at a time, over all threads and processes; CacheError after ``wait`` seconds."""
+        with _named_repair():
+            self.upgrade.before_writing()
         self._read(lambda _: None)
         with self._lock.hold(wait):
             yield
@@ -244,6 +248,11 @@ class SqliteStore(Catalogue):
             details={"size": f"{self.path.stat().st_size / 1e6:,.1f} MB"},
         )
 
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        super().close()
+        self.upgrade.forget()
+
     def _matrix(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
         """All vectors of a type, kept until it changes; None where it has none."""
         version, kept = self.version(c, entity_type), self._matrices.get(entity_type)
@@ -261,6 +270,7 @@ class SqliteStore(Catalogue):
 
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         with _named_repair():
+            self.upgrade.before_reading()
             return self.file.read(function)
 
     def _write(self, function: Callable[[sqlite3.Connection], R]) -> R:

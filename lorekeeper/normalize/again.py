@@ -1,0 +1,48 @@
+"""The filter values of an entity that is stored already, made again from the object that it came from."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+from lorekeeper.entities import Entity, Value
+from lorekeeper.errors import FilterError
+from lorekeeper.filters import clean_fields
+from lorekeeper.normalize import UnknownShapeError, normalize
+from lorekeeper.normalize.open5e import ENDPOINTS
+from lorekeeper.normalize.orcbrew import TYPES
+
+
+def fields_again(entity: Entity) -> Mapping[str, Value]:
+    """The filter values that ``entity.data`` gives by today's rules.
+
+    An object whose shape is not known any more gives those of its values that have the name and the type of a field.
+    """
+    if entity.source_api != "orcbrew":
+        with contextlib.suppress(UnknownShapeError):
+            for made in normalize(entity.data, hint=_hint(entity), document=entity.document):
+                if made.type == entity.type:  # the first one is the object itself, the others are nested within it
+                    return made.fields
+    raw: dict[str, Any] = {field.name: entity.data.get(field.name) for field in entity.collection.fields}
+    with contextlib.suppress(FilterError, TypeError, ValueError, AttributeError, KeyError):
+        raw |= {name: value for name, value in _orcbrew_fields(entity).items() if value is not None}
+    fields: dict[str, Value] = {}
+    for name, value in raw.items():
+        with contextlib.suppress(FilterError):
+            fields |= clean_fields(entity.type, {name: value})
+    return fields
+
+
+def _hint(entity: Entity) -> str:
+    """The Open5e endpoint that lists entities of this type and kind, as far as that can be said."""
+    names = [name for name, endpoint in ENDPOINTS.items() if endpoint.type == entity.type]
+    return next((name for name in names if ENDPOINTS[name].kind == entity.kind), names[0] if names else entity.type)
+
+
+def _orcbrew_fields(entity: Entity) -> dict[str, Any]:
+    if entity.source_api == "orcbrew":
+        for entity_type, kind, fields_of in TYPES.values():
+            if (entity_type, kind) == (entity.type, entity.kind):
+                return fields_of(entity.data)
+    return {}
