@@ -87,7 +87,7 @@ def _numbers(version: str) -> list[int]:
 
 def declared(collection: Collection) -> str:
     """The filter columns of a collection in one line: what differs in it decides what an upgrade changes."""
-    return " ".join(map(_column, collection.fields))
+    return " ".join(sorted(map(_column, collection.fields)))
 
 
 def declarations() -> dict[str, str]:
@@ -95,28 +95,37 @@ def declarations() -> dict[str, str]:
     return {name: declared(collection) for name, collection in COLLECTIONS.items()}
 
 
-FIRST_FIELDS = {
-    "spells": "level school classes ritual concentration casting_time damage_types range",
-    "creatures": "challenge_rating type size alignment armor_class hit_points environments",
-    "equipment": "category rarity requires_attunement cost weight damage_type properties",
-    "character_options": "parent hit_die",
-    "rules": "parent",
-    "documents": "publisher game_system licenses",
+FIRST_DECLARATIONS = {
+    "spells": (
+        "casting_time:text:fold_time:1 classes:texts:fold_class:1 concentration:flag:fold:1 "
+        "damage_types:texts:fold:1 level:integer:fold:1 range:decimal:fold:1 ritual:flag:fold:1 "
+        "school:text:fold:1"
+    ),
+    "creatures": (
+        "alignment:text:fold:1 armor_class:integer:fold:1 challenge_rating:decimal:fold:1 "
+        "environments:texts:fold_key:1 hit_points:integer:fold:1 size:text:fold:1 type:text:fold:1"
+    ),
+    "equipment": (
+        "category:text:fold:1 cost:decimal:fold:1 damage_type:text:fold:1 properties:texts:fold:1 "
+        "rarity:text:fold:1 requires_attunement:flag:fold:1 weight:decimal:fold:1"
+    ),
+    "character_options": "hit_die:text:fold:1 parent:text:fold_key:1",
+    "rules": "parent:text:fold_key:1",
+    "documents": "game_system:text:fold:1 licenses:texts:fold:1 publisher:text:fold:1",
 }
-"""The fields of libraries that do not say which they have: those of version 0.1.0."""
+"""`declarations` of version 0.1.0, whose libraries do not say them."""
 
 
-def first_declared(entity_type: str) -> str:
-    """`declared` as version 0.1.0 would have written it; "" for a type that it did not have."""
-    names = FIRST_FIELDS.get(entity_type, "").split()
-    fields = {field.name: field for field in COLLECTIONS[entity_type].fields}
-    columns = [_column(replace(fields[name], revision=1)) if name in fields else name for name in names]
-    return " ".join(columns)
+def names(declaration: str) -> dict[str, str]:
+    """The columns of a declaration by the names of their fields."""
+    return {column.split(":")[0]: column for column in declaration.split()}
 
 
-def first_declarations() -> dict[str, str]:
-    """`first_declared` of the types that version 0.1.0 had."""
-    return {name: first_declared(name) for name in FIRST_FIELDS if name in COLLECTIONS}
+def parse_declarations(value: object) -> dict[str, str]:
+    """`declarations` as they were read from JSON that may be from elsewhere; ValueError if they are none."""
+    if isinstance(value, dict) and all(isinstance(declaration, str) for declaration in value.values()):
+        return value
+    raise ValueError("it does not say its fields as LoreKeeper does")
 
 
 def _column(field: Field) -> str:
@@ -134,7 +143,7 @@ def upgraded(entity: Entity, earlier: str, normalized: Normalized) -> Entity:
         earlier: the columns that its library had, as `declared` writes them.
         normalized: gives the values that follow from the data.
     """
-    columns = {column.split(":")[0]: column for column in earlier.split()}
+    columns = names(earlier)
     changed = [field for field in entity.collection.fields if columns.get(field.name) != _column(field)]
     fields = {f.name: entity.fields[f.name] for f in entity.collection.fields if f.name in entity.fields}
     if changed:

@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 R = TypeVar("R")
 
 FORMAT = 1
-"""Stored as SQLite's user_version; a file of another format is replaced."""
+"""Stored as SQLite's user_version. There is no earlier one; a file of a later one is left alone, and not used."""
 
 KEYS = 500
 """Keys a query."""
@@ -51,10 +51,6 @@ _MAX_VECTOR_BYTES = 1 << 16
 _BATCH_BYTES = 1 << 20
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-class _FormatError(sqlite3.DatabaseError):
-    """The file is another version's."""
 
 
 class VectorCache:
@@ -161,8 +157,8 @@ class VectorCache:
             connection = sqlite3.connect(private_file(self.path), timeout=BUSY_SECONDS, check_same_thread=False)
             try:
                 version = connection.execute("PRAGMA user_version").fetchone()[0]
-                if version not in (0, FORMAT):
-                    raise _FormatError(f"format {version}, not {FORMAT}")
+                if version > FORMAT:
+                    raise sqlite3.NotSupportedError(f"a later version of LoreKeeper wrote it, in format {version}")
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")
                 connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
@@ -282,6 +278,6 @@ def _checksum(key: bytes, data: bytes) -> bytes:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether an error says that the file is no sound one of ours; others are of the disk, of a lock, or of a row."""
+    """Whether an error says that the file is not a sound one of ours; others are of the disk, a lock, or a row."""
     code = getattr(error, "sqlite_errorcode", None)
-    return isinstance(error, (_FormatError, UnicodeDecodeError)) or (code is not None and code & 0xFF in _DAMAGE)
+    return isinstance(error, UnicodeDecodeError) or (code is not None and code & 0xFF in _DAMAGE)

@@ -25,6 +25,7 @@ from typing import IO, Any, Self
 
 import lorekeeper
 from lorekeeper.cache.async_cache import ThreadedCache
+from lorekeeper.cache.formats import FIRST_DECLARATIONS, declarations, is_later, parse_declarations
 from lorekeeper.cache.protocol import CacheProtocol, Identity, Progress
 from lorekeeper.cache.vectors import VectorCache, of_one_size, passage_keys, read_packed, write_packed
 from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, Entity, parse_json
@@ -36,16 +37,16 @@ from lorekeeper.library import (
     open_store,
     vector_cache,
 )
+from lorekeeper.maintenance.earlier import current_entity
 from lorekeeper.maintenance.migrate import take_vectors
-from lorekeeper.normalize.build import checked
-from lorekeeper.printable import MAX_REASON, one_line
+from lorekeeper.printable import MAX_REASON, MAX_SHOWN, one_line
 from lorekeeper.settings import Settings
 from lorekeeper.system import private_file
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import hint_text
 
 FORMAT = 1
-"""Of the archive; kept in its manifest."""
+"""Of the archive; kept in its manifest. The declared fields of its entries stand there too, and may be others than today's."""
 
 MANIFEST, VECTORS = "manifest.json", "vectors"
 
@@ -185,6 +186,7 @@ async def _fill(
         "version": lorekeeper.__version__,
         "made": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "embedding": embedding,
+        "fields": declarations(),
         "counts": report.counts,
         "vectors": report.vectors,
         "sha256": checksums,
@@ -256,12 +258,14 @@ class Archive:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.hashes: dict[str, dict[Identity, str]] = {}
+        self._fields: dict[str, str] = {}
         self._opened = contextlib.ExitStack()
         with self._named():
             try:
                 self._zip = self._open()
                 manifest = self._manifest()
                 self.model = _model(manifest.get("embedding"))
+                self._fields = self._known_fields(manifest)
                 self.vectors = int(manifest["vectors"])
                 for entity_type, number in manifest["counts"].items():
                     self.hashes[entity_type] = self._checked(entity_type, manifest)
@@ -337,6 +341,16 @@ class Archive:
             raise ImportFileError(str(self.path), f"holds {names}, which this version of LoreKeeper does not know")
         return manifest
 
+    def _known_fields(self, manifest: dict[str, Any]) -> dict[str, str]:
+        """The declared fields of its entries; ImportFileError if a later version declared others than this one."""
+        fields, version = parse_declarations(manifest.get("fields", FIRST_DECLARATIONS)), str(manifest["version"])
+        if fields != declarations() and is_later(version):
+            raise ImportFileError(
+                str(self.path),
+                f"was written by LoreKeeper {version[:MAX_SHOWN]}, with fields that this one does not know; update this program",
+            )
+        return fields
+
     def _checked(self, entity_type: str, manifest: dict[str, Any]) -> dict[Identity, str]:
         """The hashes of all entries of a type."""
         hashes: dict[Identity, str] = {}
@@ -357,7 +371,7 @@ class Archive:
             try:
                 if len(line) > _MAX_LINE_BYTES:
                     raise FilterError(f"it has more than {_MAX_LINE_BYTES:,} bytes")
-                yield checked(entity_type, parse_json(line)), len(line)
+                yield current_entity(entity_type, parse_json(line), self._fields.get(entity_type, "")), len(line)
             except (FilterError, ValueError) as error:
                 where = f"{self.path}:{entity_type}.jsonl:{number}"
                 raise ImportFileError(where, f"{one_line(str(error), MAX_REASON)}; nothing was changed") from error

@@ -16,8 +16,8 @@ from lorekeeper.cache.protocol import Progress
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_json
 from lorekeeper.errors import FilterError, ImportFileError
 from lorekeeper.library import Library, store_in_batches, vector_cache
+from lorekeeper.maintenance.earlier import current_entity
 from lorekeeper.normalize import UnknownShapeError, legacy
-from lorekeeper.normalize.build import checked
 from lorekeeper.printable import MAX_REASON, one_line
 from lorekeeper.settings import Settings
 
@@ -183,7 +183,7 @@ def _entries(opened: SqliteSource, table: str, said: TableReport, known: legacy.
             if row.problem:
                 raise UnknownShapeError(row.problem)
             found = (
-                [checked(table, parse_json(row.content or ""))]
+                [current_entity(table, parse_json(row.content or ""), opened.fields.get(table, ""))]
                 if opened.ours
                 else legacy.entities(
                     table,

@@ -15,7 +15,7 @@ from typing import TypeVar
 from filelock import FileLock
 
 import lorekeeper
-from lorekeeper.cache.formats import Format, declarations, first_declarations
+from lorekeeper.cache.formats import FIRST_DECLARATIONS, Format, declarations, parse_declarations
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import name_rank
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_file, private_folder
@@ -254,10 +254,10 @@ def read_format(c: sqlite3.Connection, database: str = "main") -> Format:
     """The format of one of the databases of a connection; DamagedFileError where it cannot be read."""
     layout = c.execute(f"PRAGMA {database}.user_version").fetchone()[0]
     if not columns(c, "meta", database):
-        return Format(layout, first_declarations())
+        return Format(layout, FIRST_DECLARATIONS)
     try:
         meta = dict(c.execute(f"SELECT key, value FROM {database}.meta"))
-        return Format(layout, json.loads(meta["fields"]), meta["version"])
+        return Format(layout, parse_declarations(json.loads(meta["fields"])), meta["version"])
     except (KeyError, ValueError) as error:
         raise DamagedFileError(f"what a file says of its format is damaged ({error})") from error
 

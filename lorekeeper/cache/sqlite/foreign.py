@@ -19,11 +19,12 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
+from lorekeeper.cache.formats import FIRST_DECLARATIONS, parse_declarations
 from lorekeeper.cache.milvus import companion as keywords
 from lorekeeper.cache.sqlite import store as sqlite_store
 from lorekeeper.cache.sqlite.catalogue import unpacked
 from lorekeeper.cache.sqlite.file import SQLITE_ERRORS
-from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES
+from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, parse_json
 from lorekeeper.errors import ImportFileError
 
 BUSY_SECONDS = 2.0
@@ -95,6 +96,11 @@ class SqliteSource:
     Args:
         path: the file, or the folder of an embedded Milvus library, whose companion is read then.
 
+    Attributes:
+        ours: whether it is a library or a companion of ours.
+        tables: those that hold entries.
+        fields: the declared fields of the entries of our own files, as `lorekeeper.cache.formats.declarations` writes them.
+
     Raises:
         ImportFileError: it is no SQLite file, or locked, or holds nothing that LoreKeeper knows.
     """
@@ -116,6 +122,7 @@ class SqliteSource:
                 self.ours = application in _LAYOUTS
                 self._names = [name.decode("utf-8", "replace") for (name,) in names]
                 self.tables = self._chosen(self._names, application, version)
+                self.fields = self._declarations()
         except BaseException:
             self.close()
             raise
@@ -214,6 +221,15 @@ class SqliteSource:
                 f"is no library and no earlier cache of LoreKeeper: {held}, none with slug, name and data",
             )
         return tables
+
+    def _declarations(self) -> dict[str, str]:
+        if not (self.ours and self._columns("meta") >= {"key", "value"}):
+            return FIRST_DECLARATIONS
+        try:
+            rows = {_text(key): _text(value) for key, value in filter(None, self._select("meta", "key, value"))}
+            return parse_declarations(parse_json(rows.get("fields") or ""))
+        except ValueError as error:
+            raise ImportFileError(str(self.path), f"does not say its fields as LoreKeeper does: {error}") from error
 
     def _columns(self, table: str) -> set[str]:
         quoted = table.replace('"', '""')

@@ -1,0 +1,41 @@
+"""Entities of archives and library files that an earlier version wrote, with the fields that are declared now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lorekeeper.cache.formats import declared, names, upgraded
+from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.filters import collection_of
+from lorekeeper.normalize.again import fields_again
+from lorekeeper.normalize.build import checked
+
+
+def current_entity(entity_type: str, record: object, declaration: str) -> Entity:
+    """The entity of a record, checked like all that is imported (`lorekeeper.normalize.build.checked`).
+
+    Args:
+        entity_type: its type.
+        record: as `Entity.as_record` made it, when other fields may have been declared.
+        declaration: the fields that were declared then, as `lorekeeper.cache.formats.declared` writes them.
+
+    Raises:
+        FilterError: it is not a record, or not one that an import would have taken.
+    """
+    if declaration == declared(collection_of(entity_type)):
+        return checked(entity_type, record)
+    return upgraded(checked(entity_type, _without_changed(entity_type, record, declaration)), declaration, fields_again)
+
+
+def _without_changed(entity_type: str, record: object, declaration: str) -> object:
+    """A record without the fields that were declared then and are not declared now, or with another type."""
+    fields = record.get("fields") if isinstance(record, Mapping) else None
+    if not isinstance(record, Mapping) or not isinstance(fields, Mapping):
+        return record
+    today = names(declared(COLLECTIONS[entity_type]))
+    changed = {name for name, column in names(declaration).items() if _type(column) != _type(today.get(name, ""))}
+    return {**record, "fields": {name: value for name, value in fields.items() if name not in changed}}
+
+
+def _type(column: str) -> str:
+    return ":".join(column.split(":")[:2])
