@@ -107,10 +107,10 @@ def open_store(settings: Settings) -> Store:
         from lorekeeper.cache.milvus.remote import RemoteStore
 
         require_local(settings, "milvus_uri")
-        return RemoteStore(settings.milvus_uri, settings.milvus_token, _beside(settings, ".keywords"))
+        return RemoteStore(settings.milvus_uri, settings.milvus_token, _beside(settings, ".keywords"), fields_again)
     from lorekeeper.cache.milvus.embedded import EmbeddedStore
 
-    return EmbeddedStore(settings.milvus_db_path, _beside(settings, ".keywords"))
+    return EmbeddedStore(settings.milvus_db_path, _beside(settings, ".keywords"), fields_again)
 
 
 def require_local(settings: Settings, name: str) -> None:

@@ -446,7 +446,7 @@ def take_another_librarys(path: Path) -> None:
 
 def take_another_formats(path: Path) -> None:
     with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 999")
+        connection.execute("PRAGMA user_version = 1")
     connection.close()
 
 

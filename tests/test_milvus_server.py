@@ -21,7 +21,7 @@ from lorekeeper.cache.milvus import driver
 from lorekeeper.cache.milvus import plain as milvus_plain
 from lorekeeper.cache.milvus import remote as milvus_remote
 from lorekeeper.cache.milvus import server as milvus_server
-from lorekeeper.cache.milvus.schema import PROPERTY, described
+from lorekeeper.cache.milvus.schema import PROPERTY
 from lorekeeper.cache.milvus.server import MilvusServer
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.embedding import HashingProvider
@@ -30,7 +30,7 @@ from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaErr
 from lorekeeper.maintenance.doctor import Check, examine
 from lorekeeper.settings import load_settings
 from lorekeeper.text.passages import passages
-from tests.support.backends import Caches, change_capabilities
+from tests.support.backends import Caches
 from tests.support.entities import everything, make
 from tests.support.libraries import settings
 from tests.support.limited_milvus import LimitedServer, limited_server
@@ -337,32 +337,3 @@ async def test_a_foreign_collection_without_an_index_is_left_alone(client: Clien
     other = MilvusClient(uri, dedicated=True)
     assert [field["name"] for field in other.describe_collection("spells")["fields"]] == ["pk", "vector"]
     other.close()
-
-
-async def test_a_collection_of_format_1_is_read_and_written_and_reindexing_makes_it_one_of_format_2(
-    empty_limited_server: LimitedServer, tmp_path: Path
-) -> None:
-    async with clients(empty_limited_server.uri, tmp_path) as client:
-        old = client("old")
-        change_capabilities(old, format=1)
-        stored = [make("ash", "Ash. " * 200, level=3, ritual=False), make("bone", "Bone.", level=1, classes=["bard"])]
-        await old.store_entities(stored, "spells")
-        cache = client("one")
-        assert await cache.store_entities([make("coal", "Coal.", school="evocation")], "spells") == 1
-        assert [e.slug for e in await cache.get_entities("spells", level_max=3)] == ["ash", "bone"]
-        assert [e.slug for e in await cache.get_entities("spells", ritual=False)] == ["ash"]
-        assert [h.entity.slug for h in await cache.keyword_search("spells", "coals")] == ["coal"]
-        large = make("large", data={"desc": "Large.", "noise": "x" * 70_000})
-        with pytest.raises(CacheError, match=r"larger than the 65,536 bytes.*lorekeeper reindex"):
-            await cache.store_entities([large], "spells")
-        before = await everything(cache)
-        assert "reindex" in (await cache.statistics()).details["made by an earlier version"]
-        assert await cache.reindex() == 3
-        assert "made by an earlier version" not in (await cache.statistics()).details
-        assert await everything(cache) == before
-        assert await cache.store_entities([large], "spells") == 1
-        assert await cache.get_entity("spells", "own", "large") == large
-        backend: MilvusServer = cache._store.server  # type: ignore[attr-defined]
-        description = described(backend.description("spells"))
-        assert description is not None
-        assert description["format"] == milvus_plain.FORMAT

@@ -19,7 +19,7 @@ from lorekeeper.cache.milvus.words import REPEATS, query_stems, stored_words
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.protocol import EmbeddingProvider
-from lorekeeper.errors import EmbeddingError, MilvusSchemaError
+from lorekeeper.errors import EmbeddingError
 from lorekeeper.library import open_cache
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import passages
@@ -243,28 +243,16 @@ async def test_a_write_that_was_cut_off_is_taken_over_from_the_server(client: Cl
 # --- a library from before -------------------------------------------------------------------------------------------------
 
 
-async def test_a_library_with_other_words_says_what_to_do_and_reindexing_stores_them_again(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_library_with_other_words_is_upgraded_from_its_own_rows(client: Client) -> None:
     old, cache = client("one"), client("one")
     stored = [make("ship", "It burns ships.", name="Red Tide"), make("long", "A walrus plays chess. " * 100)]
     change_capabilities(old, words=99)
-    with monkeypatch.context() as patch:
-        patch.setattr(milvus_schema, "WORDS_FORMAT", 99)
-        await old.store_entities(stored, "spells")
+    await old.store_entities(stored, "spells")
     await old.close()
-    calls = (
-        lambda: cache.rank_keyword("spells", "burning"),
-        lambda: cache.store_entities([make("x", "Ash.")], "spells"),
-    )
-    for call in calls:
-        with pytest.raises(MilvusSchemaError, match="lorekeeper reindex"):
-            await call()
-    assert await by_name(cache, "red tide") == ["ship"]
-    assert len(await cache.semantic_search("spells", "chess")) == 2
-    assert await cache.reindex() == 2
     assert await by_words(cache, "burning") == ["ship"]
     assert await by_words(cache, "playing") == ["long"]
+    assert await by_name(cache, "red tide") == ["ship"]
+    assert len(await cache.semantic_search("spells", "chess")) == 2
     assert await cache.store_entities([make("x", "Ash.")], "spells") == 1
     assert {e.slug for e in await everything(cache)} == {"ship", "long", "x"}
 

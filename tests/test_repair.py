@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.remote import RemoteStore
 from lorekeeper.cache.milvus.repair import MilvusWorkshop
+from lorekeeper.cache.milvus.schema import packed_record, unpacked_record
 from lorekeeper.errors import CacheError
 from lorekeeper.library import Library, embedding_service, open_store
 from lorekeeper.maintenance.doctor import examine
@@ -160,7 +162,8 @@ async def test_an_entry_that_was_changed_behind_our_back_is_noticed_and_put_righ
     store = open_store(library)
     assert isinstance(store, EmbeddedStore)
     (row,) = store.backend.query("spells", 'slug == "a7" and part == 0', ["*"])
-    row["entity"] = json.dumps({"name": "a7", "desc": "Not what was stored."})
+    entity = unpacked_record("spells", row["record"])
+    row["record"] = packed_record(replace(entity, data={"name": "a7", "desc": "Not what was stored."}))
     row["vector"] = np.asarray(row["vector"], dtype=np.float32)
     store.backend.upsert("spells", [row])
     store.close()

@@ -82,7 +82,7 @@ def fill(backend: EmbeddedBackend) -> Vectors:
     """Store one row with the key "k"; returns its vector."""
     backend.create_collection("rules", columns(COLLECTIONS["rules"], 4), "said")
     vector = np.array([0.6, 0.8, 0, 0], dtype=np.float32)
-    texts = ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api", "source_api_name", "hash")
+    texts = ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api", "hash")
     row = dict.fromkeys((*texts, "section", "passage"), 'a "quoted"\nline é') | {"pk": "k", "part": 0, "vector": vector}
     backend.upsert("rules", [row])
     backend.flush("rules")

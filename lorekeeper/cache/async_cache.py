@@ -71,6 +71,7 @@ class ThreadedCache:
         return await _in_thread(self._store.delete_entities, entity_type, list(dict.fromkeys(identities)))
 
     async def reindex(self, progress: Progress | None = None) -> int:
+        await _in_thread(self._store.upgrade)
         embedding = await self._fingerprint()
         dimension = (await self._embedding.provider()).dimension
         done = 0

@@ -11,6 +11,8 @@ The value of an added or revised field comes from normalising the entity's store
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -121,6 +123,11 @@ def names(declaration: str) -> dict[str, str]:
     return {column.split(":")[0]: column for column in declaration.split()}
 
 
+def fingerprint(layout: int) -> str:
+    """A short text that differs where the layout or the declared columns do."""
+    return hashlib.blake2b(json.dumps([layout, declarations()]).encode(), digest_size=8).hexdigest()
+
+
 def parse_declarations(value: object) -> dict[str, str]:
     """`declarations` as they were read from JSON that may be from elsewhere; ValueError if they are none."""
     if isinstance(value, dict) and all(isinstance(declaration, str) for declaration in value.values()):
@@ -191,6 +198,7 @@ class Upgrade:
     Where that fails, which is logged once, reads go on with the library as it is, and every write tries again.
 
     Args:
+        what: what is upgraded, for people.
         outdated: whether the library has an earlier format; raises NewerLibraryError.
         lock: keeps all other writers out.
         run: upgrades it; called by one process at a time. May raise CacheError, and leaves the library as it was then.
@@ -200,8 +208,13 @@ class Upgrade:
     """
 
     def __init__(
-        self, outdated: Callable[[], bool], lock: Callable[[], AbstractContextManager[None]], run: Callable[[], None]
+        self,
+        what: str,
+        outdated: Callable[[], bool],
+        lock: Callable[[], AbstractContextManager[None]],
+        run: Callable[[], None],
     ) -> None:
+        self._what = what
         self._outdated, self._lock, self._run = outdated, lock, run
         self._threads = RLock()
         self._tried = False
@@ -221,9 +234,21 @@ class Upgrade:
             with self._threads:
                 self._try()
         if self.failure:
-            raise CacheError(
-                f"nothing was written, because the library has to be upgraded first: {self.failure}"
-            ) from self.failure
+            raise self.refusal() from self.failure
+
+    def refusal(self) -> CacheError:
+        """The error for a write to a library that could not be upgraded."""
+        reason = self.failure or "another process has written it in an earlier format meanwhile; try again"
+        return CacheError(f"nothing was written, because {self._what} must be upgraded first: {reason}")
+
+    def settle(self) -> None:
+        """Upgrade the library where that was not tried yet; from now on it is used as it is, even where it is damaged."""
+        try:
+            self.before_reading()
+        except NewerLibraryError:
+            raise
+        except CacheError as error:
+            self._tried, self.failure = True, error
 
     def forget(self) -> None:
         """Look at the library again before its next use."""
@@ -233,7 +258,7 @@ class Upgrade:
         failed_before = self.failure is not None
         self.failure = self._attempt() if self._outdated() else None
         if self.failure and not failed_before:
-            logger.warning("the library could not be upgraded, and is read as it is: %s", self.failure)
+            logger.warning("%s could not be upgraded, and is read as it is: %s", self._what, self.failure)
         self._tried = True
 
     def _attempt(self) -> CacheError | None:

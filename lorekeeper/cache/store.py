@@ -39,6 +39,13 @@ class Store(Protocol):
         """One writer at a time, over all threads and processes; CacheError after ``wait`` seconds."""
         ...
 
+    def upgrade(self) -> None:
+        """Bring the library to the current format now; else each part of it is upgraded at its first use.
+
+        If that is not possible, which is logged, the library can be read as it is, but not written.
+        """
+        ...
+
     def closed_lock(self) -> AbstractContextManager[None]:
         """The same lock, without opening the library: for what has to be done to one that cannot be opened."""
         ...

@@ -33,7 +33,6 @@ class Capabilities:
         format: of new collections.
         words: version of the words that are ranked there by BM25; None if the companion on this machine ranks.
         infix: whether LIKE finds a text in the middle of another.
-        json_bytes: most bytes of a JSON column; None for no limit.
         flushed_by_client: whether written rows have to be flushed by us.
         remarks: which server it is, what it lacks and what replaces that, for people.
     """
@@ -41,7 +40,6 @@ class Capabilities:
     format: int = FORMAT
     words: int | None = None
     infix: bool = True
-    json_bytes: int | None = None
     flushed_by_client: bool = False
     remarks: str = ""
 

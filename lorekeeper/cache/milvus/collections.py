@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import math
 import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
-from lorekeeper.cache.milvus import plain as milvus_plain
 from lorekeeper.cache.milvus import schema as ms
 from lorekeeper.cache.milvus.backend import LazyBackend, damaged
-from lorekeeper.cache.milvus.schema import REBUILT, Layout, Row
+from lorekeeper.cache.milvus.description import CollectionInfo
+from lorekeeper.cache.milvus.schema import REBUILT, UPGRADED, Row
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.cache.store import Chunked
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
-from lorekeeper.errors import CacheError, MilvusSchemaError
+from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection, name_rank
 
 INFO_SECONDS = 5.0
 """How long the description of a collection is relied on once it was read: another process may reindex."""
-
-LAYOUTS: dict[int, Layout] = {ms.FORMAT: ms, milvus_plain.FORMAT: milvus_plain}
-"""How entities are laid out, by format."""
 
 SWAP_SECONDS, SWAP_POLL_SECONDS = 10.0, 0.05
 """Longest time in which a rebuilt collection replaces the old one, and how often to look whether it has."""
@@ -43,30 +39,6 @@ HIT_FIELDS = ["document", "slug", "name", "section", "passage"]
 
 ROWS_PER_ENTITY = 1.5
 """Passages searched per entity asked for, at first; more for a type whose entities prove to have many. Each costs time."""
-
-
-@dataclass(frozen=True)
-class CollectionInfo:
-    """What the description of a collection says.
-
-    Attributes:
-        store: random id, kept when the collection is rebuilt; ties the companion to it.
-        embedding: fingerprint of the model and the chunker.
-        dimension: of its vectors.
-        format: of its rows.
-        words: version of the words that a server ranks; None if there are none.
-    """
-
-    store: str
-    embedding: str
-    dimension: int
-    format: int = ms.FORMAT
-    words: int | None = None
-
-    @property
-    def layout(self) -> Layout:
-        """How entities are laid out in it."""
-        return LAYOUTS[self.format]
 
 
 @dataclass(frozen=True)
@@ -128,15 +100,10 @@ class Collections:
             self._infos[entity_type] = _CachedInfo(info, opening, now)
         return info
 
-    def require_words(self, entity_type: str) -> None:
-        """MilvusSchemaError if a server's words are not as this version stores and ranks them."""
+    def is_current(self, entity_type: str) -> bool:
+        """Whether a type's collection has the current format, or there is none yet."""
         info = self.info(entity_type)
-        if info and info.words not in (None, ms.WORDS_FORMAT):
-            raise MilvusSchemaError(
-                f"another version of LoreKeeper created the collection {entity_type} at {self._backend.location}, with words "
-                "that this version cannot rank; run 'lorekeeper reindex' to store them again. Everything else can be read "
-                "as it is"
-            )
+        return info is None or info.is_current(entity_type, self._backend.capabilities)
 
     def create(self, entity_type: str, embedding: str, dimension: int) -> CollectionInfo:
         """Create the collection of a type that has none."""
@@ -146,13 +113,28 @@ class Collections:
         """Create the collection that is to replace a type's one."""
         return self._create(entity_type + REBUILT, entity_type, store, embedding, dimension)
 
-    def swap(self, entity_type: str) -> None:
-        """Replace a type's collection with the rebuilt one; if the process ends between, the next one finishes it."""
-        rebuilt = entity_type + REBUILT
-        self._backend.flush(rebuilt)
-        self._backend.release_collection(rebuilt)
+    def create_upgraded(self, entity_type: str, info: CollectionInfo) -> CollectionInfo:
+        """Create the collection that is to replace one of an earlier format, or open what is there of it already."""
+        name = entity_type + UPGRADED
+        target = CollectionInfo.new(entity_type, info.store, info.embedding, info.dimension, self._backend.capabilities)
+        if self._backend.has_collection(name) and self._described(name) == target:
+            with contextlib.suppress(CacheError):  # it is created again if the last process left it unreadable
+                self._backend.load_collection(name)
+                return target
+        return self._create(name, entity_type, info.store, info.embedding, info.dimension)
+
+    def drop_upgraded(self, entity_type: str) -> None:
+        """Give up the collection that was to replace one of an earlier format."""
+        if self._backend.has_collection(entity_type + UPGRADED):
+            self._backend.drop_collection(entity_type + UPGRADED)
+
+    def swap(self, entity_type: str, suffix: str = REBUILT) -> None:
+        """Replace a type's collection with the one of that suffix; if the process ends between, the next one finishes it."""
+        replacement = entity_type + suffix
+        self._backend.flush(replacement)
+        self._backend.release_collection(replacement)
         self._backend.drop_collection(entity_type)
-        self._backend.rename_collection(rebuilt, entity_type)
+        self._backend.rename_collection(replacement, entity_type)
         self._backend.load_collection(entity_type)
         self._infos.pop(entity_type, None)
 
@@ -162,13 +144,15 @@ class Collections:
         self._verify(entity_type, info)
 
     def _exists(self, entity_type: str) -> bool:
-        """Whether a type has a collection. While a rebuilt one is about to replace it, wait; if its process ended, do it."""
-        rebuilt, deadline = entity_type + REBUILT, time.monotonic() + SWAP_SECONDS
+        """Whether a type has a collection. While another is about to replace it, wait; if that process ended, do it."""
+        deadline = time.monotonic() + SWAP_SECONDS
         while not self._backend.has_collection(entity_type):
-            if not self._backend.has_collection(rebuilt):
+            replacements = [entity_type + suffix for suffix in (REBUILT, UPGRADED)]
+            present = [name for name in replacements if self._backend.has_collection(name)]
+            if not present:
                 return self._backend.has_collection(entity_type)
             if time.monotonic() > deadline:
-                self._backend.rename_collection(rebuilt, entity_type)
+                self._backend.rename_collection(present[0], entity_type)
             time.sleep(SWAP_POLL_SECONDS)
         return True
 
@@ -176,28 +160,14 @@ class Collections:
         """Create and load an empty collection; one of that name that was left half filled is dropped first."""
         if self._backend.has_collection(name):
             self._backend.drop_collection(name)
-        capabilities = self._backend.capabilities
-        info = CollectionInfo(store, embedding, dimension, capabilities.format, capabilities.words)
-        columns = info.layout.columns(COLLECTIONS[entity_type], dimension, words=info.words is not None)
-        description = {name: value for name, value in asdict(info).items() if value is not None}
-        self._backend.create_collection(name, columns, json.dumps(description))
+        info = CollectionInfo.new(entity_type, store, embedding, dimension, self._backend.capabilities)
+        columns = info.written_layout.columns(COLLECTIONS[entity_type], dimension, words=info.words is not None)
+        self._backend.create_collection(name, columns, info.as_text())
         return info
 
-    def _described(self, entity_type: str) -> CollectionInfo:
-        location = self._backend.location
-        description = ms.described(self._backend.description(entity_type))
-        if description is None:
-            raise MilvusSchemaError(
-                f"the collection {entity_type} at {location} was not made by LoreKeeper; use another database"
-            )
-        number = description["format"]
-        if number not in LAYOUTS:
-            raise MilvusSchemaError(
-                f"the collection {entity_type} at {location} has format {number}, this version of LoreKeeper reads "
-                f"{' and '.join(map(str, LAYOUTS))}; import again into a new library, or use the version that made it"
-            )
-        words = description.get("words")
-        return CollectionInfo(description["store"], description["embedding"], description["dimension"], number, words)
+    def _described(self, name: str) -> CollectionInfo:
+        where = f"the collection {name} at {self._backend.location}"
+        return CollectionInfo.parse(ms.type_of(name), self._backend.description(name), where)
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -208,6 +178,10 @@ class Collections:
     def upsert_rebuilt(self, entity_type: str, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> None:
         """The same for the collection that is to replace it."""
         self._upsert(entity_type + REBUILT, chunked, vectors, info)
+
+    def upsert_upgraded(self, entity_type: str, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> None:
+        """The same for the collection that is to replace one of an earlier format."""
+        self._upsert(entity_type + UPGRADED, chunked, vectors, info)
 
     def _upsert(self, name: str, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> dict[Identity, int]:
         lengths = dict[Identity, int]()
@@ -225,19 +199,7 @@ class Collections:
         remaining = iter(vectors)
         for entity, passages in chunked:
             own = list(itertools.islice(remaining, len(passages)))
-            rows = info.layout.rows(entity, passages, own, _words(entity) if info.words else None)
-            self._require_room(info, entity, rows[0])
-            yield entity, rows
-
-    def _require_room(self, info: CollectionInfo, entity: Entity, record: Row) -> None:
-        """CacheError if an entity is too large for a collection that an earlier version made on a server."""
-        allowed = self._backend.capabilities.json_bytes
-        if allowed and info.format == ms.FORMAT and len(record["entity"].encode("utf-8")) > allowed:
-            raise CacheError(
-                f"{entity.uri[:200]} is larger than the {allowed:,} bytes that its collection at {self._backend.location} "
-                "takes, which an earlier version of LoreKeeper created; run 'lorekeeper reindex', after which entities of "
-                "any size can be stored"
-            )
+            yield entity, info.written_layout.rows(entity, passages, own, _words(entity) if info.words else None)
 
     def flush(self, entity_type: str) -> None:
         """Seal what was written: Milvus Lite searches unsealed rows 20 to 90 times slower."""
@@ -347,10 +309,11 @@ class Collections:
     def expression(self, selection: Selection, *, records: bool = False) -> str:
         """A selection as a Milvus expression; ``records`` restricts it to one row per entity.
 
-        A server that finds no text within another is given the names that contain it.
+        A server that finds no text within another is given the names that contain it. A filter on a field that a collection
+        of an earlier format does not have matches nothing.
         """
         info = self.info(selection.entity_type)
-        if info is None:
+        if info is None or not info.has_columns(selection):
             return ms.NOTHING
         name, names = selection.name, None
         if name is not None and not self._backend.capabilities.infix:

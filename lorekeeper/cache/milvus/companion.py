@@ -26,7 +26,7 @@ R = TypeVar("R")
 APPLICATION = 0x4C4B4B57
 """SQLite's application_id of a companion."""
 
-LAYOUTS = range(6, 7)
+LAYOUTS = range(6, 8)
 """Layouts that can be read; the last one is written. A file of an earlier one is built again from Milvus."""
 
 DAMAGED = ".damaged"
@@ -48,12 +48,12 @@ class Companion(Catalogue):
 
     def outdated(self) -> bool:
         """Whether the file has an earlier format, which `upgrade` changes."""
-        return self._kept(lambda _: self.file.outdated(), lambda _: False)
+        return self._usable(self.file.outdated)
 
     def upgrade(self, normalized: Normalized) -> None:
         """Bring the file to the current format. The caller holds the library's write lock."""
         upgrade = FileUpgrade(self.file, normalized, parts=[], tables=["unfinished", "built", "changes"])
-        self._kept(lambda _: upgrade.run(), lambda _: None)
+        self._usable(lambda: upgrade.run() if self.file.outdated() else None)
 
     def state(self, entity_type: str) -> tuple[str | None, bool]:
         """(id of the store that the type's table was built from, None if it never was; whether no write is pending)."""
@@ -120,21 +120,19 @@ class Companion(Catalogue):
         self._write(lambda c: c.execute("UPDATE built SET rows = ? WHERE type = ?", (number, entity_type)))
 
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
-        return self._usable(self.file.read, function)
+        return self._usable(lambda: self.file.read(function))
 
     def _write(self, function: Callable[[sqlite3.Connection], object]) -> None:
-        self._usable(self.file.write, function)
+        self._usable(lambda: self.file.write(function))
 
-    def _usable(
-        self, use: Callable[[Callable[[sqlite3.Connection], R]], R], function: Callable[[sqlite3.Connection], R]
-    ) -> R:
+    def _usable(self, use: Callable[[], R]) -> R:
         """Use the file; a damaged one is moved aside and replaced with an empty one, which counts as never built."""
         try:
-            return use(function)
+            return use()
         except DamagedFileError as error:
             logger.warning("%s: rebuilding it", error)
             self.file.move_aside(DAMAGED)
-            return use(function)
+            return use()
 
 
 def _finish(c: sqlite3.Connection, entity_type: str) -> None:

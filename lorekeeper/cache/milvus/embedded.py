@@ -10,9 +10,11 @@ import shutil
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from lorekeeper.cache.formats import Normalized, not_again
 from lorekeeper.cache.milvus.backend import damaged
-from lorekeeper.cache.milvus.collections import CollectionInfo, Collections
+from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.companion import Companion
+from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.schema import RECORDS
 from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.store import MilvusStore
@@ -35,12 +37,14 @@ class EmbeddedStore(MilvusStore):
     Args:
         path: folder of the library.
         companion_path: file of its companion.
+        normalized: gives the filter values that follow from an entity's data, for an upgrade.
     """
 
-    def __init__(self, path: Path, companion_path: Path) -> None:
+    def __init__(self, path: Path, companion_path: Path, normalized: Normalized = not_again) -> None:
         self.path = path
         self.embedded = EmbeddedBackend(path)
-        super().__init__(self.embedded, Collections(self.embedded, self.verify), Companion(companion_path))
+        collections = Collections(self.embedded, self.verify)
+        super().__init__(self.embedded, collections, Companion(companion_path), normalized)
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -63,6 +67,14 @@ class EmbeddedStore(MilvusStore):
         if removed:
             self._note_rows(entity_type)
         return removed
+
+    def _upgrade_collection(self, entity_type: str) -> None:
+        try:
+            super()._upgrade_collection(entity_type)
+        except CacheError:
+            self.collections.drop_upgraded(entity_type)  # which gives back the space that it took
+            raise
+        self._note_rows(entity_type)
 
     def _note_rows(self, entity_type: str) -> None:
         """Note how many rows there are: to compare that on opening takes a hundredth of the time of counting entities."""

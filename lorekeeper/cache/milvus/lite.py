@@ -69,6 +69,10 @@ class Engine:
         collection.create_index(*INDEX)
         collection.load()
 
+    def columns(self, name: str) -> list[str]:
+        """Names of a collection's columns."""
+        return [field.name for field in self._collection(name).schema.fields]
+
     def load_collection(self, name: str) -> None:
         self._collection(name).load()
         self._settle()
@@ -179,7 +183,6 @@ def _field(column: Column) -> FieldSchema:
         ColumnType.TEXT: DataType.VARCHAR,
         ColumnType.INTEGER: DataType.INT64,
         ColumnType.FLAG: DataType.BOOL,
-        ColumnType.JSON: DataType.JSON,
         ColumnType.TEXTS: DataType.ARRAY,
         ColumnType.VECTOR: DataType.FLOAT_VECTOR,
     }

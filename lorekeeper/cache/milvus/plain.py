@@ -2,21 +2,18 @@
 
 There are no nullable columns: absent texts are "", absent lists empty, absent numbers below every real one, flags -1, 0
 or 1. Which values are absent is known from the entity itself, which is stored whole, packed and in pieces. A text column holds
-65,535 bytes and a JSON column no more, so that the pieces are spread over the rows of the entity, from row 0, its record, on;
+65,535 bytes, so that the pieces are spread over the rows of the entity, from row 0, its record, on;
 an entity that has more pieces than passages gets further rows, which repeat the passage of its record.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import time
 from collections.abc import Sequence
 
 from lorekeeper.cache.milvus import schema as ms
 from lorekeeper.cache.milvus.schema import WORDS, WORDS_BYTES, WORDS_RANKED, Column, ColumnType, Get, Row
 from lorekeeper.cache.protocol import Identity
-from lorekeeper.cache.sqlite.catalogue import pack, unpack
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Collection, Entity, Field, FieldType
 from lorekeeper.filters import MAX_MANY, Condition, Selection, stored
@@ -85,7 +82,7 @@ def rows(
 ) -> list[Row]:
     """The rows of one entity, its record first; ``words`` if the collection has a column for them."""
     common = ms.base_values(entity) | {field.name: _value(entity, field) for field in entity.collection.fields}
-    packed = base64.b64encode(pack(entity)).decode("ascii")
+    packed = ms.packed_record(entity)
     pieces = [packed[start : start + PIECE_BYTES] for start in range(0, len(packed), PIECE_BYTES)]
     made: list[Row] = []
     for part in range(max(len(passages), len(pieces))):
@@ -147,7 +144,7 @@ def _read(
         identity = ms.identity(record)
         rows = [record, *(pieces.get(key, {}) for key in keys[identity])]
         if all(row.get("hash") == record["hash"] for row in rows):
-            complete[identity] = _entity(entity_type, "".join(row["record"] for row in rows))
+            complete[identity] = ms.unpacked_record(entity_type, "".join(row["record"] for row in rows))
         else:
             mixed.append(identity)
     return mixed
@@ -174,13 +171,6 @@ def _column(name: str, kind: ColumnType) -> Column:
 
 def _key(record: Row, part: int) -> str:
     return ms.primary_key(*ms.identity(record), part)
-
-
-def _entity(entity_type: str, packed: str) -> Entity:
-    try:
-        return unpack(entity_type, base64.b64decode(packed, validate=True))
-    except binascii.Error as error:
-        raise ValueError(str(error)) from error
 
 
 def _clipped(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lorekeeper.cache.milvus.schema import REBUILT, Column, Row, columns
+from lorekeeper.cache.milvus.schema import REBUILT, UPGRADED, Column, Row, type_of
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
 
@@ -90,7 +90,7 @@ class RecoveredEngine:
 
     def _recovered_for(self, name: str) -> Engine:
         """The engine, once the type of a collection of that name is recovered."""
-        self._recover(name.removesuffix(REBUILT))
+        self._recover(type_of(name))
         return self._engine
 
     def _recover(self, entity_type: str) -> None:
@@ -107,13 +107,14 @@ class RecoveredEngine:
                 self._recovered.add(entity_type)
 
     def _finish_swap(self, entity_type: str) -> None:
-        """Finish or undo a rebuild that was cut off."""
-        rebuilt = entity_type + REBUILT
-        if self._engine.has_collection(rebuilt):
-            if self._engine.has_collection(entity_type):
-                self._engine.drop_collection(rebuilt)
-            else:
-                self._engine.rename_collection(rebuilt, entity_type)
+        """Finish or undo a rebuild that was cut off; an upgrade continues with the rows that it has copied."""
+        for suffix in (REBUILT, UPGRADED):
+            replacement = entity_type + suffix
+            if self._engine.has_collection(replacement):
+                if not self._engine.has_collection(entity_type):
+                    self._engine.rename_collection(replacement, entity_type)
+                elif suffix == REBUILT:
+                    self._engine.drop_collection(replacement)
 
     def _open(self, entity_type: str) -> None:
         """Load a collection, and flush what the last process had not."""
@@ -138,7 +139,7 @@ class RecoveredEngine:
         """
         keys = Counter(row["pk"] for row in self._engine.query(entity_type, "", ["pk"]))
         duplicates = [key for key, number in keys.items() if number > 1]
-        fields = [column.name for column in columns(COLLECTIONS[entity_type], 0)]
+        fields = self._engine.columns(entity_type)
         for start in range(0, len(duplicates), ROWS_PER_CALL):
             rows = self._engine.get(entity_type, duplicates[start : start + ROWS_PER_CALL], fields)
             latest = {row["pk"]: {**row, "vector": np.asarray(row["vector"], dtype=np.float32)} for row in rows}

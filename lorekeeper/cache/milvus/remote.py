@@ -11,13 +11,12 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
+from lorekeeper.cache.formats import Normalized, not_again
 from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.companion import Companion
 from lorekeeper.cache.milvus.server import MilvusServer
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
-from lorekeeper.cache.store import Chunked
-from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.filters import Selection
 from lorekeeper.text.keywords import KeywordQuery
@@ -36,35 +35,34 @@ class RemoteStore(MilvusStore):
         uri: its address.
         token: its token, or ``user:password``.
         companion_path: file of the companion.
+        normalized: gives the filter values that follow from an entity's data, for an upgrade.
     """
 
-    def __init__(self, uri: str, token: str | None, companion_path: Path) -> None:
+    def __init__(self, uri: str, token: str | None, companion_path: Path, normalized: Normalized = not_again) -> None:
         self.server = MilvusServer(uri, token)
-        super().__init__(self.server, Collections(self.server), Companion(companion_path))
+        super().__init__(self.server, Collections(self.server), Companion(companion_path), normalized)
         self._next_comparison: dict[str, float] = {}
 
-    def write(self, entity_type: str, chunked: Chunked, vectors: Vectors, embedding: str) -> None:
-        self.collections.require_words(entity_type)
-        super().write(entity_type, chunked, vectors, embedding)
-
     def find(self, selection: Selection, limit: int | None, offset: int) -> list[Identity]:
+        self._info(selection.entity_type)
         return self.collections.find(selection)[offset : None if limit is None else offset + limit]
 
     def count(self, selection: Selection) -> int:
+        self._info(selection.entity_type)
         return self.collections.count(selection)
 
     def count_by(self, entity_type: str, column: str) -> dict[str, int]:
+        self._info(entity_type)
         return self.collections.count_by(entity_type, column)
 
     def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
         """The entities that share words with a query, best first; ranked by the server if it has BM25."""
-        info = self.collections.info(selection.entity_type)
-        if info is None or info.words is None:
+        info = self._info(selection.entity_type)
+        if info is None or info.words is None or info.words != self.server.capabilities.words:
             ready = self._companion_ready(selection.entity_type)
             return self.companion.rank_keyword(selection, query, limit) if ready else []
         from lorekeeper.cache.milvus.words import rank_words
 
-        self.collections.require_words(selection.entity_type)
         expression = self.collections.expression(selection, records=True)
         return rank_words(self.server, selection.entity_type, expression, query, limit)
 
@@ -72,12 +70,6 @@ class RemoteStore(MilvusStore):
         kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in COLLECTIONS}
         capabilities = self.server.capabilities
         details = {"role": "remote", "keyword index": str(self.companion.path), "server": capabilities.remarks}
-        infos = {entity_type: self.collections.info(entity_type) for entity_type in COLLECTIONS}
-        older = [name for name, info in infos.items() if info and info.format != capabilities.format]
-        if older:
-            details["made by an earlier version"] = (
-                f"{', '.join(older)}; run 'lorekeeper reindex' to search them exactly"
-            )
         return self._statistics(kinds, details)
 
     def _companion_ready(self, entity_type: str, stale: Collection[Identity] = ()) -> bool:
@@ -85,7 +77,7 @@ class RemoteStore(MilvusStore):
 
     def _stale(self, entity_type: str) -> set[Identity]:
         """Entities that other machines have added, changed or removed, if it is time to ask for them."""
-        info, began = self.collections.info(entity_type), time.monotonic()
+        info, began = self._info(entity_type), time.monotonic()
         if info is None or self.companion.state(entity_type)[0] != info.store:
             return set()
         if began < self._next_comparison.get(entity_type, -math.inf):

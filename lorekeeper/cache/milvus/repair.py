@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from lorekeeper.cache.formats import NewerLibraryError
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity
@@ -18,6 +20,8 @@ from lorekeeper.embedding.protocol import is_unit
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, MilvusConnectionError
 from lorekeeper.filters import Selection
+
+logger = logging.getLogger(__name__)
 
 KEYS = 1024
 """Entities read in one go."""
@@ -61,6 +65,12 @@ class MilvusWorkshop:
                 f"the library is on the server {self._store.backend.location}, which keeps its own data; repair is for "
                 "libraries on this machine"
             )
+        try:
+            self._store.upgrade()
+        except NewerLibraryError:
+            raise
+        except CacheError as error:
+            logger.info("%s cannot be opened: %s", self._path, error)
         with self._store.closed_lock():
             with contextlib.suppress(CacheError):
                 self._store.backend.open()

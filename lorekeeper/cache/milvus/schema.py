@@ -3,12 +3,15 @@
 One row is one passage with its vector. Row 0 of an entity is its entity record, which holds the whole entity; all rows hold
 its filter fields, so that a filtered vector search is exact. Strings are stored folded, decimals as whole thousandths.
 
-This is format 1, with nullable columns: that of every embedded library, and of collections that earlier versions made on
-servers. Format 2, in `plain`, is that of collections on servers; both are a `Layout`.
+This is format 3, with nullable columns, for embedded libraries. The entity is one packed record, so that it can be read
+whichever filter columns a collection has. Format 2, in `plain`, is that of collections on servers, and format 1, in `first`,
+that of version 0.1.0; all are a `Layout`.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,10 +20,11 @@ from typing import Any, NamedTuple, Protocol, TypedDict, cast
 from urllib.parse import quote
 
 from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.cache.sqlite.catalogue import pack, unpack
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Collection, Entity, FieldType, Value, canonical_json, fold
+from lorekeeper.entities import MAX_TEXT_LENGTH, Collection, Entity, FieldType, fold
 from lorekeeper.errors import CacheError
-from lorekeeper.filters import Condition, Selection, loaded, stored
+from lorekeeper.filters import Condition, Selection, stored
 from lorekeeper.text.passages import Passage
 
 Row = dict[str, Any]
@@ -29,8 +33,8 @@ Row = dict[str, Any]
 Get = Callable[[Sequence[str], Sequence[str]], list[Row]]
 """Reads rows, given their primary keys and the fields to read."""
 
-FORMAT = 1
-"""Version of the rows' shape, kept with each collection."""
+FORMAT = 3
+"""Version of the layout of the rows, kept with each collection; see `lorekeeper.cache.formats`."""
 
 WORDS_FORMAT = 1
 """Version of the words on a server: how they are stemmed, and how often each is stored; kept in the same place."""
@@ -60,9 +64,6 @@ WORDS_INDEX: tuple[str, dict[str, Any]] = (
 
 WORDS_BYTES = 65_535
 
-JSON_BYTES = 65_536
-"""Most bytes that a server accepts in a JSON column."""
-
 PASSAGES = ""
 """Expression for the rows that are passages: all of them."""
 
@@ -75,10 +76,8 @@ NOTHING = "part < 0"
 PROPERTY = "lorekeeper"
 """Property of a collection that holds its `Description` as JSON."""
 
-REBUILT = "__reindex"
-"""Suffix of a collection that is being filled to replace the one without it."""
-
-RECORD_FIELDS = ["name", "kind_name", "document", "slug", "source_api_name", "document_name", "entity"]
+REBUILT, UPGRADED = "__reindex", "__upgrade"
+"""Suffixes of a collection that is being filled to replace the one without it: with new vectors, or in the current format."""
 
 UPSERT_ROWS = 128
 """Rows a call, few enough that converting them does not hold up the event loop."""
@@ -91,23 +90,14 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\
 _KEY_BYTES = 8192
 _TEXT_BYTES = 4 * MAX_TEXT_LENGTH
 _PASSAGE_BYTES = 16384
+_RECORD_BYTES = 2**30
 _MANY = 256
 
 
 class Layout(Protocol):
-    """How entities are laid out in a collection of one format. The modules `schema` and `plain` are one each."""
+    """How entities are read from a collection of one format. The modules `schema`, `plain` and `first` are one each."""
 
     PASSAGES: str
-
-    def columns(self, collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
-        """The columns of a collection's passages, for vectors of ``dimension`` values; with or without those for words."""
-        ...
-
-    def rows(
-        self, entity: Entity, passages: Sequence[Passage], vectors: Sequence[Vectors], words: str | None = None
-    ) -> list[Row]:
-        """The rows of one entity, its record first; ``words`` if the collection has a column for them."""
-        ...
 
     def entities(self, entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
         """Those of the entities that exist; ValueError, KeyError, TypeError or CacheError if one is damaged."""
@@ -124,6 +114,20 @@ class Layout(Protocol):
         ...
 
 
+class WrittenLayout(Layout, Protocol):
+    """A layout that this version also writes: `schema` and `plain`."""
+
+    def columns(self, collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
+        """The columns of a collection's passages, for vectors of ``dimension`` values; with or without those for words."""
+        ...
+
+    def rows(
+        self, entity: Entity, passages: Sequence[Passage], vectors: Sequence[Vectors], words: str | None = None
+    ) -> list[Row]:
+        """The rows of one entity, its record first; ``words`` if the collection has a column for them."""
+        ...
+
+
 class _Required(TypedDict):
     format: int
     store: str
@@ -132,9 +136,11 @@ class _Required(TypedDict):
 
 
 class Description(_Required, total=False):
-    """What LoreKeeper notes of a collection when it creates it. See `collections.CollectionInfo`."""
+    """What LoreKeeper notes of a collection when it creates it. See `description.CollectionInfo`."""
 
     words: int
+    fields: str
+    version: str
 
 
 def described(text: str | None) -> Description | None:
@@ -159,7 +165,6 @@ class ColumnType(StrEnum):
     TEXT = "text"
     INTEGER = "integer"
     FLAG = "flag"
-    JSON = "json"
     TEXTS = "texts"
     VECTOR = "vector"
     WORDS = "words"
@@ -194,16 +199,15 @@ _FIELD_TYPES = {
 def columns(collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
     """The columns of a collection's passages, for vectors of ``dimension`` values; with or without those for words."""
     words_columns = [Column(WORDS, ColumnType.WORDS, WORDS_BYTES), Column(WORDS_RANKED, ColumnType.RANKED)]
-    names = ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api", "source_api_name")
+    names = ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api")
     return [
         Column("pk", ColumnType.TEXT, _KEY_BYTES, primary=True),
         *(Column(name, ColumnType.TEXT, _TEXT_BYTES) for name in names),
-        Column("document_name", ColumnType.TEXT, _TEXT_BYTES, nullable=True),
         Column("part", ColumnType.INTEGER),
         Column("hash", ColumnType.TEXT, 64),
         Column("section", ColumnType.TEXT, _PASSAGE_BYTES),
         Column("passage", ColumnType.TEXT, _PASSAGE_BYTES),
-        Column("entity", ColumnType.JSON, nullable=True),
+        Column("record", ColumnType.TEXT, _RECORD_BYTES, nullable=True),
         *(Column(f.name, _FIELD_TYPES[f.type], _TEXT_BYTES, nullable=True, many=_MANY) for f in collection.fields),
         Column("vector", ColumnType.VECTOR, dimension),
         *(words_columns if words else []),
@@ -228,10 +232,7 @@ def rows(
     entity: Entity, passages: Sequence[Passage], vectors: Sequence[Vectors], words: str | None = None
 ) -> list[Row]:
     """The rows of one entity, its record first; ``words`` if the collection has a column for them."""
-    common = base_values(entity) | {
-        "source_api_name": entity.source_api,
-        "document_name": entity.document_name,
-    }
+    common = base_values(entity)
     for field in entity.collection.fields:
         value = entity.fields.get(field.name)
         item = None if value is None else stored(field, value)
@@ -243,7 +244,7 @@ def rows(
             "part": part,
             "section": passage.section,
             "passage": passage.text,
-            "entity": canonical_json(entity.data) if part == 0 else None,
+            "record": packed_record(entity) if part == 0 else None,
             "vector": vector,
             **({} if words is None else {WORDS: words if part == 0 else ""}),
         }
@@ -252,33 +253,27 @@ def rows(
 
 
 def entities(entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
-    """Those of the entities that exist; ValueError, KeyError or TypeError if one is damaged."""
-    records = get([primary_key(*i) for i in identities], record_fields(entity_type))
-    return {identity(record): entity(entity_type, record) for record in records}
+    """Those of the entities that exist; ValueError, TypeError or CacheError if one is damaged."""
+    records = get([primary_key(*i) for i in identities], ["document", "slug", "record"])
+    return {identity(record): unpacked_record(entity_type, record["record"]) for record in records}
 
 
-def entity(entity_type: str, row: Row) -> Entity:
-    """The entity of an entity record that was read with `record_fields`."""
-    fields: dict[str, Value] = {
-        f.name: loaded(f, row[f.name]) for f in COLLECTIONS[entity_type].fields if row.get(f.name) is not None
-    }
-    data = row["entity"]
-    return Entity(
-        type=entity_type,
-        slug=row["slug"],
-        name=row["name"],
-        kind=row["kind_name"],
-        document=row["document"],
-        source_api=row["source_api_name"],
-        data=json.loads(data) if isinstance(data, (str, bytes)) else data,
-        fields=fields,
-        document_name=row.get("document_name"),
-    )
+def packed_record(entity: Entity) -> str:
+    """A whole entity as a text that carries a checksum."""
+    return base64.b64encode(pack(entity)).decode("ascii")
 
 
-def record_fields(entity_type: str) -> list[str]:
-    """Output fields from which `entity` is made."""
-    return [*RECORD_FIELDS, *(f.name for f in COLLECTIONS[entity_type].fields)]
+def unpacked_record(entity_type: str, packed: str) -> Entity:
+    """The entity of `packed_record`; ValueError, TypeError or CacheError if the text is damaged."""
+    try:
+        return unpack(entity_type, base64.b64decode(packed, validate=True))
+    except binascii.Error as error:
+        raise ValueError(str(error)) from error
+
+
+def type_of(name: str) -> str:
+    """The entity type of the collection of that name, or of the one that it is to replace."""
+    return name.removesuffix(REBUILT).removesuffix(UPGRADED)
 
 
 def identity(row: Row) -> Identity:

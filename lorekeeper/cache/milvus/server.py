@@ -317,7 +317,6 @@ def _add(schema: CollectionSchema, column: Column) -> None:
         ColumnType.TEXT: text,
         ColumnType.INTEGER: {"datatype": DataType.INT64},
         ColumnType.FLAG: {"datatype": DataType.BOOL},
-        ColumnType.JSON: {"datatype": DataType.JSON},
         ColumnType.TEXTS: {
             "datatype": DataType.ARRAY,
             "element_type": DataType.VARCHAR,

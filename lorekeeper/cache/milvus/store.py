@@ -10,9 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from lorekeeper.cache.formats import Normalized, Upgrade
 from lorekeeper.cache.milvus.backend import LazyBackend
-from lorekeeper.cache.milvus.collections import GET_KEYS, CollectionInfo, Collections
+from lorekeeper.cache.milvus.collections import GET_KEYS, Collections
 from lorekeeper.cache.milvus.companion import Companion
+from lorekeeper.cache.milvus.description import CollectionInfo
+from lorekeeper.cache.milvus.upgrade import CollectionUpgrade
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, WriteLock, require_dimension, require_model
 from lorekeeper.embedding.protocol import Vectors
@@ -28,11 +31,22 @@ class MilvusStore:
         backend: keeps the collections.
         collections: of that backend.
         companion: on this machine.
+        normalized: gives the filter values that follow from an entity's data, for an upgrade.
     """
 
-    def __init__(self, backend: LazyBackend, collections: Collections, companion: Companion) -> None:
+    def __init__(
+        self, backend: LazyBackend, collections: Collections, companion: Companion, normalized: Normalized
+    ) -> None:
         self.backend, self.collections, self.companion = backend, collections, companion
+        self._normalized = normalized
         self._lock = WriteLock(Path(f"{companion.path}.lock"), backend.location)
+        self._companion_upgrade = Upgrade(
+            f"the keyword index {companion.path}",
+            self._companion_outdated,
+            self._lock.hold,
+            lambda: companion.upgrade(normalized),
+        )
+        self._upgrades = {entity_type: self._upgrade_of(entity_type) for entity_type in COLLECTIONS}
         self._rebuilding: dict[str, CollectionInfo] = {}
 
     @contextmanager
@@ -44,13 +58,19 @@ class MilvusStore:
     def closed_lock(self) -> AbstractContextManager[None]:
         return self._lock.hold()
 
+    def upgrade(self) -> None:
+        self.backend.open()
+        for upgrade in (self._companion_upgrade, *self._upgrades.values()):
+            upgrade.settle()
+
     def embedding_of(self, entity_type: str) -> str | None:
-        info = self.collections.info(entity_type)
+        info = self._info(entity_type)
         return info.embedding if info else None
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
     def write(self, entity_type: str, chunked: Chunked, vectors: Vectors, embedding: str) -> None:
+        self._before_writing(entity_type)
         with self.write_lock():
             info = self._collection(entity_type, vectors, embedding)
             self._sync_companion(entity_type)
@@ -64,6 +84,7 @@ class MilvusStore:
             self.collections.flush(entity_type)
 
     def delete_document(self, entity_type: str, document: str) -> int:
+        self._before_writing(entity_type)
         if self.collections.info(entity_type) is None:
             return 0
         with self.write_lock():
@@ -71,6 +92,7 @@ class MilvusStore:
             return self._remove(entity_type, sorted(identities))
 
     def delete_entities(self, entity_type: str, identities: Sequence[Identity]) -> int:
+        self._before_writing(entity_type)
         if self.collections.info(entity_type) is None:
             return 0
         with self.write_lock():
@@ -80,6 +102,8 @@ class MilvusStore:
         info = self.collections.info(entity_type)
         if info is None:
             return False
+        if not self.collections.is_current(entity_type):
+            raise self._upgrades[entity_type].refusal()
         rebuilt = self.collections.create_rebuilt(entity_type, info.store, embedding, dimension)
         self._rebuilding[entity_type] = rebuilt
         return True
@@ -114,16 +138,19 @@ class MilvusStore:
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+        self._info(entity_type)
         return self.collections.load(entity_type, identities)
 
     def identities(self, entity_type: str) -> list[Identity]:
+        self._info(entity_type)
         return self.collections.identities(entity_type)
 
     def content_hashes(self, entity_type: str) -> dict[Identity, str]:
+        self._info(entity_type)
         return self.collections.content_hashes(entity_type)
 
     def rank_semantic(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
-        info = self.collections.info(selection.entity_type)
+        info = self._info(selection.entity_type)
         if info is None:
             return []
         require_model(info.embedding, embedding)
@@ -144,6 +171,8 @@ class MilvusStore:
     def close(self) -> None:
         self.backend.close()
         self.companion.close()
+        for upgrade in (self._companion_upgrade, *self._upgrades.values()):
+            upgrade.forget()
 
     def _statistics(self, kinds: dict[str, dict[str, int]], details: dict[str, str]) -> Statistics:
         infos = {entity_type: self.collections.info(entity_type) for entity_type in COLLECTIONS}
@@ -166,7 +195,7 @@ class MilvusStore:
             entity_type: the type.
             stale: entities that the companion has as they no longer are.
         """
-        info = self.collections.info(entity_type)
+        info = self._info(entity_type)
         if info is None:
             return False
         store, finished = self.companion.state(entity_type)
@@ -203,3 +232,37 @@ class MilvusStore:
         """The entities of these identities, however many, read a part at a time."""
         for start in range(0, len(identities), GET_KEYS):
             yield from self.load(entity_type, identities[start : start + GET_KEYS])
+
+    # --- earlier formats -------------------------------------------------------------------------------------------
+
+    def _info(self, entity_type: str) -> CollectionInfo | None:
+        """The description of a type's collection, which is upgraded before its first use. Not for holders of the lock."""
+        self._companion_upgrade.before_reading()
+        self._upgrades[entity_type].before_reading()
+        return self.collections.info(entity_type)
+
+    def _before_writing(self, entity_type: str) -> None:
+        """Upgrade a type's collection, if that is not done yet; CacheError if it fails."""
+        self._companion_upgrade.before_writing()
+        self._upgrades[entity_type].before_writing()
+
+    def _companion_outdated(self) -> bool:
+        self.backend.open()  # which is refused while a process of an earlier version has the library open
+        return self.companion.outdated()
+
+    def _upgrade_of(self, entity_type: str) -> Upgrade:
+        return Upgrade(
+            f"{entity_type} of the library {self.backend.location}",
+            lambda: not self.collections.is_current(entity_type),
+            self._lock.hold,
+            lambda: self._upgrade_collection(entity_type),
+        )
+
+    def _upgrade_collection(self, entity_type: str) -> None:
+        """Copy a type's collection to one of the current format. The caller holds the write lock."""
+        if self._companion_upgrade.failure:
+            raise self._companion_upgrade.failure
+        CollectionUpgrade(self.backend, self.collections, entity_type, self._normalized, self._require_space).run()
+
+    def _require_space(self) -> None:
+        """CacheError if there is no room to write; a server looks after its own."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from lorekeeper.cache.milvus.backend import Backend, Capabilities, DamagedError, ServerLostError, damaged, refusal
-from lorekeeper.cache.milvus.schema import REBUILT, Column, Row
+from lorekeeper.cache.milvus.schema import Column, Row, type_of
 from lorekeeper.cache.milvus.sharing.client import Client
 from lorekeeper.cache.milvus.sharing.server import Server
 from lorekeeper.embedding.protocol import Vectors
@@ -152,7 +152,7 @@ class EmbeddedBackend:
         except (MilvusConnectionError, MilvusSchemaError):
             raise
         except CacheError as error:
-            raise damaged(self.location, name.removesuffix(REBUILT), error) from error
+            raise damaged(self.location, type_of(name), error) from error
 
     def _translated(self, error: Exception) -> CacheError:
         refused = refusal(error)
@@ -210,8 +210,8 @@ def _require_folder(path: Path) -> None:
     """Create the folder of a library; MilvusConnectionError with the real reason, which Milvus Lite would hide."""
     if path.is_file():
         raise MilvusConnectionError(
-            f"{path} is {_file_kind(path)}, not a library of this version; it was left alone. Set LOREKEEPER_MILVUS_DB_PATH to "
-            "a new folder and import again"
+            f"{path} is {_file_kind(path)}, not a folder of Milvus Lite; it was left alone. Set LOREKEEPER_MILVUS_DB_PATH to "
+            "a new folder"
         )
     try:
         keep_private(private_folder(path))  # others can reach nothing in it, whatever Milvus Lite creates there

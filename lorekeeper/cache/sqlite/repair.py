@@ -7,7 +7,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from pathlib import Path
 
 from lorekeeper.cache.repair import REPAIRED, Salvage, merged
@@ -49,6 +49,8 @@ class SqliteWorkshop:
             return []
         try:
             self._store.count(Selection(entity_type))
+            if self._store.upgrade_failure:
+                return [str(self._store.upgrade_failure)]
             with closing(_reader(self._path)) as c:
                 return list(dict.fromkeys(_faults(c, entity_type, self._dimension(entity_type))))
         except (CacheError, *SQLITE_ERRORS) as error:
@@ -59,9 +61,12 @@ class SqliteWorkshop:
         made_with = self._store.embedding_of(entity_type)
         return None if made_with is None else self._dimension_of(made_with.removesuffix(f" {CHUNKER}"))
 
-    def held(self) -> AbstractContextManager[None]:
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
         """Keep all other writers out."""
-        return self._store.closed_lock()
+        self._store.upgrade()
+        with self._store.closed_lock():
+            yield
 
     def salvage(self) -> Salvage:
         """Every entry whose bytes are what was stored; CacheError where the file gives nothing at all."""

@@ -116,17 +116,26 @@ class SqliteStore(Catalogue):
         self.path = path
         self._lock = WriteLock(Path(f"{path}.lock"), str(path))
         upgrade = FileUpgrade(self.file, normalized, parts=["_passages"], tables=["models", "changes"])
-        self.upgrade = Upgrade(self.file.outdated, self._lock.hold, upgrade.run)
+        self._upgrade = Upgrade(f"the library {path}", self.file.outdated, self._lock.hold, upgrade.run)
         self._matrices: dict[str, tuple[tuple[int, int], Matrix | None]] = {}
 
     @contextmanager
     def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
         """One writer at a time, over all threads and processes; CacheError after ``wait`` seconds."""
         with _named_repair():
-            self.upgrade.before_writing()
+            self._upgrade.before_writing()
         self._read(lambda _: None)
         with self._lock.hold(wait):
             yield
+
+    def upgrade(self) -> None:
+        """Bring the library to the current format now; else that is done at its first use."""
+        self._upgrade.settle()
+
+    @property
+    def upgrade_failure(self) -> CacheError | None:
+        """Why the library could not be upgraded; None where it has the current format, or was not opened yet."""
+        return self._upgrade.failure
 
     def closed_lock(self) -> AbstractContextManager[None]:
         """The same lock, without opening the library: for what has to be done to one that cannot be opened."""
@@ -251,7 +260,7 @@ class SqliteStore(Catalogue):
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         super().close()
-        self.upgrade.forget()
+        self._upgrade.forget()
 
     def _matrix(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
         """All vectors of a type, kept until it changes; None where it has none."""
@@ -270,7 +279,7 @@ class SqliteStore(Catalogue):
 
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         with _named_repair():
-            self.upgrade.before_reading()
+            self._upgrade.before_reading()
             return self.file.read(function)
 
     def _write(self, function: Callable[[sqlite3.Connection], R]) -> R:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import lorekeeper
+from lorekeeper.cache.formats import is_later
 from lorekeeper.cache.milvus.backend import DamagedError, RefusedError, ServerLostError
 from lorekeeper.cache.milvus.schema import Column, Row
-from lorekeeper.cache.milvus.sharing.discovery import ServerRecord, connect, read_server
+from lorekeeper.cache.milvus.sharing.discovery import ServerRecord, connect, library_format, read_server
 from lorekeeper.cache.milvus.sharing.messages import PROTOCOL, Connection, Message
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import MilvusConnectionError
@@ -147,16 +148,17 @@ def _server_of(path: Path) -> ServerRecord:
             f"another program has the library {path} open and does not share it; close that program, or set "
             "LOREKEEPER_MILVUS_DB_PATH to another library"
         )
-    if server.protocol != PROTOCOL:
+    if (server.protocol, server.format) != (PROTOCOL, library_format()):
         raise MilvusConnectionError(
             f"process {server.pid} has the library {path} open with LoreKeeper {server.version} (sharing protocol "
-            f"{server.protocol}) and cannot share it with this LoreKeeper {lorekeeper.__version__} (protocol {PROTOCOL}); "
+            f"{server.protocol}, format {server.format or 1}) and cannot share it with this LoreKeeper "
+            f"{lorekeeper.__version__} (protocol {PROTOCOL}, format {library_format()}); "
             f"{_remedy(server)}, or set LOREKEEPER_MILVUS_DB_PATH to another library"
         )
     return server
 
 
 def _remedy(server: ServerRecord) -> str:
-    if server.protocol < PROTOCOL:
+    if server.protocol < PROTOCOL or (server.protocol == PROTOCOL and not is_later(server.version)):
         return f"restart process {server.pid}, which is the older one, with this version"
     return f"restart this program, which is the older one, with LoreKeeper {server.version}"

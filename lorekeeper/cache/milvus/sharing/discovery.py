@@ -16,6 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import lorekeeper
+from lorekeeper.cache.formats import fingerprint
+from lorekeeper.cache.milvus.schema import FORMAT
 from lorekeeper.cache.milvus.sharing.messages import HANDSHAKE_SECONDS, PROTOCOL
 from lorekeeper.errors import MilvusConnectionError
 from lorekeeper.system import private_file, private_folder
@@ -28,7 +30,9 @@ _NAME_BYTES = 1 + 16 + 1 + 8
 
 @dataclass(frozen=True)
 class ServerRecord:
-    """What a process says of itself that serves a library. Every version of LoreKeeper reads and writes these keys.
+    """What a process says of itself that serves a library.
+
+    Every version of LoreKeeper reads and writes these keys, if not said otherwise.
 
     Attributes:
         pid: its process id.
@@ -37,6 +41,7 @@ class ServerRecord:
         path: the library.
         address: path of its socket; on Windows host and port.
         token: what a client has to know.
+        format: fingerprint of the library's format; version 0.1.0 does not say it.
     """
 
     pid: int
@@ -45,13 +50,19 @@ class ServerRecord:
     path: str
     address: str
     token: str
+    format: str = ""
+
+
+def library_format() -> str:
+    """Fingerprint of the format that this version gives libraries: others may not work on one that it has open."""
+    return fingerprint(FORMAT)
 
 
 def read_server(path: Path) -> ServerRecord | None:
     """Who serves the library, or did until it was killed; None if no process says so."""
     try:
         record = json.loads((_runtime_folder() / f"{_name(path)}.json").read_text("utf-8"))
-        return ServerRecord(**{name: record[name] for name in ServerRecord.__dataclass_fields__})
+        return ServerRecord(**{name: record[name] for name in ServerRecord.__dataclass_fields__ if name in record})
     except (OSError, ValueError, LookupError, TypeError):
         return None
 
@@ -62,7 +73,7 @@ def announce(path: Path, address: str, token: str) -> None:
     for abandoned in folder.glob(f"{name}-*"):
         if str(abandoned) != address:
             abandoned.unlink(missing_ok=True)
-    record = ServerRecord(os.getpid(), lorekeeper.__version__, PROTOCOL, str(path), address, token)
+    record = ServerRecord(os.getpid(), lorekeeper.__version__, PROTOCOL, str(path), address, token, library_format())
     unfinished = folder / f"{name}.{os.getpid()}"
     private_file(unfinished).write_text(json.dumps(asdict(record)), "utf-8")
     unfinished.replace(folder / f"{name}.json")

@@ -1,0 +1,100 @@
+"""What a collection says of itself: a line of JSON that is kept with it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Self
+
+import lorekeeper
+from lorekeeper.cache.formats import FIRST_DECLARATIONS, NewerLibraryError, declared, is_later, names, newer
+from lorekeeper.cache.milvus import first, plain, schema
+from lorekeeper.cache.milvus.backend import Capabilities
+from lorekeeper.cache.milvus.schema import Layout, WrittenLayout, described
+from lorekeeper.entities import BASE_FIELDS, COLLECTIONS
+from lorekeeper.errors import MilvusSchemaError
+from lorekeeper.filters import Selection
+
+WRITTEN: dict[int, WrittenLayout] = {plain.FORMAT: plain, schema.FORMAT: schema}
+"""The layouts that are written, by format."""
+
+LAYOUTS: dict[int, Layout] = {first.FORMAT: first, **WRITTEN}
+"""Those that can be read."""
+
+_BASE = {field.name for field in BASE_FIELDS}
+
+
+class NewerCollectionError(NewerLibraryError, MilvusSchemaError):
+    """A later version of LoreKeeper wrote a collection, in a format that this one does not know."""
+
+
+@dataclass(frozen=True)
+class CollectionInfo:
+    """What the description of a collection says.
+
+    Attributes:
+        store: random id, kept when the collection is rebuilt; ties the companion to it.
+        embedding: fingerprint of the model and the chunker.
+        dimension: of its vectors.
+        format: layout of its rows.
+        words: version of the words that a server ranks; None if there are none.
+        fields: its declared filter columns, as `lorekeeper.cache.formats.declared` writes them.
+        version: of the LoreKeeper that wrote it.
+    """
+
+    store: str
+    embedding: str
+    dimension: int
+    format: int
+    words: int | None
+    fields: str
+    version: str
+
+    @classmethod
+    def new(cls, entity_type: str, store: str, embedding: str, dimension: int, capabilities: Capabilities) -> Self:
+        """That of a collection which is created now."""
+        fields, version = declared(COLLECTIONS[entity_type]), lorekeeper.__version__
+        return cls(store, embedding, dimension, capabilities.format, capabilities.words, fields, version)
+
+    @classmethod
+    def parse(cls, entity_type: str, description: str | None, where: str) -> Self:
+        """That of a collection, which ``where`` names for people; MilvusSchemaError if it cannot be read here."""
+        values = described(description)
+        if values is None:
+            raise MilvusSchemaError(f"{where} was not made by LoreKeeper; use another database")
+        info = cls(
+            store=values["store"],
+            embedding=values["embedding"],
+            dimension=values["dimension"],
+            format=values["format"],
+            words=values.get("words"),
+            fields=values.get("fields", FIRST_DECLARATIONS.get(entity_type, "")),
+            version=values.get("version", ""),
+        )
+        changed = info.fields != declared(COLLECTIONS[entity_type])
+        if info.format not in LAYOUTS or (changed and is_later(info.version)):
+            raise NewerCollectionError(str(newer(where, info.format, info.version)))
+        return info
+
+    def as_text(self) -> str:
+        """The description, as `parse` reads it."""
+        return json.dumps({key: value for key, value in asdict(self).items() if value is not None})
+
+    def is_current(self, entity_type: str, capabilities: Capabilities) -> bool:
+        """Whether this version creates such collections; others are upgraded."""
+        fields = declared(COLLECTIONS[entity_type])
+        return (self.format, self.fields) == (capabilities.format, fields) and self.words in (None, capabilities.words)
+
+    def has_columns(self, selection: Selection) -> bool:
+        """Whether the collection has the columns of all filters of a selection."""
+        return {condition.field.name for condition in selection.conditions} <= _BASE | names(self.fields).keys()
+
+    @property
+    def layout(self) -> Layout:
+        """How entities are read from it."""
+        return LAYOUTS[self.format]
+
+    @property
+    def written_layout(self) -> WrittenLayout:
+        """How entities are written to it; KeyError if it has a format that is only read."""
+        return WRITTEN[self.format]

@@ -1,0 +1,133 @@
+"""Upgrading a collection of an earlier format: its rows are copied, with their vectors, to one that then takes its place.
+
+The earlier collection stays as it was until the copy is complete. A process that is killed leaves a part of the copy, and the
+next one goes on with it: entities whose copy is there already are passed over. On a server, other machines may write to the
+earlier collection meanwhile, so the two are compared until nothing differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from lorekeeper.cache.formats import Normalized, reported, upgraded
+from lorekeeper.cache.milvus import schema as ms
+from lorekeeper.cache.milvus.backend import LazyBackend
+from lorekeeper.cache.milvus.collections import Collections
+from lorekeeper.cache.milvus.description import CollectionInfo
+from lorekeeper.cache.protocol import Identity, Progress
+from lorekeeper.entities import Entity
+from lorekeeper.errors import CacheError
+from lorekeeper.text.passages import Passage
+
+ENTITIES = 64
+"""Entities copied at a time."""
+
+COMPARISONS = 10
+"""How often a collection is compared with its copy, at most."""
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """The rows of one entity in a collection: its content hash, and the keys of its passages, in order."""
+
+    content_hash: str
+    keys: list[str]
+
+
+class CollectionUpgrade:
+    """The upgrade of one type's collection, whose write lock the caller holds.
+
+    Args:
+        backend: where the collection is.
+        collections: of that backend.
+        entity_type: which one.
+        normalized: gives the filter values that follow from an entity's data.
+        before_writing: called before each batch is written; what it raises ends the upgrade.
+    """
+
+    def __init__(
+        self,
+        backend: LazyBackend,
+        collections: Collections,
+        entity_type: str,
+        normalized: Normalized,
+        before_writing: Callable[[], None],
+    ) -> None:
+        self._backend, self._collections, self._type = backend, collections, entity_type
+        self._normalized, self._before_writing = normalized, before_writing
+        self._copy = entity_type + ms.UPGRADED
+
+    def run(self) -> None:
+        """Upgrade the collection; CacheError if that is not possible, which leaves the collection as it was."""
+        source = self._collections.info(self._type)
+        assert source is not None
+        self._before_writing()
+        target = self._collections.create_upgraded(self._type, source)
+        total = self._backend.count(self._type, ms.RECORDS)
+        with reported(f"{self._type} of the library {self._backend.location}", total) as progress:
+            for _ in range(COMPARISONS):
+                if not self._copy_differences(source, target, progress):
+                    self._collections.swap(self._type, ms.UPGRADED)
+                    return
+                progress = _ignored
+        raise CacheError(
+            f"{self._type} in {self._backend.location} must be upgraded, but keep changing; let no other machine write to them, "
+            "and try again"
+        )
+
+    def _copy_differences(self, source: CollectionInfo, target: CollectionInfo, progress: Progress) -> bool:
+        """Bring the copy in step with the collection; False if it was already."""
+        stored = self._stored(self._type, source)
+        copied = self._stored(self._copy, target)
+        stale = [key for identity in copied.keys() - stored.keys() for key in copied[identity].keys]
+        self._delete_copies(stale)
+        differing = bool(stale)
+        identities = sorted(stored)
+        for start in range(0, len(identities), ENTITIES):
+            part = identities[start : start + ENTITIES]
+            loaded = self._collections.load(self._type, part)
+            entities = [upgraded(entity, source.fields, self._normalized) for entity in loaded]
+            changed = [e for e in entities if not _is_copied(e, stored[e.identity], copied.get(e.identity))]
+            self._write(changed, stored, target)
+            differing = differing or bool(changed)
+            progress(len(part))
+        self._backend.flush(self._copy)
+        return differing
+
+    def _write(self, entities: list[Entity], stored: Mapping[Identity, _Stored], target: CollectionInfo) -> None:
+        if not entities:
+            return
+        self._before_writing()
+        keys = [key for entity in entities for key in stored[entity.identity].keys]
+        rows = {row["pk"]: row for row in self._backend.get(self._type, keys, ["section", "passage", "vector"])}
+        chunked = [
+            (e, [Passage(rows[k]["section"], rows[k]["passage"], "") for k in stored[e.identity].keys])
+            for e in entities
+        ]
+        vectors = np.array([rows[key]["vector"] for key in keys], dtype=np.float32)
+        self._collections.upsert_upgraded(self._type, chunked, vectors, target)
+
+    def _stored(self, name: str, info: CollectionInfo) -> dict[Identity, _Stored]:
+        """What a collection has of every entity; passages that an interrupted write left behind do not count."""
+        rows = self._backend.query(name, info.layout.PASSAGES, ["pk", "part", "hash", "document", "slug"])
+        stored = {ms.identity(row): _Stored(row["hash"], []) for row in rows if row["part"] == 0}
+        for row in sorted(rows, key=lambda row: row["part"]):
+            entity = stored.get(ms.identity(row))
+            if entity and entity.content_hash == row["hash"]:
+                entity.keys.append(row["pk"])
+        return stored
+
+    def _delete_copies(self, keys: Iterable[str]) -> None:
+        if keys := list(keys):
+            self._backend.delete(self._copy, keys)
+
+
+def _is_copied(entity: Entity, stored: _Stored, copied: _Stored | None) -> bool:
+    return copied is not None and (copied.content_hash, copied.keys) == (entity.content_hash, stored.keys)
+
+
+def _ignored(_done: int) -> None:
+    """For comparisons after the first one, whose progress was shown."""
