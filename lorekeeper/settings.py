@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -16,9 +16,23 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from lorekeeper.addresses import shown_address
+from lorekeeper.addresses import is_local, shown_address
 from lorekeeper.errors import ConfigError
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
+
+BACKENDS = {
+    "milvus": "lorekeeper.cache.milvus",
+    "sqlite": "lorekeeper.cache.sqlite",
+}
+"""The package of each cache backend, a `cache.store.BackendPackage`; the setting NAME_db_path says where its library is."""
+
+PROVIDERS = {
+    "auto": "lorekeeper.embedding.auto",
+    "onnx": "lorekeeper.embedding.onnx",
+    "sentence-transformers": "lorekeeper.embedding.sentence_transformers",
+    "http": "lorekeeper.embedding.http",
+}
+"""The module of each embedding provider; its ``load(settings)`` gives an `EmbeddingProvider`, or raises EmbeddingError."""
 
 PREFIX = "LOREKEEPER_"
 
@@ -30,10 +44,10 @@ OWN_FILE = HOME / ".env"
 """The user's own settings, where LOREKEEPER_ENV_FILE names no other file."""
 
 FOLDER_FILE = Path(".env")
-"""What the current folder may hold; it is never read for settings."""
+"""A file that the current folder may have; it is never read for settings."""
 
 FOLDER_FILE_BYTES = 64 * 1024
-"""How much of it is looked through for lines that seem to be meant for LoreKeeper."""
+"""How much of that file is searched for lines meant for LoreKeeper."""
 
 
 def _absolute(path: Path) -> Path:
@@ -53,6 +67,17 @@ def _address(text: str) -> str:
     return re.sub(r"(/v[12])?/*$", "", text)
 
 
+def _one_of(names: Iterable[str]) -> AfterValidator:
+    allowed = ", ".join(names)
+
+    def check(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"allowed: {allowed}")
+        return text
+
+    return AfterValidator(check)
+
+
 WebAddress = Annotated[str, AfterValidator(_address)]
 
 LibraryPath = Annotated[Path, AfterValidator(_absolute)]
@@ -63,15 +88,13 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
-    cache_backend: Literal["milvus", "sqlite"] = Field("milvus", description="where entities are kept")
+    cache_backend: Annotated[str, _one_of(BACKENDS)] = Field("milvus", description="where entities are kept")
     milvus_db_path: LibraryPath = Field(HOME / "milvus.db", description="folder of the embedded library")
     milvus_uri: str | None = Field(None, description="a Milvus server or cluster instead of the embedded library")
     milvus_token: str | None = Field(None, description="its token, or user:password")
     sqlite_db_path: LibraryPath = Field(HOME / "cache.db", description="file of the library in SQLite")
     embedding_model: str = Field("all-MiniLM-L6-v2", min_length=1, description="name or folder of the embedding model")
-    embedding_provider: Literal["auto", "onnx", "sentence-transformers", "http"] = Field(
-        "auto", description="what runs it"
-    )
+    embedding_provider: Annotated[str, _one_of(PROVIDERS)] = Field("auto", description="what runs it")
     embedding_url: str | None = Field(None, description="base URL of an OpenAI-compatible embedding server")
     embedding_api_key: str | None = Field(None, description="its key")
     open5e_base_url: WebAddress = Field("https://api.open5e.com", description="Open5e server to sync with")
@@ -87,12 +110,22 @@ class Settings(BaseModel):
 
     @property
     def library_path(self) -> Path:
-        """Where the library in force is; with a Milvus server, where its companion files are."""
-        return self.sqlite_db_path if self.cache_backend == "sqlite" else self.milvus_db_path
+        """Where the current library is; with a Milvus server, where its companion files are."""
+        path: Path = getattr(self, f"{self.cache_backend}_db_path")
+        return path
+
+    def require_local(self, name: str) -> None:
+        """ConfigError if these settings forbid the network and the address in the setting of that name leads there."""
+        address = getattr(self, name)
+        if self.offline and address and not is_local(address):
+            raise ConfigError(
+                f"LOREKEEPER_OFFLINE is set, but {PREFIX}{name.upper()} is {shown_address(address)}, which is not on "
+                "this machine; unset one of the two, or use an address like http://127.0.0.1:8080"
+            )
 
 
 OTHERS = frozenset({"corpus", "milvus_server"})
-"""Variables with our prefix that are no settings: the tests read LOREKEEPER_CORPUS and LOREKEEPER_MILVUS_SERVER."""
+"""Variables with our prefix that are not settings: the tests read LOREKEEPER_CORPUS and LOREKEEPER_MILVUS_SERVER."""
 
 SECRETS = frozenset({"milvus_token", "embedding_api_key", "http_token"})
 
@@ -103,7 +136,7 @@ ADDRESSES = frozenset({"milvus_uri", "embedding_url", "open5e_base_url"})
 def load_settings(
     environ: Mapping[str, str] | None = None, env_file: Path | None = None
 ) -> tuple[Settings, dict[str, str]]:
-    """The settings in force, and where each came from ("environment", the file, "default").
+    """The current settings, and where each came from ("environment", the file, "default").
 
     Args:
         environ: the environment; the process's own by default.
@@ -115,16 +148,7 @@ def load_settings(
     """
     environ = os.environ if environ is None else environ
     file, required = (env_file, False) if env_file else _settings_file(environ)
-    sources = [(environ, "environment"), (_read_file(file, required=required), str(file))]
-    values: dict[str, str] = {}
-    origins = dict.fromkeys(Settings.model_fields, "default")
-    for source, origin in reversed(sources):
-        for variable, value in source.items():
-            name = variable.removeprefix(PREFIX).lower()
-            if variable.startswith(PREFIX) and value and value.strip():
-                values[name] = value.strip()
-                if name in origins:
-                    origins[name] = origin
+    values, origins = _collected([(_read_file(file, required=required), str(file)), (environ, "environment")])
     _refuse_unknown(values)
     if values.get("log_level"):
         values["log_level"] = values["log_level"].upper()
@@ -139,12 +163,26 @@ def load_settings(
     return settings, origins
 
 
+def _collected(sources: Iterable[tuple[Mapping[str, str], str]]) -> tuple[dict[str, str], dict[str, str]]:
+    """The values of variables with our prefix, by setting, and the origin of every setting; later sources win."""
+    values: dict[str, str] = {}
+    origins = dict.fromkeys(Settings.model_fields, "default")
+    for variables, origin in sources:
+        for variable, value in variables.items():
+            name = variable.removeprefix(PREFIX).lower()
+            if variable.startswith(PREFIX) and value and value.strip():
+                values[name] = value.strip()
+                if name in origins:
+                    origins[name] = origin
+    return values, origins
+
+
 def ignored_file(settings: Settings) -> str | None:
-    """What to tell a user whose current folder has a ``.env`` with lines for LoreKeeper; None where it has none."""
+    """A warning for a user whose current folder has a ``.env`` with lines for LoreKeeper; None if there is none."""
     try:
         if not FOLDER_FILE.is_file() or FOLDER_FILE.samefile(own_file(settings.env_file)):
             return None
-    except OSError:  # the user's own file does not exist, or the current folder does no more
+    except OSError:  # the user's own file does not exist, or the current folder is gone
         pass
     try:
         with FOLDER_FILE.open("rb") as opened:
@@ -163,11 +201,13 @@ def shown_value(name: str, value: object) -> str:
     """A setting's value for people: neither a secret nor the password in an address."""
     if value is None:
         return ""
-    return "***" if name in SECRETS else shown_address(str(value)) if name in ADDRESSES else str(value)
+    if name in SECRETS:
+        return "***"
+    return shown_address(str(value)) if name in ADDRESSES else str(value)
 
 
 def _settings_file(environ: Mapping[str, str]) -> tuple[Path, bool]:
-    """The file to read settings from, and whether it has to be there."""
+    """The file to read settings from, and whether it must exist."""
     named = (environ.get(ENV_FILE) or "").strip()
     try:
         return own_file(Path(named) if named else None), bool(named)
@@ -198,8 +238,8 @@ def _read_file(file: Path, *, required: bool) -> dict[str, str]:
 def _refuse_unknown(values: Mapping[str, str]) -> None:
     unknown = sorted(values.keys() - Settings.model_fields.keys() - OTHERS)
     if unknown:
-        known = ", ".join(PREFIX + name.upper() for name in Settings.model_fields)
-        raise ConfigError(f"unknown setting {one_line(PREFIX + unknown[0].upper(), MAX_SHOWN)}; known: {known}")
+        names = ", ".join(PREFIX + name.upper() for name in Settings.model_fields)
+        raise ConfigError(f"unknown setting {one_line(PREFIX + unknown[0].upper(), MAX_SHOWN)}; known: {names}")
 
 
 def _explain(error: object, values: Mapping[str, str]) -> str:

@@ -1,11 +1,16 @@
-"""The operating system and the process: private files, limits on connections, and the garbage collector."""
+"""The operating system and the process: private files, limits on connections, threads, and the garbage collector."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Self, TypeVar
+
+T = TypeVar("T")
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 
@@ -83,3 +88,54 @@ def collector_paused() -> Iterator[None]:
             gc.freeze()  # these objects stay: collections need not look at them
         if running:
             gc.enable()
+
+
+@contextlib.asynccontextmanager
+async def in_thread(context: AbstractContextManager[T]) -> AsyncIterator[T]:
+    """Enter and leave a context manager that blocks (a lock, a file) in threads, and not on the event loop.
+
+    If the task is cancelled while it waits to enter, the context is left as soon as it is entered.
+    """
+    entering = asyncio.create_task(asyncio.to_thread(context.__enter__))
+
+    def leave(entered: asyncio.Task[T]) -> None:
+        if not entered.cancelled() and entered.exception() is None:
+            context.__exit__(None, None, None)
+
+    try:
+        value = await asyncio.shield(entering)
+    except asyncio.CancelledError:
+        entering.add_done_callback(leave)
+        raise
+    try:
+        yield value
+    finally:
+        await asyncio.shield(asyncio.create_task(asyncio.to_thread(context.__exit__, None, None, None)))
+
+
+class Closing:
+    """Closes itself at the end of a ``with`` block."""
+
+    def close(self) -> None:
+        """Release what it holds."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncClosing:
+    """Closes itself at the end of an ``async with`` block."""
+
+    async def close(self) -> None:
+        """Release what it holds."""
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

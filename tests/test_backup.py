@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from lorekeeper.cache.vectors import read_packed, write_packed
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
-from lorekeeper.library import Library, embedding_service
-from lorekeeper.maintenance.backup import Archive, backup, restore
+from lorekeeper.library import Library
+from lorekeeper.maintenance.archive import Archive
+from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.settings import Settings
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
@@ -34,7 +35,6 @@ WOLF = make(
 @pytest.fixture(params=["milvus", "sqlite"])
 def library(request: pytest.FixtureRequest, tmp_path: Path, embeddings: EmbeddingServer) -> Settings:
     """An empty library of each backend."""
-    embedding_service.cache_clear()
     return settings_in(tmp_path / "library", request.param, embeddings)
 
 
@@ -64,7 +64,6 @@ async def test_what_one_backend_wrote_any_backend_restores_without_computing(
     assert (written.counts["spells"], written.counts["creatures"]) == (40, 1)
     assert written.vectors > 41
     target = settings_in(tmp_path / "other", other, embeddings)
-    embedding_service.cache_clear()
     report = await restore(target, tmp_path / "shelf.zip")
     assert (report.stored, report.embedded, report.removed, report.before) == (41, 0, 0, None)
     assert await held(target) == in_order(*SPELLS, WOLF)
@@ -187,7 +186,7 @@ async def test_a_damaged_archive_is_refused_and_nothing_changes(
 
 
 def test_an_archive_of_another_format_is_named(archive: bytes, tmp_path: Path) -> None:
-    from lorekeeper.maintenance.backup import SEAL_BYTES, _seal
+    from lorekeeper.maintenance.archive import SEAL_BYTES, seal
 
     (tmp_path / "a.zip").write_bytes(archive)
     with zipfile.ZipFile(tmp_path / "a.zip") as old, zipfile.ZipFile(tmp_path / "b.zip", "w") as new:
@@ -197,9 +196,9 @@ def test_an_archive_of_another_format_is_named(archive: bytes, tmp_path: Path) -
             if name == "manifest.json":
                 content = json.dumps(json.loads(content) | {"format": 99}).encode()
             new.writestr(name, content)
-    _seal(tmp_path / "b.zip", tmp_path / "c.zip")
+    seal(tmp_path / "b.zip")
     with pytest.raises(ImportFileError, match="format 99"):
-        Archive(tmp_path / "c.zip")
+        Archive(tmp_path / "b.zip")
 
 
 async def test_a_place_that_cannot_hold_an_archive_is_named_and_left_alone(library: Settings, tmp_path: Path) -> None:

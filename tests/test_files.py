@@ -483,7 +483,7 @@ async def test_b23_in_a_folder_only_regular_files_are_read(file, tmp_path):
         report = ImportReport()
         found = [entity.name for entity, _ in Reader([tmp_path], None, report).read()]
     assert (found, report.failed) == (["Ash Storm"], [])
-    told = {Path(o.where).name: o.reason for o in report.oddities}
+    told = {Path(o.where).name: o.reason for o in report.warnings}
     assert {name: reason.split(",")[0] for name, reason in told.items()} == {
         "b.json": "skipped: it is a pipe",
         "c.json": "skipped: it is a device",
@@ -562,7 +562,7 @@ async def test_the_last_of_two_entries_with_one_identity_wins(file, tmp_path):
 
 @pytest.mark.parametrize("batch", [1, 1000])
 async def test_d4_entries_of_one_identity_are_told_and_the_last_is_kept(file, tmp_path, monkeypatch, batch):
-    monkeypatch.setattr("lorekeeper.library.IMPORT_BATCH", batch)
+    monkeypatch.setattr("lorekeeper.intake.changes.IMPORT_BATCH", batch)
     monkeypatch.setattr(files, "BATCH_ENTITIES", batch)
     first = file(lines(spell("Ash Storm", level=1), B, B), "in/a.jsonl")
     last = file(json.dumps([C, spell("Ash Storm", level=2)]), "in/b.json")
@@ -570,7 +570,7 @@ async def test_d4_entries_of_one_identity_are_told_and_the_last_is_kept(file, tm
         for stored, unchanged, dry_run in ((3, 0, True), (3, 0, False), (0, 3, False), (0, 3, True)):
             report = await library.import_paths([tmp_path / "in"], dry_run=dry_run)
             assert (report.stored, report.unchanged, report.failed) == (stored, unchanged, [])
-            (told,) = report.oddities
+            (told,) = report.warnings
             assert told.where == f"{last}[1]"
             assert f"lore://spells/homebrew/ash-storm is in {first}:1 too" in told.reason
         levels = {e.name: e.fields.get("level") for e in await library.cache.get_entities("spells")}
@@ -578,7 +578,7 @@ async def test_d4_entries_of_one_identity_are_told_and_the_last_is_kept(file, tm
 
 
 async def test_b24_the_first_batch_is_stored_before_the_last_is_read(file, tmp_path, monkeypatch):
-    monkeypatch.setattr("lorekeeper.library.IMPORT_BATCH", 10)
+    monkeypatch.setattr("lorekeeper.intake.changes.IMPORT_BATCH", 10)
     monkeypatch.setattr(files, "BATCH_ENTITIES", 10)
     source = file(lines(*(spell(f"Spell {n}") for n in range(100))), "lore.jsonl")
     held: list[int] = []

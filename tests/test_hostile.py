@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lorekeeper.cache.sqlite.foreign import SqliteSource
 from lorekeeper.cache.vectors import VectorCache, pack_vector, passage_keys, vector_key, write_packed
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
-from lorekeeper.library import VECTORS, Library, embedding_service
-from lorekeeper.maintenance.backup import Archive, backup, restore
+from lorekeeper.library import VECTORS, Library, open_file
+from lorekeeper.maintenance.archive import Archive
+from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.maintenance.migrate import migrate
 from lorekeeper.settings import Settings
 from tests.support.commands import ROOT
@@ -47,14 +47,12 @@ TYPES = ("spells", "creatures", "equipment", "character_options", "rules", "docu
 @pytest.fixture(params=["milvus", "sqlite"])
 def library(request: pytest.FixtureRequest, tmp_path: Path, embeddings: EmbeddingServer) -> Settings:
     """An empty library of each backend."""
-    embedding_service.cache_clear()
     return settings_in(tmp_path / "library", request.param, embeddings)
 
 
 @pytest.fixture
 def sqlite(tmp_path: Path, embeddings: EmbeddingServer) -> Settings:
     """An empty library in SQLite, where the backend makes no difference."""
-    embedding_service.cache_clear()
     return settings_in(tmp_path / "library", "sqlite", embeddings)
 
 
@@ -414,12 +412,10 @@ async def test_b2_a_poisoned_cache_of_vectors_is_healed_by_use(library, name):
     entries = batch("a", 0, 3)
     await fill(library, *entries)
     poison(library, BAD[name], 3)
-    embedding_service.cache_clear()
     async with Library.from_settings(library) as opened:
         assert await opened.reindex() == 3
         assert opened.embedding.computed >= 3
         assert len(await opened.cache.rank_semantic("spells", "text", 5)) == 3
-    embedding_service.cache_clear()
     async with Library.from_settings(library) as opened:
         assert await opened.reindex() == 3
         assert opened.embedding.computed == 0, "what was computed has taken the place of the bad ones"
@@ -454,7 +450,6 @@ async def test_b2_repair_notices_and_drops_bad_vectors(library, name):
     await fill(library, *entries)
     await poison_library(library, BAD[name])
     poison(library, BAD[name], 3)
-    embedding_service.cache_clear()
     report = await repair(library)
     assert "damaged" in report.problems["spells"][0]
     assert (report.kept["spells"], report.aside is not None) == (3, True)
@@ -464,7 +459,6 @@ async def test_b2_repair_notices_and_drops_bad_vectors(library, name):
         assert len(ranked) == 3
         assert all(0 < r.score <= 1.001 for r in ranked)
         assert await opened.reindex() == 3
-    embedding_service.cache_clear()
     again = await repair(library)
     assert (again.problems, again.dropped, again.aside) == ({}, 0, None)
 
@@ -655,7 +649,7 @@ async def test_b9_spoilt_archives_and_caches_end_in_a_report_or_a_clear_error(tm
     good = cache.read_bytes()
     for _ in range(100):
         cache.write_bytes(spoilt(good, chance))
-        with contextlib.suppress(ImportFileError), SqliteSource(cache) as source:
+        with contextlib.suppress(ImportFileError), open_file(cache) as source:
             for table in source.tables:
                 assert len(list(source.rows(table))) < 100
                 assert list(source.vectors()) == []
@@ -677,7 +671,7 @@ def test_b10_pages_that_are_listed_many_times_over_end(tmp_path):
     for place in places:
         content[page + place : page + place + 4] = first
     path.write_bytes(content)
-    with SqliteSource(path) as source:
+    with open_file(path) as source:
         *rows, last = source.rows("spells")
     assert 0 < len(rows) < 300
     assert "rest of the table cannot be read" in (last.problem or "")
@@ -699,4 +693,4 @@ def test_b9_a_schema_that_is_not_utf_8_is_named(tmp_path):
         c.execute("PRAGMA journal_mode = DELETE")
     path.write_bytes(path.read_bytes().replace(b"CREATE TABLE spells", b"CR\xffATE TABLE spells"))
     with pytest.raises(ImportFileError, match="cannot be read"):
-        SqliteSource(path)
+        open_file(path)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from lorekeeper.errors import ImportFileError
-from lorekeeper.library import Library, embedding_service
+from lorekeeper.library import Library
 from lorekeeper.maintenance.migrate import MigrationReport, TableReport, migrate
 from lorekeeper.settings import Settings
 from tests.support.commands import ROOT, environment, run_lorekeeper
@@ -179,7 +179,6 @@ async def test_our_own_library_is_taken_over_without_computing_a_vector(
         (tmp_path / "from" / "vectors.db").unlink()
     other = {"milvus": "sqlite", "sqlite": "milvus"}[backend]
     target = settings_in(tmp_path / ("to" if backend == "sqlite" else "from"), other, embeddings)
-    embedding_service.cache_clear()
     report = await migrate(target, source.library_path)
     assert (report.total("stored"), report.embedded, report.failed) == (31, 0, [])
     assert list((await entities_in(target)).values()) == list((await entities_in(source)).values())
@@ -249,7 +248,7 @@ async def test_the_library_itself_is_refused_by_any_of_its_names(tmp_path: Path,
         alias = tmp_path / f"{backend}-alias"
         alias.symlink_to(target.library_path)
         for name in (target.library_path, alias):
-            with pytest.raises(ImportFileError, match="the library in force itself"):
+            with pytest.raises(ImportFileError, match="the current library itself"):
                 await migrate(target, name)
         assert len(await entities_in(target)) == 2
 

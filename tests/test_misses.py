@@ -13,8 +13,7 @@ import stamina
 
 from lorekeeper.errors import UnknownDocumentError
 from lorekeeper.filters import matches, parse_filters
-from lorekeeper.intake.sync import one_at_a_time
-from lorekeeper.intake.sync_state import encode, load_state, save
+from lorekeeper.intake.sync_state import encode, load_state, save, sync_lock
 from lorekeeper.library import Library
 from lorekeeper.search.pipeline import Query
 from lorekeeper.search.results import ResultPage
@@ -160,7 +159,7 @@ async def test_without_a_network_the_answer_is_what_is_here_and_says_what_is_mis
         assert time.monotonic() - began < OFFLINE_SECONDS
         assert page.total == 0
         assert "creatures" in (page.note or "")
-        assert "'lorekeeper sync open5e --type creatures' brings all" in (page.note or "")
+        assert "Run 'lorekeeper sync open5e --type creatures' to fetch the rest" in (page.note or "")
         assert ("LOREKEEPER_OFFLINE" in (page.note or "")) is offline
 
 
@@ -181,7 +180,7 @@ async def test_a_server_that_fails_is_told_and_not_asked_again_at_once(library, 
 
 
 async def test_a_sync_of_another_process_is_not_disturbed(library, server):
-    with one_at_a_time(library.source.state_path):
+    with sync_lock(library.source.state_path):
         page = await look(library, level=1)
     assert "another process is syncing" in (page.note or "")
     assert server.asked == []

@@ -460,23 +460,23 @@ async def test_every_file_of_the_corpus_gives_its_entries_or_its_reasons(corpus)
         assert len(entities) == KEPT.get(name, 0), name
         assert len({e.uri for e in entities}) == len(entities), name
         if name.startswith(("bad-", "broken-parse")):
-            assert [*report.failed, *report.oddities], name
+            assert [*report.failed, *report.warnings], name
             assert all(str(file) in f.where and f.reason for f in report.failed), name
             assert all(f.where[len(str(file)) :].count(":") == 2 for f in report.failed), name
         else:
             assert report.failed == [], name
         if name.startswith("dirty-"):
-            assert report.oddities, name
+            assert report.warnings, name
         if name.startswith("ok-") and name != "ok-multi-pack-disabled":
-            assert report.oddities == [], name
+            assert report.warnings == [], name
 
 
 @pytest.mark.corpus
 async def test_the_generated_pack_is_imported_whole_and_found(corpus, tmp_path):
     async with open_library(tmp_path) as library:
         report = await library.import_paths([corpus / "orcbrew" / "generated"])
-        assert (report.failed, len(report.oddities)) == ([], 1)
-        assert "invisible characters" in report.oddities[0].reason
+        assert (report.failed, len(report.warnings)) == ([], 1)
+        assert "invisible characters" in report.warnings[0].reason
         counts = (await library.statistics()).counts
         assert (counts["spells"], counts["creatures"]) == (319, 325)
         assert {e.document_name for e in await library.cache.get_entities("spells", limit=5)} == {"SRD 5.1"}

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from lorekeeper.cli.demo import QUESTIONS
-from lorekeeper.library import Library, embedding_service
+from lorekeeper.library import Library
 from lorekeeper.search.pipeline import Query
 from lorekeeper.server.tools import all_tools
 from tests.support.libraries import settings
@@ -71,7 +71,6 @@ OFF_TOPIC = ["asdf qwer", "lorem ipsum dolor sit amet consectetur adipiscing eli
 async def starter(tmp_path_factory) -> AsyncIterator[Library]:
     folder = tmp_path_factory.mktemp("quality")
     chosen = settings(milvus_db_path=folder / "milvus.db", offline=1)
-    embedding_service.cache_clear()
     async with Library.from_settings(chosen) as library:
         report = await library.load_starter()
         assert (report.failed, report.embedded) == ([], 0)

@@ -19,10 +19,10 @@ import pytest
 
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.remote import RemoteStore
-from lorekeeper.cache.milvus.repair import MilvusWorkshop
+from lorekeeper.cache.milvus.repair import RemoteRepair
 from lorekeeper.cache.milvus.schema import packed_record, unpacked_record
 from lorekeeper.errors import CacheError
-from lorekeeper.library import Library, embedding_service, open_store
+from lorekeeper.library import Library, open_store
 from lorekeeper.maintenance.doctor import examine
 from lorekeeper.maintenance.repair import repair
 from lorekeeper.search.pipeline import Query
@@ -54,7 +54,6 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: Any, embeddings: Em
 def library(filled: Settings, tmp_path: Path, embeddings: EmbeddingServer) -> Settings:
     """A copy of it."""
     shutil.copytree(filled.library_path.parent, tmp_path / "library")
-    embedding_service.cache_clear()
     return settings_in(tmp_path / "library", filled.cache_backend, embeddings)
 
 
@@ -317,8 +316,8 @@ def test_a_library_on_a_server_is_examined_but_not_repaired(empty_milvus_server:
     chosen = settings(milvus_db_path=tmp_path / "milvus.db", milvus_uri=empty_milvus_server)
     store = open_store(chosen)
     assert isinstance(store, RemoteStore)
-    workshop = MilvusWorkshop(store)
-    assert workshop.problems("spells") == []
-    with pytest.raises(CacheError, match="on the server"), workshop.held():
+    backend = RemoteRepair(store)
+    assert backend.problems("spells") == []
+    with pytest.raises(CacheError, match="on the server"), backend.exclusive():
         pass
-    workshop.close()
+    store.close()

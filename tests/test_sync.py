@@ -17,7 +17,8 @@ import stamina
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, ConfigError, SourceUnavailableError
-from lorekeeper.intake.sync import endpoints, one_at_a_time, store_from_source
+from lorekeeper.intake.sync import endpoints, store_from_source
+from lorekeeper.intake.sync_state import sync_lock
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize_open5e
 from lorekeeper.server.answers import document_list
@@ -233,7 +234,7 @@ async def test_b6_an_entry_of_the_users_own_is_kept_and_the_other_is_stored_besi
         await library.import_paths([write_lines(tmp_path / "own.jsonl", [OWN])])
         report = await library.sync(["spells"])
         assert (report.stored, report.failed) == (7, [])
-        (clash,) = report.oddities
+        (clash,) = report.warnings
         assert "lore://spells/tide-atlas/tide-lance," in clash.reason
         assert "lore://spells/tide-atlas/tide-lance-open5e" in clash.reason
         held = await slugs(library)
@@ -242,11 +243,11 @@ async def test_b6_an_entry_of_the_users_own_is_kept_and_the_other_is_stored_besi
         assert own.data == OWN
 
         report = await library.sync(["spells"])
-        assert (report.stored, report.removed, report.unchanged, len(report.oddities)) == (0, 0, 7, 1)
+        assert (report.stored, report.removed, report.unchanged, len(report.warnings)) == (0, 0, 7, 1)
 
         await library.cache.delete_entities("spells", [own.identity])
         report = await library.sync(["spells"])
-        assert (report.stored, report.removed, report.oddities) == (1, 1, [])
+        assert (report.stored, report.removed, report.warnings) == (1, 1, [])
         held = await slugs(library)
         assert held["tide-lance"] == "open5e-v2"
         assert "tide-lance-open5e" not in held
@@ -267,7 +268,7 @@ async def test_b6_what_came_from_a_file_of_the_source_is_replaced(library, tmp_p
     old = spell("Tide Lance", desc="It was another one.")
     await library.import_paths([write_lines(tmp_path / "spells.jsonl", [old])])
     report = await library.sync(["spells"])
-    assert (report.stored, report.oddities) == (7, [])
+    assert (report.stored, report.warnings) == (7, [])
     assert "tide-lance-open5e" not in await slugs(library)
 
 
@@ -294,7 +295,7 @@ async def test_b6_an_entry_that_the_user_made_after_a_sync_is_kept(library, tmp_
     await library.sync(["spells"])
     await library.import_paths([write_lines(tmp_path / "own.jsonl", [OWN])])
     report = await library.sync(["spells"])
-    assert (report.stored, report.removed, len(report.oddities)) == (1, 0, 1)
+    assert (report.stored, report.removed, len(report.warnings)) == (1, 0, 1)
     assert (await slugs(library))["tide-lance"] == "lorekeeper"
     library.source.state_path.unlink()
     await library.cache.delete_entities("spells", [("tide-atlas", "tide-lance")])
@@ -306,7 +307,7 @@ async def test_b6_an_entry_that_the_user_made_after_a_sync_is_kept(library, tmp_
 async def test_b6_slugs_that_the_user_has_too_are_passed_over(library, tmp_path):
     own = [OWN, {**OWN, "slug": "tide-lance-open5e"}, {**OWN, "slug": "tide-lance-open5e-2"}]
     await library.import_paths([write_lines(tmp_path / "own.jsonl", own)])
-    assert "tide-lance-open5e-3" in (await library.sync(["spells"])).oddities[0].reason
+    assert "tide-lance-open5e-3" in (await library.sync(["spells"])).warnings[0].reason
     report = await library.sync(["spells"])
     assert (report.stored, report.unchanged) == (0, 7)
     assert sorted((await slugs(library)).values()) == ["lorekeeper"] * 3 + ["open5e-v2"] * 3
@@ -328,7 +329,7 @@ async def test_b6_a_document_of_the_users_own_keeps_its_title(library, tmp_path)
     own = {"collection": "documents", "name": "My Atlas", "slug": "tide-atlas", "document": "tide-atlas"}
     await library.import_paths([write_lines(tmp_path / "own.jsonl", [own])])
     report = await library.sync(["spells"])
-    assert "lore://documents/tide-atlas-open5e/tide-atlas-open5e" in report.oddities[0].reason
+    assert "lore://documents/tide-atlas-open5e/tide-atlas-open5e" in report.warnings[0].reason
     assert (await library.searcher.documents.titles())["tide-atlas"] == "My Atlas"
     assert (await library.sync(["spells"])).stored == 0
 
@@ -339,7 +340,7 @@ async def test_b6_a_server_cannot_write_to_the_starter(library, server):
     forged = {**spell(first.name, STARTER_DOCUMENT), "key": f"x_{first.slug}"}
     server.lists["v2/spells"] = [forged]
     report = await library.sync(["spells"])
-    assert f"{first.slug}-open5e" in report.oddities[0].reason
+    assert f"{first.slug}-open5e" in report.warnings[0].reason
     after = {e.identity: e for e in await library.cache.get_entities("spells", STARTER_DOCUMENT)}
     assert {e.identity: after.get(e.identity) for e in before} == {e.identity: e for e in before}
 
@@ -405,7 +406,7 @@ async def test_a_list_that_gives_less_than_it_says_is_not_taken_for_whole(librar
     server.fault = lambda path, _: Reply(200, body=body, content_type="application/json") if "spells" in path else None
     report = await library.sync(["spells"])
     assert report.removed == 0
-    assert "gave 2" in report.failed[0].reason
+    assert "returned 2" in report.failed[0].reason
     assert len(await titles(library)) == 5
 
 
@@ -425,7 +426,7 @@ async def test_an_offline_library_asks_nobody(tmp_path, server, address):
 
 
 async def test_two_syncs_at_once_are_refused(library):
-    with one_at_a_time(library.source.state_path), pytest.raises(CacheError, match="another process"):
+    with sync_lock(library.source.state_path), pytest.raises(CacheError, match="another process"):
         await library.sync()
     assert (await library.sync(["spells"])).stored == 7
 

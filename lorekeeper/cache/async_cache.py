@@ -1,34 +1,28 @@
-"""`CacheProtocol` on any store: checks what is asked, embeds, and runs all blocking work in threads."""
+"""`CacheProtocol` on any store: checks arguments, embeds, and runs all blocking work in threads."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
-from lorekeeper.cache.protocol import Documents, Hit, Identity, Progress, Ranked, Statistics, hits
+from lorekeeper.cache.protocol import BATCH, Documents, Hit, Identity, Progress, Ranked, Statistics, hits
 from lorekeeper.cache.store import Chunked, Store
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, FilterError
 from lorekeeper.filters import Selection, collection_of, parse_filters
+from lorekeeper.system import AsyncClosing, in_thread
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import CHUNKER, passages
 from lorekeeper.text.phrases import hint_text
 
 logger = logging.getLogger(__name__)
 
-P = ParamSpec("P")
-R = TypeVar("R")
 
-STORE_ENTITIES = 128
-"""Entities embedded and written together."""
-
-
-class ThreadedCache:
+class ThreadedCache(AsyncClosing):
     """A cache that opens its store at first use.
 
     Args:
@@ -40,18 +34,23 @@ class ThreadedCache:
         self._store = store
         self._embedding = embedding
 
+    @property
+    def store(self) -> Store:
+        """The store itself, for maintenance."""
+        return self._store
+
     async def store_entities(
         self, entities: Sequence[Entity], entity_type: str, progress: Progress | None = None
     ) -> int:
         collection_of(entity_type)
         for entity in entities:
             if entity.type != entity_type:
-                raise FilterError(f"{entity.uri} is no {entity_type} entity; store it under {entity.type}")
+                raise FilterError(f"{entity.uri} does not belong to {entity_type}; store it under {entity.type}")
         latest = list({e.identity: e for e in entities}.values())
         written: asyncio.Task[None] | None = None
         try:
-            for start in range(0, len(latest), STORE_ENTITIES):
-                chunked, vectors = await self._embedded(latest[start : start + STORE_ENTITIES])
+            for start in range(0, len(latest), BATCH):
+                chunked, vectors = await self._embedded(latest[start : start + BATCH])
                 if written:  # one batch is written while the next one is embedded
                     await written
                 written = asyncio.create_task(self._write(entity_type, chunked, vectors, progress))
@@ -59,29 +58,25 @@ class ThreadedCache:
             if written:
                 await written
         if latest:
-            await _in_thread(self._store.flush, entity_type)
+            await asyncio.to_thread(self._store.flush, entity_type)
         return len(latest)
 
     async def delete_document(self, document: str, entity_type: str | None = None) -> int:
         types = [collection_of(entity_type).name] if entity_type else list(COLLECTIONS)
-        return sum([await _in_thread(self._store.delete_document, t, document) for t in types])
+        return sum([await asyncio.to_thread(self._store.delete_document, t, document) for t in types])
 
     async def delete_entities(self, entity_type: str, identities: Iterable[Identity]) -> int:
         collection_of(entity_type)
-        return await _in_thread(self._store.delete_entities, entity_type, list(dict.fromkeys(identities)))
+        return await asyncio.to_thread(self._store.delete_entities, entity_type, list(dict.fromkeys(identities)))
 
     async def reindex(self, progress: Progress | None = None) -> int:
-        await _in_thread(self._store.upgrade)
+        await asyncio.to_thread(self._store.upgrade)
         embedding = await self._fingerprint()
         dimension = (await self._embedding.provider()).dimension
         done = 0
         for entity_type in COLLECTIONS:
-            lock = self._store.write_lock()
-            await _in_thread(lock.__enter__)
-            try:
+            async with in_thread(self._store.write_lock()):
                 done += await self._rebuild(entity_type, embedding, dimension, progress)
-            finally:
-                await _in_thread(lock.__exit__, None, None, None)
         return done
 
     async def get_entities(
@@ -94,19 +89,19 @@ class ThreadedCache:
         **filters: Any,
     ) -> list[Entity]:
         selection = _selected(entity_type, document, filters)
-        found = await _in_thread(self._store.find, selection, limit, offset)
-        return await self.load(entity_type, found)
+        identities = await asyncio.to_thread(self._store.find, selection, limit, offset)
+        return await self.load(entity_type, identities)
 
     async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:
-        found = await self.load(entity_type, [(document, slug)])
-        return found[0] if found else None
+        entities = await self.load(entity_type, [(document, slug)])
+        return entities[0] if entities else None
 
     async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         collection_of(entity_type)
-        return await _in_thread(self._store.load, entity_type, identities)
+        return await asyncio.to_thread(self._store.load, entity_type, identities)
 
     async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
-        return await _in_thread(self._store.count, _selected(entity_type, document, filters))
+        return await asyncio.to_thread(self._store.count, _selected(entity_type, document, filters))
 
     async def semantic_search(
         self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
@@ -122,100 +117,92 @@ class ThreadedCache:
         self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
         selection = _selected(entity_type, document, filters)
-        if not self._embedding.loaded and await _in_thread(self._store.embedding_of, entity_type) is None:
+        if not self._embedding.loaded and await asyncio.to_thread(self._store.embedding_of, entity_type) is None:
             return []
         vector, embedding = await self._embedding.embed_query(query), await self._fingerprint()
-        return await _in_thread(self._store.rank_semantic, selection, vector, limit, embedding)
+        return await asyncio.to_thread(self._store.rank_semantic, selection, vector, limit, embedding)
 
     async def rank_keyword(
         self, entity_type: str, query: str | KeywordQuery, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
         words = KeywordQuery.of(query) if isinstance(query, str) else query
-        return await _in_thread(self._store.rank_keyword, _selected(entity_type, document, filters), words, limit)
+        return await asyncio.to_thread(
+            self._store.rank_keyword, _selected(entity_type, document, filters), words, limit
+        )
 
     async def rank_names(
         self, entity_type: str, query: str, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
-        return await _in_thread(self._store.rank_names, _selected(entity_type, document, filters), query)
+        return await asyncio.to_thread(self._store.rank_names, _selected(entity_type, document, filters), query)
 
     async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
-        return await _in_thread(self._store.known_words, collection_of(entity_type).name, words)
+        return await asyncio.to_thread(self._store.known_words, collection_of(entity_type).name, words)
 
-    async def iterate(self, entity_type: str, batch_size: int = 256) -> AsyncIterator[list[Entity]]:
+    async def iterate(self, entity_type: str, batch_size: int = 2 * BATCH) -> AsyncIterator[list[Entity]]:
         collection_of(entity_type)
-        identities = await _in_thread(self._store.identities, entity_type)
+        identities = await asyncio.to_thread(self._store.identities, entity_type)
         for start in range(0, len(identities), batch_size):
             batch = await self.load(entity_type, identities[start : start + batch_size])
             if batch:
                 yield batch
 
     async def content_hashes(self, entity_type: str) -> dict[Identity, str]:
-        return await _in_thread(self._store.content_hashes, collection_of(entity_type).name)
+        return await asyncio.to_thread(self._store.content_hashes, collection_of(entity_type).name)
 
     async def documents(self, types: Iterable[str] = COLLECTIONS) -> dict[str, dict[str, int]]:
         counts: dict[str, dict[str, int]] = {}
-        wanted, refusals = list(types), []
-        for entity_type in wanted:
+        failures: dict[str, CacheError] = {}
+        for entity_type in (entity_types := list(types)):
             try:
-                held = await _in_thread(self._store.count_by, entity_type, "document")
+                by_document = await asyncio.to_thread(self._store.count_by, entity_type, "document")
             except CacheError as error:
                 logger.warning("the documents of %s are not known: %s", entity_type, error)
-                refusals.append(error)
+                failures[entity_type] = error
                 continue
-            for document, number in held.items():
+            for document, number in by_document.items():
                 counts.setdefault(document, {})[entity_type] = number
-        if refusals and len(refusals) == len(wanted):
-            raise refusals[0]
+        if failures and failures.keys() == set(entity_types):
+            raise next(iter(failures.values()))
         return dict(sorted(counts.items()))
 
     async def statistics(self) -> Statistics:
-        return await _in_thread(self._store.statistics)
+        return await asyncio.to_thread(self._store.statistics)
 
     async def open(self, types: Iterable[str] = COLLECTIONS) -> None:
-        await _in_thread(self._store.open, list(types))
+        await asyncio.to_thread(self._store.open, list(types))
 
     async def close(self) -> None:
-        await _in_thread(self._store.close)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
+        await asyncio.to_thread(self._store.close)
 
     async def _rebuild(self, entity_type: str, embedding: str, dimension: int, progress: Progress | None) -> int:
-        """Make all vectors of a type anew aside, and let them take the place of the old ones."""
-        if not await _in_thread(self._store.begin_rebuild, entity_type, embedding, dimension):
+        """Rebuild all vectors of a type beside the old ones, then replace these; returns the number of entities."""
+        if not await asyncio.to_thread(self._store.begin_rebuild, entity_type, embedding, dimension):
             return 0
         done = 0
-        async for batch in self.iterate(entity_type, STORE_ENTITIES):
-            await _in_thread(self._store.rebuild, entity_type, *await self._embedded(batch))
+        async for batch in self.iterate(entity_type, BATCH):
+            await asyncio.to_thread(self._store.rebuild, entity_type, *await self._embedded(batch))
             done += len(batch)
             if progress:
                 progress(len(batch))
-        await _in_thread(self._store.end_rebuild, entity_type)
+        await asyncio.to_thread(self._store.end_rebuild, entity_type)
         return done
 
     async def _write(self, entity_type: str, chunked: Chunked, vectors: Vectors, progress: Progress | None) -> None:
-        await _in_thread(self._store.write, entity_type, chunked, vectors, await self._fingerprint())
+        await asyncio.to_thread(self._store.write, entity_type, chunked, vectors, await self._fingerprint())
         if progress:
             progress(len(chunked))
 
     async def _embedded(self, entities: Sequence[Entity]) -> tuple[Chunked, Vectors]:
         """Entities with their passages, and the vectors of all of these."""
-        chunked = await _in_thread(lambda: [(entity, passages(entity, hint=hint_text(entity))) for entity in entities])
-        return chunked, await self._embedding.embed([p.embedded for _, found in chunked for p in found])
+        chunked = await asyncio.to_thread(
+            lambda: [(entity, passages(entity, hint=hint_text(entity))) for entity in entities]
+        )
+        return chunked, await self._embedding.embed([passage.embedded for _, parts in chunked for passage in parts])
 
     async def _fingerprint(self) -> str:
         return f"{self._embedding.fingerprint or (await self._embedding.provider()).fingerprint} {CHUNKER}"
 
 
-async def _in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    return await asyncio.to_thread(function, *args, **kwargs)
-
-
 def _selected(entity_type: str, document: Documents, filters: Mapping[str, Any]) -> Selection:
-    documents = [document] if isinstance(document, str) else None if document is None else list(document)
-    return Selection(entity_type, parse_filters(entity_type, filters), documents)
+    documents = [document] if isinstance(document, str) else document
+    return Selection(entity_type, parse_filters(entity_type, filters), None if documents is None else list(documents))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 from lorekeeper.entities import COLLECTIONS, Entity
@@ -15,6 +14,13 @@ Identity = tuple[str, str]
 
 Documents = str | Sequence[str] | None
 """One document key, several (any of them), or None for all."""
+
+BATCH = 128
+"""Entities that are read, embedded and written together.
+
+What handles many entities takes them by this number: a reader of files gives one batch at a time, iteration two, and an
+import stores four of one type in one go, of which one is written while the next is embedded.
+"""
 
 Progress = Callable[[int], None]
 """Called with the number of further items done."""
@@ -60,7 +66,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a backend says of itself.
+    """What a backend reports of itself.
 
     Attributes:
         backend: "milvus" or "sqlite".
@@ -163,7 +169,7 @@ class CacheProtocol(Protocol):
         """The entities of these identities, in their order; those that are gone are left out."""
         ...
 
-    def iterate(self, entity_type: str, batch_size: int = 256) -> AsyncIterator[list[Entity]]:
+    def iterate(self, entity_type: str, batch_size: int = 2 * BATCH) -> AsyncIterator[list[Entity]]:
         """All entities of a type in the order of their identities, in batches."""
         ...
 
@@ -176,7 +182,7 @@ class CacheProtocol(Protocol):
         ...
 
     async def delete_entities(self, entity_type: str, identities: Iterable[Identity]) -> int:
-        """Remove entities by identity; those that are not there are passed over. Returns how many there were."""
+        """Remove entities by identity; others are ignored. Returns how many there were."""
         ...
 
     async def documents(self, types: Iterable[str] = COLLECTIONS) -> dict[str, dict[str, int]]:
@@ -187,7 +193,7 @@ class CacheProtocol(Protocol):
         ...
 
     async def statistics(self) -> Statistics:
-        """Counts, sizes and the embedding model in force."""
+        """Counts, sizes and the current embedding model."""
         ...
 
     async def reindex(self, progress: Progress | None = None) -> int:
@@ -198,7 +204,7 @@ class CacheProtocol(Protocol):
         ...
 
     async def open(self, types: Iterable[str] = COLLECTIONS) -> None:
-        """Open the store and these types now, so that the first question need not wait; else each opens at first use."""
+        """Open the store and these types now, so that the first query need not wait; else each opens at first use."""
         ...
 
     async def close(self) -> None:
@@ -207,9 +213,7 @@ class CacheProtocol(Protocol):
 
     async def __aenter__(self) -> Self: ...
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    async def __aexit__(self, *_: object) -> None: ...
 
 
 async def hits(cache: CacheProtocol, entity_type: str, ranking: Sequence[Ranked]) -> list[Hit]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from filelock import FileLock, Timeout
 
@@ -18,6 +18,12 @@ from lorekeeper.filters import Selection
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_folder
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import Passage
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.formats import Normalized
+    from lorekeeper.cache.repair import RepairBackend
+    from lorekeeper.cache.vectors import VectorCache
+    from lorekeeper.settings import Settings
 
 Chunked = list[tuple[Entity, list[Passage]]]
 """Entities with their passages."""
@@ -32,7 +38,7 @@ class Store(Protocol):
     """
 
     def embedding_of(self, entity_type: str) -> str | None:
-        """What a type's vectors were made with, None where nothing was stored yet."""
+        """What a type's vectors were made with, None if nothing was stored yet."""
         ...
 
     def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> AbstractContextManager[None]:
@@ -47,7 +53,7 @@ class Store(Protocol):
         ...
 
     def closed_lock(self) -> AbstractContextManager[None]:
-        """The same lock, without opening the library: for what has to be done to one that cannot be opened."""
+        """The same lock, without opening the library: for the repair of one that cannot be opened."""
         ...
 
     def write(self, entity_type: str, chunked: Chunked, vectors: Vectors, embedding: str) -> None:
@@ -67,15 +73,15 @@ class Store(Protocol):
         ...
 
     def begin_rebuild(self, entity_type: str, embedding: str, dimension: int) -> bool:
-        """Begin to make all vectors of a type anew, aside; False where it has nothing. The caller holds the lock."""
+        """Begin to rebuild all vectors of a type beside the old ones; False if it has none. The caller holds the lock."""
         ...
 
     def rebuild(self, entity_type: str, chunked: Chunked, vectors: Vectors) -> None:
-        """Add new vectors aside."""
+        """Add new vectors to those of the rebuild."""
         ...
 
     def end_rebuild(self, entity_type: str) -> None:
-        """Let the new vectors take the place of the old ones."""
+        """Replace the old vectors by the new ones."""
         ...
 
     def find(self, selection: Selection, limit: int | None, offset: int) -> list[Identity]:
@@ -126,8 +132,53 @@ class Store(Protocol):
         """Open the store and these types now; else each opens at first use."""
         ...
 
+    def packed_vectors(self) -> Iterator[list[tuple[bytes, bytes]]]:
+        """Vectors that the library can give to the embedding cache: rows of `VectorCache.add`, in batches."""
+        ...
+
+    def repair_backend(self, vectors: VectorCache, dimension_of: Callable[[str], int | None], /) -> RepairBackend:
+        """How this library is examined and rebuilt.
+
+        Args:
+            vectors: where vectors go that can still be read, so that none is computed again.
+            dimension_of: gives the dimension of a model's vectors by its fingerprint, None if it is not known.
+        """
+        ...
+
     def close(self) -> None:
-        """Let go of everything; the next use opens it again."""
+        """Release everything; the next use opens it again."""
+        ...
+
+
+class BackendPackage(Protocol):
+    """The functions of a backend's package; each imports what it needs, so that no other backend is loaded."""
+
+    def open_store(self, settings: Settings, normalized: Normalized, /) -> Store:
+        """The library of the settings; it opens at first use, and is upgraded then if it has an earlier format.
+
+        Args:
+            settings: say which library.
+            normalized: gives the filter values that follow from an entity's data, for an upgrade.
+
+        Raises:
+            ConfigError: the settings forbid to connect to its server.
+        """
+        ...
+
+    def library_paths(self, settings: Settings) -> list[Path]:
+        """The files and folders that hold the library of the settings."""
+        ...
+
+    def path_beside(self, settings: Settings, suffix: str) -> Path:
+        """A file that belongs to the library of the settings."""
+        ...
+
+    def file_at(self, path: Path) -> Path | None:
+        """The SQLite file that holds a library's entries, if there may be a library of this backend at a path."""
+        ...
+
+    def file_layouts(self) -> dict[int, range]:
+        """Layouts of this backend's SQLite files (user_version) that can be read, by kind (application_id)."""
         ...
 
 
@@ -136,7 +187,7 @@ class WriteLock:
 
     Args:
         path: the lock's file.
-        location: what is locked, for people.
+        location: what is locked, for messages.
     """
 
     def __init__(self, path: Path, location: str) -> None:
@@ -148,7 +199,7 @@ class WriteLock:
     def hold(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
         """Wait for the others; CacheError after ``wait`` seconds."""
         busy = CacheError(
-            f"somebody has been writing to {self._location} for {wait:.0f} s; wait for it to finish, or end it"
+            f"timed out after {wait:.0f} s: another process is writing to {self._location}; wait for it to finish, or end it"
         )
         if not self._threads.acquire(timeout=wait):
             raise busy
@@ -168,18 +219,18 @@ class WriteLock:
 
 
 def require_model(made_with: str | None, embedding: str) -> None:
-    """EmbeddingError where vectors were made with another model than the one in force."""
+    """EmbeddingError if vectors were made with another model than the current one."""
     if made_with not in (None, embedding):
         raise EmbeddingError(
-            f"this library's vectors were made with {made_with}, but the model in force is {embedding}. "
+            f"this library's vectors were made with {made_with}, but the current model is {embedding}. "
             "Run 'lorekeeper reindex' to embed everything again, or set LOREKEEPER_EMBEDDING_MODEL back"
         )
 
 
-def require_dimension(held: int | None, vectors: Vectors) -> None:
-    """EmbeddingError where vectors have another dimension than those that a library holds: none could be compared."""
-    if held not in (None, vectors.shape[1]):
+def require_dimension(stored: int | None, vectors: Vectors) -> None:
+    """EmbeddingError if vectors have another dimension than those of the library: they could not be compared."""
+    if stored not in (None, vectors.shape[1]):
         raise EmbeddingError(
-            f"this library's vectors have {held} numbers, but the current model makes {vectors.shape[1]}. "
+            f"this library's vectors have {stored} numbers, but the current model makes {vectors.shape[1]}. "
             "Run 'lorekeeper reindex' to embed everything again, or set LOREKEEPER_EMBEDDING_MODEL back"
         )

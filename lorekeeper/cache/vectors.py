@@ -22,7 +22,7 @@ from typing import IO, Any, TypeVar
 
 import numpy as np
 
-from lorekeeper.cache.sqlite.file import SQLITE_ERRORS
+from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, log_files, remove_database
 from lorekeeper.embedding.protocol import Vectors, is_unit
 from lorekeeper.entities import Entity
 from lorekeeper.system import keep_private, private_file, private_folder
@@ -96,6 +96,21 @@ class VectorCache:
         """
         self._write("IGNORE", [(key, blob) for key, blob in rows if unpack_vector(key, blob, dimension) is not None])
 
+    def adopt(
+        self, batches: Iterable[Sequence[tuple[bytes, bytes]]], model: str, entities: Iterable[Entity], dimension: int
+    ) -> None:
+        """Take over those vectors from elsewhere that are of the texts of these entities, as `add` does.
+
+        Args:
+            batches: rows of `add`.
+            model: fingerprint of the vector space.
+            entities: whose texts count.
+            dimension: of the vectors; others are ignored.
+        """
+        keys = set(passage_keys(model, entities))
+        for rows in batches:
+            self.add([row for row in rows if row[0] in keys], dimension)
+
     def drop_damaged(self) -> int:
         """Remove what `get` would pass over whatever the model; returns how many vectors that were."""
 
@@ -152,8 +167,8 @@ class VectorCache:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             private_folder(self.path.parent)
-            for part in ("-wal", "-shm"):
-                keep_private(self.path.with_name(self.path.name + part))
+            for file in log_files(self.path):
+                keep_private(file)
             connection = sqlite3.connect(private_file(self.path), timeout=BUSY_SECONDS, check_same_thread=False)
             try:
                 version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -173,8 +188,7 @@ class VectorCache:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-        for suffix in ("", "-wal", "-shm"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        remove_database(self.path)
 
 
 def vector_key(model: str, text: str) -> bytes:

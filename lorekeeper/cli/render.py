@@ -170,7 +170,7 @@ def print_problems(report: ImportReport, *, failed: bool = True) -> None:
         errors.print(f"[dim]{plain(name)}: {number:,} without lore, skipped[/]", soft_wrap=True)
     if report.passed_over:
         errors.print(f"[dim]skipped in folders: {plain(by_suffix(report.passed_over))}[/]", soft_wrap=True)
-    _print_grouped("[yellow]warning[/]", report.oddities)
+    _print_grouped("[yellow]warning[/]", report.warnings)
     if failed:
         _print_grouped("[red]failed[/] ", report.failed, where="; --json lists them")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import numpy as np
@@ -13,6 +13,9 @@ from lorekeeper.addresses import is_local, shown_address
 from lorekeeper.embedding.protocol import Vectors, check_finite, normalized
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.printable import shown
+
+if TYPE_CHECKING:
+    from lorekeeper.settings import Settings
 
 TIMEOUT_SECONDS = 30.0
 ATTEMPTS = 4
@@ -90,6 +93,16 @@ class HttpProvider:
 
     def _invalid(self, what: str) -> EmbeddingError:
         return EmbeddingError(f"the embedding server {self._shown} answered with {what}; is it OpenAI-compatible?")
+
+
+def load(settings: Settings) -> HttpProvider:
+    """The provider with the server of the settings. Blocking; EmbeddingError if it does not answer.
+
+    Raises:
+        ConfigError: the settings forbid to connect to it.
+    """
+    settings.require_local("embedding_url")
+    return HttpProvider(settings.embedding_url or "", settings.embedding_model, settings.embedding_api_key)
 
 
 def _is_transient(error: Exception) -> bool:

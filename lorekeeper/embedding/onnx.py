@@ -6,13 +6,16 @@ import json
 import mmap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lorekeeper.embedding.model import MAX_TOKENS, MINILM_SHA256, ModelFiles
+from lorekeeper.embedding.model import MAX_TOKENS, MINILM_SHA256, ModelFiles, find_model
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.errors import EmbeddingError
+
+if TYPE_CHECKING:
+    from lorekeeper.settings import Settings
 
 GRAPH = Path(__file__).resolve().parent.parent / "data" / "minilm.onnx"
 """The computation without weights; made by scripts/build_minilm_graph.py."""
@@ -95,6 +98,11 @@ class OnnxProvider:
         if hasattr(mmap, "MADV_DONTNEED"):
             mapped.madvise(mmap.MADV_DONTNEED)  # drop what was copied; the rest is read again on demand
         return session
+
+
+def load(settings: Settings) -> OnnxProvider:
+    """The provider with the model of the settings. Blocking; EmbeddingError if it cannot be loaded."""
+    return OnnxProvider(find_model(settings.embedding_model, offline=settings.offline))
 
 
 class TensorRange(NamedTuple):

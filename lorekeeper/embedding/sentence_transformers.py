@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lorekeeper.embedding.model import MAX_TOKENS, ModelFiles
+from lorekeeper.embedding.model import MAX_TOKENS, ModelFiles, find_model
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.errors import EmbeddingError
+
+if TYPE_CHECKING:
+    from lorekeeper.settings import Settings
 
 BATCH = 8
 """Texts per batch; they are sorted by length first."""
@@ -49,3 +53,8 @@ class SentenceTransformersProvider:
             return np.zeros((0, self.dimension), dtype=np.float32)
         vectors = self._model.encode(list(texts), batch_size=BATCH, show_progress_bar=False)
         return normalized(np.asarray(vectors, dtype=np.float32))
+
+
+def load(settings: Settings) -> SentenceTransformersProvider:
+    """The provider with the model of the settings. Blocking; EmbeddingError if it cannot be loaded."""
+    return SentenceTransformersProvider(find_model(settings.embedding_model, offline=settings.offline))

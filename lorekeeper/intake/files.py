@@ -128,7 +128,7 @@ class Reader:
             try:
                 require_regular(path.stat().st_mode)
             except OSError as error:
-                self._report.oddities.append(ImportFileError(str(path), f"skipped: {error.strerror or error}"))
+                self._report.warnings.append(ImportFileError(str(path), f"skipped: {error.strerror or error}"))
                 continue
             if path.name.lower().endswith(SUFFIXES):
                 files.append(path)

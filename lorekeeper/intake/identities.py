@@ -1,50 +1,47 @@
-"""Entries that an earlier migration filed under a wrong identity, given their true one."""
+"""Entries that an earlier migration filed under a wrong identity are given the right one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lorekeeper.cache.protocol import CacheProtocol, Identity
+from lorekeeper.cache.protocol import BATCH, CacheProtocol, Identity
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.normalize import legacy
 
-BATCH = 256
-"""Entries that are read, and stored, in one go."""
-
 
 async def correct_identities(cache: CacheProtocol, types: Iterable[str] = COLLECTIONS) -> int:
-    """Give every entry of these types that `legacy.corrected` recognises its true identity; returns how many.
+    """Give every entry of these types that `legacy.corrected` recognises its right identity; returns how many.
 
     Each is stored before what it replaces is deleted, so that nothing is lost or doubled wherever this ends; the next call
-    goes on. An entry that came from Open5e under the true identity is kept as it is, and one of the user's own keeps both
-    apart. The embedded text does not change, so that no vector is computed.
+    continues. An entry that came from Open5e under the right identity is kept as it is; if one of the user's own has it, both
+    are kept. The embedded text does not change, so that no vector is computed.
 
     Raises:
         CacheError: the library cannot be read or written.
     """
-    known: legacy.Titles | None = None
+    titles: legacy.Titles | None = None
     number = 0
     for entity_type in types:
         suspects = [i for i in await cache.content_hashes(entity_type) if _is_suspect(i)]
-        if suspects and known is None:
-            known = legacy.titles([e async for batch in cache.iterate("documents") for e in batch])
+        if suspects and titles is None:
+            titles = legacy.titles([e async for batch in cache.iterate("documents") for e in batch])
         for first in range(0, len(suspects), BATCH):
-            held = await cache.load(entity_type, suspects[first : first + BATCH])
-            pairs = [(e.identity, right) for e in held if (right := legacy.corrected(e, known or {}))]
+            entities = await cache.load(entity_type, suspects[first : first + BATCH])
+            pairs = [(e.identity, right) for e in entities if (right := legacy.corrected(e, titles or {}))]
             number += await _replace(cache, entity_type, pairs)
     return number
 
 
 def _is_suspect(identity: Identity) -> bool:
-    """Whether an entry may be one, to load few: its document is a title or unknown, as no key of Open5e's is."""
+    """Whether an entry may have a wrong identity, to load few: its document is a title, as no key of Open5e's is."""
     return legacy.is_title(identity[0])
 
 
 async def _replace(cache: CacheProtocol, entity_type: str, pairs: list[tuple[Identity, Entity]]) -> int:
-    wanted = [right.identity for _, right in pairs]
-    there = {e.identity: e.source_api for e in await cache.load(entity_type, wanted)}
-    movable = [(wrong, e) for wrong, e in pairs if _same_source(there.get(e.identity, e.source_api), e.source_api)]
-    missing = [right for _, right in movable if right.identity not in there]
+    targets = [right.identity for _, right in pairs]
+    sources = {e.identity: e.source_api for e in await cache.load(entity_type, targets)}
+    movable = [(wrong, e) for wrong, e in pairs if _same_source(sources.get(e.identity, e.source_api), e.source_api)]
+    missing = [right for _, right in movable if right.identity not in sources]
     if missing:
         await cache.store_entities(missing, entity_type)
     return await cache.delete_entities(entity_type, [wrong for wrong, _ in movable]) if movable else 0

@@ -15,8 +15,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
 import httpx
@@ -27,6 +26,7 @@ from lorekeeper.addresses import shown_address
 from lorekeeper.errors import SourceError, SourceUnavailableError
 from lorekeeper.intake.body import Body, DamagedBodyError, RefusedBodyError
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
+from lorekeeper.system import AsyncClosing
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class _TransientError(Exception):
         self.pause = pause
 
 
-class Open5eClient:
+class Open5eClient(AsyncClosing):
     """Reads lists of one Open5e server. Use it as an async context manager.
 
     Args:
@@ -217,14 +217,6 @@ class Open5eClient:
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def _get(self, path: str, query: str, allowance: _Allowance) -> Any:
         """The JSON value at a path, with retries."""

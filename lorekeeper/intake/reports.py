@@ -1,17 +1,19 @@
-"""What an import or a sync did."""
+"""What an operation did: the base of all reports, and that of imports and syncs."""
 
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, is_dataclass
+from typing import Any, ClassVar, Protocol
 
 from lorekeeper.errors import ImportFileError
 
 SAME_LISTED = 20
-"""Failures of one file for one reason that `ImportReport.as_dict` lists one by one; of more, the first and their number."""
+"""Failures of one file for one reason that `ImportReport.as_dict` lists one by one; more are listed as one."""
 
 SUFFIXES_SHOWN = 10
 
@@ -19,43 +21,87 @@ _PLACE = re.compile(r"(:\d+){1,2}$|\[\d+\]$")
 """What follows a file's name in ``ImportFileError.where``."""
 
 
+class Computes(Protocol):
+    """What counts the texts that it embeds: an `EmbeddingService`."""
+
+    computed: int
+
+
 @dataclass
-class ImportReport:
-    """What an import or a sync did. `as_dict` is its public shape."""
+class Report:
+    """What an operation did. `as_dict` is its public shape, with the keys in `KEYS`.
+
+    Attributes:
+        embedded: texts whose vectors had to be computed.
+        seconds: how long it took.
+    """
+
+    KEYS: ClassVar[tuple[str, ...]] = ("embedded", "seconds")
+
+    embedded: int = field(default=0, kw_only=True)
+    seconds: float = field(default=0.0, kw_only=True)
+
+    @contextmanager
+    def measured(self, embedding: Computes) -> Iterator[None]:
+        """Add the time of a block, and the texts that it has embedded."""
+        began, computed = time.monotonic(), embedding.computed
+        try:
+            yield
+        finally:
+            self.embedded += embedding.computed - computed
+            self.seconds += time.monotonic() - began
+
+    def as_dict(self) -> dict[str, Any]:
+        """The values of `KEYS` as JSON takes them, numbers with two decimals."""
+        return {key: _plain(getattr(self, key)) for key in self.KEYS}
+
+
+@dataclass
+class ImportReport(Report):
+    """What an import or a sync did.
+
+    Attributes:
+        stored: entries that were new or had changed.
+        unchanged: entries that the library holds as they are.
+        removed: entries that the server no longer has; of a sync only.
+        failed: what could not be read.
+        skipped: entries that hold no lore, by file.
+        warnings: what was fixed while it was read, and entries that another one of the same import replaced.
+        passed_over: files in folders that are not named like data, by suffix, where others were read.
+        by_type: numbers of stored, unchanged and removed entries by type; of a sync only.
+    """
+
+    KEYS = ("stored", "unchanged", "embedded", "removed", "failed", "seconds")
 
     stored: int = 0
     unchanged: int = 0
-    embedded: int = 0
     removed: int = 0
     failed: list[ImportFileError] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
-    oddities: list[ImportFileError] = field(default_factory=list)
-    """What was corrected while it was read, and entries that another one of the same import replaced."""
+    warnings: list[ImportFileError] = field(default_factory=list)
     passed_over: Counter[str] = field(default_factory=Counter)
-    """Files in folders that are not named like data, by suffix, where others were read."""
-    seconds: float = 0.0
     by_type: dict[str, Counter[str]] = field(default_factory=dict)
-    """A sync's numbers of stored, unchanged and removed entries by type."""
 
     def as_dict(self) -> dict[str, Any]:
         """``{"stored", "unchanged", "embedded", "removed", "failed": [{"where", "why"}], "seconds"}``.
 
-        ``failed`` lists every failure; those of one file for one and the same reason, where they are more than `SAME_LISTED`,
-        are listed once, with the place of the first and with their number behind the reason.
+        More than `SAME_LISTED` failures of one file for one reason are listed once: the place of the first, and their number
+        behind the reason.
         """
-        failed = [
-            {"where": one.where, "why": one.reason}
-            for same in grouped(self.failed)
-            for one in (same if len(same) <= SAME_LISTED else [summary(same)])
-        ]
-        return {
-            "stored": self.stored,
-            "unchanged": self.unchanged,
-            "embedded": self.embedded,
-            "removed": self.removed,
-            "failed": failed,
-            "seconds": round(self.seconds, 2),
-        }
+        groups = [group if len(group) <= SAME_LISTED else [summary(group)] for group in grouped(self.failed)]
+        failed = [{"where": failure.where, "why": failure.reason} for group in groups for failure in group]
+        return super().as_dict() | {"failed": failed}
+
+
+def _plain(value: object) -> Any:
+    """A value of a report for JSON."""
+    if isinstance(value, float):
+        return round(value, 2)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return value
 
 
 def grouped(problems: Iterable[ImportFileError]) -> list[list[ImportFileError]]:

@@ -1,4 +1,4 @@
-"""Bringing a library up to date with an Open5e server: list by list, page by page, and from where it was cut off."""
+"""Bringing a library up to date with an Open5e server: list by list, page by page, resumed where it was interrupted."""
 
 from __future__ import annotations
 
@@ -6,32 +6,31 @@ import asyncio
 import hashlib
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from lorekeeper.cache.protocol import CacheProtocol, Identity
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_uri
-from lorekeeper.errors import CacheError, ImportFileError, LoreKeeperError, SourceError, SourceUnavailableError
+from lorekeeper.errors import ImportFileError, LoreKeeperError, SourceError, SourceUnavailableError
+from lorekeeper.intake.changes import Hashes, is_unchanged
 from lorekeeper.intake.identities import correct_identities
 from lorekeeper.intake.open5e import CONCURRENCY, Open5eClient, list_query
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.intake.sync_state import ALL, Read, Run, SyncState, encode, load_state, save
+from lorekeeper.intake.sync_state import ALL, Read, Run, SyncState, encode, load_state, save, sync_lock
 from lorekeeper.normalize import UnknownShapeError, normalize_open5e
 from lorekeeper.normalize.open5e import ENDPOINTS, Endpoint
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.system import PRIVATE_FILE, private_folder
+from lorekeeper.system import in_thread
 
 Step = Callable[[str, int, int], None]
-"""Told, of an entity type, how many more entries there are to do and how many more are done."""
+"""Called, for an entity type, with how many more entries there are to do and how many more are done."""
 
 
 SOURCE = "open5e"
-"""How `Entity.source_api` begins for what Open5e has, and how the slugs end of what is kept apart from other entries."""
+"""Prefix of `Entity.source_api` of what came from Open5e, and suffix of slugs that differ from those of other entries."""
 
 MAX_REASON = 500
 """Characters of the reason why an entry could not be read."""
@@ -39,8 +38,8 @@ MAX_REASON = 500
 
 def endpoints(types: Sequence[str]) -> list[Endpoint]:
     """The lists that hold entities of these types, that of the documents first."""
-    found = [e for e in ENDPOINTS.values() if e.type in types and e.version is not None]
-    return sorted(found, key=lambda e: e.type != "documents")
+    lists = [e for e in ENDPOINTS.values() if e.type in types and e.version is not None]
+    return sorted(lists, key=lambda e: e.type != "documents")
 
 
 class Syncer:
@@ -48,10 +47,10 @@ class Syncer:
 
     Args:
         cache: the library's.
-        client: of the server.
-        path: file in which the library's `SyncState` is kept.
+        client: connects to the server.
+        path: file of the library's `SyncState`.
         report: is filled in.
-        step: told of the progress.
+        step: called with the progress.
     """
 
     def __init__(
@@ -63,41 +62,44 @@ class Syncer:
         self._report = report
         self._step = step or (lambda *_: None)
         self._saving = asyncio.Lock()
-        self._known: dict[str, dict[Identity, str]] = {}
+        self._hashes: dict[str, dict[Identity, str]] = {}
+        """Content hashes of what the library holds, by type."""
         self._state = SyncState(client.base_url)
 
     async def run(self, types: Sequence[str], documents: Sequence[str] | None) -> None:
-        """Store what is new or changed, remove what the server has no more of what came from it.
+        """Store what is new or changed; remove what came from the server and is no longer there.
 
-        A list that cannot be read goes to the report, and the others are read all the same. What was stored before the
-        sync ended, however it ended, is not asked for again by the same sync within a day.
+        A list that cannot be read is reported, and the others are read all the same. What was stored before a sync was
+        interrupted is not requested again by the same sync within a day.
 
         Raises:
             SourceUnavailableError: the server cannot be reached at all.
             CacheError: the library cannot be written, or another process is syncing it.
             EmbeddingError: there are no embeddings.
         """
-        wanted = list(dict.fromkeys(["documents", *types]))
-        with one_at_a_time(self._path):
+        synced = list(dict.fromkeys(["documents", *types]))
+        async with in_thread(sync_lock(self._path)):
             self._state = await asyncio.to_thread(load_state, self._path, self._client.base_url)
-            await correct_identities(self._cache, wanted)
-            self._known = {t: await self._cache.content_hashes(t) for t in wanted}
-            self._forget_what_is_lost()
-            run = self._state.resume(wanted, documents)
-            waiting = deque(e for e in endpoints(wanted) if e.name not in run.done)
-            await self._first(waiting, run)
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for _ in range(CONCURRENCY):
-                        group.create_task(self._work(waiting, run))
-            except BaseExceptionGroup as errors:
-                raise _first(errors) from errors
-            if all(e.name in run.done for e in endpoints(wanted)):
+            await correct_identities(self._cache, synced)
+            self._hashes = {t: await self._cache.content_hashes(t) for t in synced}
+            self._reset_if_entries_are_lost()
+            run = self._state.resume(synced, documents)
+            await self._read_lists(deque(e for e in endpoints(synced) if e.name not in run.done), run)
+            if all(e.name in run.done for e in endpoints(synced)):
                 self._state.run = None
             await self._save()
 
-    async def _first(self, waiting: deque[Endpoint], run: Run) -> None:
-        """Read one list alone, to see whether anybody answers."""
+    async def _read_lists(self, waiting: deque[Endpoint], run: Run) -> None:
+        await self._probe(waiting, run)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(CONCURRENCY):
+                    group.create_task(self._work(waiting, run))
+        except BaseExceptionGroup as errors:
+            raise _first(errors) from errors
+
+    async def _probe(self, waiting: deque[Endpoint], run: Run) -> None:
+        """Read one list alone, to see whether the server can be reached."""
         if waiting:
             error = await self._try(waiting.popleft(), run)
             if isinstance(error, SourceUnavailableError) and not self._client.reached:
@@ -108,7 +110,7 @@ class Syncer:
             await self._try(waiting.popleft(), run)
 
     async def _try(self, endpoint: Endpoint, run: Run) -> SourceError | None:
-        """Read one list; an error goes to the report, and a list that is not what it was is read anew next time."""
+        """Read one list; an error is reported, and a list that has changed meanwhile is read from its start next time."""
         try:
             await self._list(endpoint, run)
         except SourceError as error:
@@ -136,7 +138,7 @@ class Syncer:
                     read.following, read.objects = page.following, objects
                     await self._save()
         if objects != count:
-            raise SourceError(f"it says it has {count} entries, and gave {objects}; run the same command again")
+            raise SourceError(f"it announced {count} entries and returned {objects}; run the same command again")
         if not read.failed:
             await self._remove(endpoint, run, read, count)
         self._finish(endpoint, run, read)
@@ -145,62 +147,61 @@ class Syncer:
     def _entities(
         self, objects: Sequence[Any], endpoint: Endpoint, documents: Sequence[str] | None, read: Read
     ) -> list[Entity]:
-        """What a page's objects hold, of the wanted documents; servers pass over filters that they do not know."""
-        found: list[Entity] = []
+        """The entities of a page's objects, of these documents only: servers ignore filters that they do not know."""
+        entities: list[Entity] = []
         for obj in objects:
             try:
-                found += entities_of(obj, endpoint)
+                entities += entities_of(obj, endpoint)
             except UnknownShapeError as error:
                 key = obj.get("key") or obj.get("slug") if isinstance(obj, dict) else obj
                 where, why = f"{list_path(endpoint)} {one_line(str(key), MAX_SHOWN)}", one_line(str(error), MAX_REASON)
                 self._report.failed.append(ImportFileError(where, why))
                 read.failed += 1
-        return [e for e in found if documents is None or e.document in documents]
+        return [e for e in entities if documents is None or e.document in documents]
 
     async def _store(self, endpoint: Endpoint, entities: Sequence[Entity]) -> set[str]:
         """Store what is new or changed; uris of all of them, as they are in the library."""
         assert endpoint.type is not None
-        known = self._known[endpoint.type]
-        outcome = await store_from_source(self._cache, endpoint.type, entities, known)
-        known.update({e.identity: e.content_hash for e in outcome.stored})
+        hashes = self._hashes[endpoint.type]
+        outcome = await store_from_source(self._cache, endpoint.type, entities, hashes)
+        hashes.update({e.identity: e.content_hash for e in outcome.stored})
         for uri in outcome.removed:
-            known.pop(_identity(uri), None)
+            hashes.pop(_identity(uri), None)
             self._state.of(endpoint.name).seen.discard(uri)
-        for own, apart in outcome.clashes:
-            reason = f"the library has an entry of its own at {own}, which is kept; this one is {apart}"
-            self._report.oddities.append(ImportFileError(list_path(endpoint), reason))
-        stored, held = len(outcome.stored), len(outcome.unchanged)
-        self._count(endpoint.type, stored=stored, unchanged=held, removed=len(outcome.removed))
+        for kept, renamed in outcome.clashes:
+            reason = f"the library has an entry of its own at {kept}, which is kept; this one is {renamed}"
+            self._report.warnings.append(ImportFileError(list_path(endpoint), reason))
+        stored, unchanged = len(outcome.stored), len(outcome.unchanged)
+        self._count(endpoint.type, stored=stored, unchanged=unchanged, removed=len(outcome.removed))
         return {e.uri for e in (*outcome.stored, *outcome.unchanged)}
 
     async def _remove(self, endpoint: Endpoint, run: Run, read: Read, count: int) -> None:
-        """Remove what came from this list and is there no more, nor in any other."""
+        """Remove what came from this list and is no longer in it, nor in any other."""
         assert endpoint.type is not None
-        others = {u for name, listed in self._state.lists.items() if name != endpoint.name for u in listed.seen}
+        others = {u for name, state in self._state.lists.items() if name != endpoint.name for u in state.seen}
         before = self._state.of(endpoint.name).seen
         within = {u for u in before if run.documents is None or parse_uri(u)[1] in run.documents}
-        gone = [_identity(u) for u in sorted(within - read.found - others)]
-        if gone and not count:
-            reason = f"it is empty now; the {len(gone)} entries that came from it before are kept"
+        missing = [_identity(u) for u in sorted(within - read.found - others)]
+        if missing and not count:
+            reason = f"it is empty now; the {len(missing)} entries that came from it before are kept"
             self._report.failed.append(ImportFileError(list_path(endpoint), reason))
             return
-        ours = [e.identity for e in await self._cache.load(endpoint.type, gone) if _is_from_source(e)]
-        self._count(endpoint.type, removed=await self._cache.delete_entities(endpoint.type, ours))
+        removable = [e.identity for e in await self._cache.load(endpoint.type, missing) if _is_from_source(e)]
+        self._count(endpoint.type, removed=await self._cache.delete_entities(endpoint.type, removable))
         self._state.of(endpoint.name).seen = before - within
 
     def _finish(self, endpoint: Endpoint, run: Run, read: Read) -> None:
-        listed = self._state.of(endpoint.name)
-        listed.seen |= read.found
-        now = time.time()
-        listed.whole.update(dict.fromkeys([ALL] if run.documents is None else run.documents, now))
+        state, now = self._state.of(endpoint.name), time.time()
+        state.seen |= read.found
+        state.whole.update(dict.fromkeys([ALL] if run.documents is None else run.documents, now))
         run.done.add(endpoint.name)
         run.reading.pop(endpoint.name, None)
 
-    def _forget_what_is_lost(self) -> None:
-        """Start anew where the library lacks what the state says it has: it was deleted, or is another one."""
-        for endpoint in endpoints(list(self._known)):
-            known = self._known[endpoint.type or ""]
-            if any(_identity(uri) not in known for uri in self._state.of(endpoint.name).seen):
+    def _reset_if_entries_are_lost(self) -> None:
+        """Start over if the library lacks entries of the state: it was deleted, or is another one."""
+        for endpoint in endpoints(list(self._hashes)):
+            hashes = self._hashes[endpoint.type or ""]
+            if any(_identity(uri) not in hashes for uri in self._state.of(endpoint.name).seen):
                 self._state = SyncState(self._state.source)
                 return
 
@@ -221,8 +222,8 @@ class Outcome:
     Attributes:
         stored: those that were new or had changed, as they were stored.
         unchanged: those that the library holds as they are.
-        removed: uris of entries that were removed because their entity has its own slug now.
-        clashes: uris of entries that are not from the source, each with the uri of the entity that is kept apart from it.
+        removed: uris of copies that were removed because their entity is stored under its own slug now.
+        clashes: uris of entries that are not from the source, each with the uri that the source's entity has instead.
     """
 
     stored: list[Entity] = field(default_factory=list)
@@ -232,26 +233,26 @@ class Outcome:
 
 
 async def store_from_source(
-    cache: CacheProtocol, entity_type: str, entities: Sequence[Entity], known: Mapping[Identity, str] | None = None
+    cache: CacheProtocol, entity_type: str, entities: Sequence[Entity], hashes: Hashes | None = None
 ) -> Outcome:
-    """Store what came from a source: the one place where it meets what the library holds.
+    """Store what came from a source, without replacing anything that did not come from it.
 
-    A source only ever replaces what came from it. Where an entry that did not has the identity of an entity, the entity is
-    stored beside it, under the first of its `_apart` slugs that is free or holds it already. When that entry is gone, the
-    entity is stored under its own slug, and the copy that was kept apart is removed.
+    If the library has an entry of its own under an entity's identity, the entity is stored beside it, under the first of its
+    slugs with a suffix (`_with_suffix`) that is free or holds it already. When that entry is gone, the entity is stored under
+    its own slug, and the copy with the suffix is removed.
 
     Args:
         cache: the library's.
         entity_type: of all the entities; of several with one identity the last is stored.
         entities: what came.
-        known: content hashes of what is held, as far as it is known, so that less has to be loaded.
+        hashes: content hashes of what the library holds, as far as they are known, so that less has to be loaded.
     """
     outcome = Outcome()
     waiting = [(e, e) for e in {e.identity: e for e in entities}.values()]
     number = 0
     while waiting:
         number += 1
-        waiting = await _place(cache, entity_type, waiting, number, known or {}, outcome)
+        waiting = await _place(cache, entity_type, waiting, number, hashes or {}, outcome)
     await cache.store_entities(outcome.stored, entity_type)
     if outcome.removed:
         await cache.delete_entities(entity_type, map(_identity, outcome.removed))
@@ -263,25 +264,25 @@ async def _place(
     entity_type: str,
     waiting: Sequence[tuple[Entity, Entity]],
     number: int,
-    known: Mapping[Identity, str],
+    hashes: Hashes,
     outcome: Outcome,
 ) -> list[tuple[Entity, Entity]]:
     """Sort entities, each with itself under the slug to try, into an outcome; those whose slug is taken, with the next one.
 
-    What is known may be out of date, so everything that would be stored is compared with what is held now.
+    The hashes may be out of date, so everything that would be stored is compared with what the library holds now.
     """
-    trying = [(entity, placed, _apart(entity, number)) for entity, placed in waiting]
-    unlike = [(placed, after) for _, placed, after in trying if known.get(placed.identity) != placed.content_hash]
-    looked = [e.identity for pair in unlike for e in pair]
-    held = {e.identity: e for e in await cache.load(entity_type, looked)} if looked else {}
+    attempts = [(entity, placed, _with_suffix(entity, number)) for entity, placed in waiting]
+    unlike = [(placed, after) for _, placed, after in attempts if not is_unchanged(placed, hashes)]
+    stored = {e.identity: e for e in await _load(cache, entity_type, [e.identity for pair in unlike for e in pair])}
+    current = {p.identity: hashes[p.identity] for _, p, _ in attempts if p.identity in hashes}
+    current |= {identity: e.content_hash for identity, e in stored.items()}
     taken: list[tuple[Entity, Entity]] = []
-    for entity, placed, after in trying:
-        there, copy = held.get(placed.identity), held.get(after.identity)
-        if there is not None and not _is_from_source(there):
+    for entity, placed, after in attempts:
+        occupant, copy = stored.get(placed.identity), stored.get(after.identity)
+        if occupant is not None and not _is_from_source(occupant):
             taken.append((entity, after))
             continue
-        digest = there.content_hash if there else known.get(placed.identity)
-        (outcome.unchanged if digest == placed.content_hash else outcome.stored).append(placed)
+        (outcome.unchanged if is_unchanged(placed, current) else outcome.stored).append(placed)
         if placed is not entity:
             outcome.clashes.append((entity.uri, placed.uri))
         if copy is not None and copy.content_hash == placed.content_hash:
@@ -289,31 +290,35 @@ async def _place(
     return taken
 
 
+async def _load(cache: CacheProtocol, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+    return await cache.load(entity_type, identities) if identities else []
+
+
 def _is_from_source(entity: Entity) -> bool:
     return entity.source_api.startswith(SOURCE)
 
 
-def _apart(entity: Entity, number: int) -> Entity:
+def _with_suffix(entity: Entity, number: int) -> Entity:
     """An entity under another slug, as in ``fireball-open5e`` and ``fireball-open5e-2``; a document under another key."""
-    ending = f"-{SOURCE}" if number == 1 else f"-{SOURCE}-{number}"
-    slug = entity.slug + ending
+    suffix = f"-{SOURCE}" if number == 1 else f"-{SOURCE}-{number}"
+    slug = entity.slug + suffix
     if len(slug) > MAX_KEY_LENGTH:
         digest = hashlib.blake2b(entity.slug.encode(), digest_size=8).hexdigest()
-        slug = f"{entity.slug[: MAX_KEY_LENGTH - len(ending) - len(digest)]}{digest}{ending}"
+        slug = f"{entity.slug[: MAX_KEY_LENGTH - len(suffix) - len(digest)]}{digest}{suffix}"
     return replace(entity, slug=slug, document=slug if entity.type == "documents" else entity.document)
 
 
 def entities_of(obj: Any, endpoint: Endpoint) -> list[Entity]:
-    """The entities that one object of a list holds; UnknownShapeError where it is none of that list's type."""
-    found = normalize_open5e(obj, hint=endpoint.name)
-    for entity in found:
+    """The entities of one object of a list; UnknownShapeError if it is not of that list's type."""
+    entities = normalize_open5e(obj, hint=endpoint.name)
+    for entity in entities:
         if entity.type != endpoint.type:
             raise UnknownShapeError(f"its keys are those of another type of entry, {entity.type}")
-    return found
+    return entities
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error that ended a group of tasks: one of ours where there is any."""
+    """The error that ended a group of tasks: one of LoreKeeper's if there is any."""
     leaves = list(_leaves(errors))
     return next((e for e in leaves if isinstance(e, LoreKeeperError)), leaves[0])
 
@@ -324,25 +329,6 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
             yield from _leaves(one)
     else:
         yield error
-
-
-@contextmanager
-def one_at_a_time(path: Path) -> Iterator[None]:
-    """One sync of a library at a time, over all processes; CacheError where another one is under way."""
-    lock = FileLock(f"{path}.lock", timeout=0, mode=PRIVATE_FILE, thread_local=False)
-    try:
-        private_folder(path.parent)
-        lock.acquire()
-    except Timeout as error:
-        raise CacheError("another process is syncing this library; wait for it to finish, or end it") from error
-    except OSError as error:
-        raise CacheError(
-            f"{lock.lock_file} cannot be written: {error}; free space, or choose another folder"
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def list_path(endpoint: Endpoint) -> str:

@@ -1,21 +1,23 @@
 """What a library has from Open5e: one small file beside it, which may be lost at any time without harm.
 
-It says which lists were read whole and when, which entries came from them (so that only these are ever removed), and how
-far a sync has come that was cut off. A file that is damaged, of another format or about another server counts as none.
+It records which lists were read completely and when, which entries came from them (so that only these are ever removed), and
+how far an interrupted sync got. A file that is damaged, of another format or about another server counts as none.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 
 from lorekeeper.errors import CacheError
-from lorekeeper.system import private_file, private_folder
+from lorekeeper.system import PRIVATE_FILE, private_file, private_folder
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +27,7 @@ ALL = "*"
 """Stands for all documents of a list."""
 
 RESUME_SECONDS = 24 * 3600.0
-"""A sync that was cut off longer ago than this begins anew: what it has read is no longer fresh."""
+"""A sync that was interrupted longer ago than this starts over: what it has read is no longer up to date."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ class Source:
 
     Attributes:
         base_url: its address.
-        state_path: file beside the library that says what it has from there.
-        days: after how many days that counts as stale.
+        state_path: file of the library's `SyncState`.
+        days: after how many days what the library has counts as stale.
     """
 
     base_url: str
@@ -45,10 +47,10 @@ class Source:
 
 @dataclass
 class Read:
-    """How far the reading of one list has come.
+    """How far the reading of one list has got.
 
     Attributes:
-        following: query of the page that comes next.
+        following: query of the next page.
         objects: objects on the pages before it.
         failed: how many of them could not be read.
         found: uris of the entries on them.
@@ -67,7 +69,7 @@ class Run:
     Attributes:
         types: the entity types it brings.
         documents: keys of the documents it is restricted to, None for all.
-        began: when, in seconds since 1970.
+        began: when it began, in seconds since 1970.
         done: lists that it has finished.
         reading: lists that it has begun.
     """
@@ -84,7 +86,7 @@ class Listed:
     """What is known of one list.
 
     Attributes:
-        whole: when it was last read whole, by document key or `ALL`, in seconds since 1970.
+        whole: when it was last read completely, by document key or `ALL`, in seconds since 1970.
         seen: uris of the entries that came from it.
     """
 
@@ -94,12 +96,12 @@ class Listed:
 
 @dataclass
 class SyncState:
-    """All of it. Lists are named by their endpoints.
+    """What is known of a library and one server. Lists are named by their endpoints.
 
     Attributes:
-        source: address of the server it is about.
-        lists: by endpoint.
-        asked: when a lookup that found nothing was last answered from the source, by what it asked for.
+        source: address of the server.
+        lists: what is known of each list, by endpoint.
+        asked: when a lookup without results was last answered from the server, by what it asked for.
         run: the sync that is not finished.
     """
 
@@ -110,12 +112,11 @@ class SyncState:
     format: int = FORMAT
 
     def resume(self, types: Iterable[str], documents: Sequence[str] | None) -> Run:
-        """The same sync that was cut off, or a new one."""
-        fresh = Run(sorted(types), None if documents is None else sorted(documents), time.time())
-        last = self.run
-        same = last is not None and (last.types, last.documents) == (fresh.types, fresh.documents)
-        if last is None or not same or fresh.began - last.began > RESUME_SECONDS:
-            self.run = last = fresh
+        """The interrupted sync, if it is the same one; else a new one."""
+        new, last = Run(sorted(types), None if documents is None else sorted(documents), time.time()), self.run
+        same = last is not None and (last.types, last.documents) == (new.types, new.documents)
+        if last is None or not same or new.began - last.began > RESUME_SECONDS:
+            self.run = last = new
         return last
 
     def of(self, name: str) -> Listed:
@@ -123,19 +124,19 @@ class SyncState:
         return self.lists.setdefault(name, Listed())
 
     def fresh(self, names: Iterable[str], documents: Sequence[str] | None, days: float) -> bool:
-        """Whether lists were read whole within so many days: all of them, or their entries of these documents."""
+        """Whether lists were read completely within so many days: all of each, or its entries of these documents."""
         since = time.time() - days * 86400
 
-        def holds(listed: Listed) -> bool:
+        def is_fresh(state: Listed) -> bool:
             keys = [ALL] if documents is None else documents
-            newest = listed.whole.get(ALL, 0.0)
-            return all(max(listed.whole.get(key, 0.0), newest) > since for key in keys)
+            newest = state.whole.get(ALL, 0.0)
+            return all(max(state.whole.get(key, 0.0), newest) > since for key in keys)
 
-        return all(name in self.lists and holds(self.lists[name]) for name in names)
+        return all(name in self.lists and is_fresh(self.lists[name]) for name in names)
 
 
 def load_state(path: Path, source: str) -> SyncState:
-    """The state in a file; an empty one where there is none that can be used. Blocking."""
+    """The state in a file; an empty one if there is none that can be used. Blocking."""
     try:
         state = _ADAPTER.validate_json(path.read_bytes())
     except FileNotFoundError:
@@ -147,18 +148,41 @@ def load_state(path: Path, source: str) -> SyncState:
 
 
 def encode(state: SyncState) -> bytes:
-    """A state as it stands in its file."""
+    """A state as it is written to its file."""
     return _ADAPTER.dump_json(state)
 
 
 def save(path: Path, content: bytes) -> None:
-    """Put an encoded state into its file, whole or not at all. Blocking; CacheError where it cannot be written."""
+    """Write an encoded state to its file, completely or not at all. Blocking; CacheError if it cannot be written."""
     try:
         written = private_folder(path.parent) / f"{path.name}.new"
         private_file(written).write_bytes(content)
         written.replace(path)
     except OSError as error:
         raise CacheError(f"{path} cannot be written: {error}; free space, or choose another folder") from error
+
+
+@contextmanager
+def sync_lock(path: Path) -> Iterator[None]:
+    """One sync at a time of the library with this state file, over all processes. Blocking.
+
+    Raises:
+        CacheError: another process is syncing it, or the file of the lock cannot be written.
+    """
+    lock = FileLock(f"{path}.lock", timeout=0, mode=PRIVATE_FILE, thread_local=False)
+    try:
+        private_folder(path.parent)
+        lock.acquire()
+    except Timeout as error:
+        raise CacheError("another process is syncing this library; wait for it to finish, or end it") from error
+    except OSError as error:
+        raise CacheError(
+            f"{lock.lock_file} cannot be written: {error}; free space, or choose another folder"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 _ADAPTER = TypeAdapter(SyncState)

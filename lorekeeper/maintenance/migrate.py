@@ -1,37 +1,40 @@
-"""From another file to the library in force: our own SQLite libraries, companions of Milvus libraries, earlier caches.
+"""``lorekeeper migrate``: entries of another file taken over into the library: one of ours, or an earlier cache.
 
-What the library already holds as it is, is left alone, so that a migration can be stopped and run again.
+What the library already holds is left alone, so that a migration can be stopped and run again.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lorekeeper.cache.protocol import Progress
+from lorekeeper.cache.protocol import Identity, Progress
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_json
 from lorekeeper.errors import FilterError, ImportFileError
-from lorekeeper.library import Library, store_in_batches, vector_cache
+from lorekeeper.intake.changes import StoredHashes, is_unchanged, store_in_batches
+from lorekeeper.intake.reports import Report
+from lorekeeper.library import Library, open_file, same_library, vector_cache
 from lorekeeper.maintenance.earlier import current_entity
 from lorekeeper.normalize import UnknownShapeError, legacy
 from lorekeeper.printable import MAX_REASON, one_line
 from lorekeeper.settings import Settings
 
 if TYPE_CHECKING:
-    from lorekeeper.cache.sqlite.foreign import SqliteSource
-    from lorekeeper.cache.vectors import VectorCache
+    from lorekeeper.cache.sqlite.foreign import SourceRow, SqliteSource
 
-Row = tuple[str, tuple[str, str]]
-"""(type, identity)."""
+Key = tuple[str, Identity]
+"""(type, identity) of an entity."""
+
+COUNTS = ("read", "stored", "unchanged", "merged", "skipped")
 
 
 @dataclass
 class Failure:
-    """An entry that could not be taken over: its key, None where it has none, and why."""
+    """An entry that could not be taken over: its key, None if it has none, and why."""
 
     slug: str | None
     reason: str
@@ -42,9 +45,9 @@ class TableReport:
     """What became of a table's entries: ``read`` is the sum of all that follow.
 
     Attributes:
-        read: entries found.
+        read: entries in the table.
         stored: written to the library (or, in a dry run, to be written).
-        unchanged: already there as they are, or as their source gives them whole where the cache kept a part.
+        unchanged: held by the library as they are, or complete where the cache kept a part.
         merged: another entry of the source has the same identity, and was updated later or came first.
         skipped: bookkeeping that holds no lore.
         failed: could not be taken over.
@@ -59,16 +62,16 @@ class TableReport:
 
 
 @dataclass
-class MigrationReport:
-    """What a migration did. `as_dict` is its public shape."""
+class MigrationReport(Report):
+    """What a migration did."""
+
+    KEYS = ("embedded", "seconds", "tables")
 
     source: str
     tables: dict[str, TableReport] = field(default_factory=dict)
-    embedded: int = 0
-    seconds: float = 0.0
 
     def total(self, name: str) -> int:
-        """Sum of a number over all tables."""
+        """Sum of one of the `COUNTS` over all tables."""
         return sum(getattr(table, name) for table in self.tables.values())
 
     @property
@@ -77,15 +80,9 @@ class MigrationReport:
         return [(name, failure) for name, table in self.tables.items() for failure in table.failed]
 
     def as_dict(self) -> dict[str, Any]:
-        """``{"source", "stored", "unchanged", "merged", "failed", "embedded", "seconds", "tables": {name: {...}}}``."""
-        return {
-            "source": self.source,
-            **{name: self.total(name) for name in ("read", "stored", "unchanged", "merged", "skipped")},
-            "failed": len(self.failed),
-            "embedded": self.embedded,
-            "seconds": round(self.seconds, 2),
-            "tables": {name: asdict(table) for name, table in self.tables.items()},
-        }
+        """``{"source", "read", "stored", ..., "failed", "embedded", "seconds", "tables": {name: {...}}}``."""
+        totals = {name: self.total(name) for name in COUNTS}
+        return {"source": self.source, **totals, "failed": len(self.failed), **super().as_dict()}
 
 
 @dataclass
@@ -95,6 +92,10 @@ class _Entry:
     table: str
     entities: list[Entity]
     updated: float
+
+    @property
+    def key(self) -> Key:
+        return self.entities[0].type, self.entities[0].identity
 
 
 async def migrate(
@@ -113,154 +114,134 @@ async def migrate(
         settings: say which library.
         source: the file or folder.
         dry_run: read and count only.
-        start: told the number of entities to store.
-        progress: told of each batch that was stored.
+        start: called with the number of entities to store.
+        progress: called with the number of further entities stored.
 
     Raises:
         ImportFileError: the source cannot be read, or is the library itself.
     """
-    began = time.monotonic()
-    _refuse_itself(source, settings)
     report = MigrationReport(str(source))
-    entries = await asyncio.to_thread(_read, source, report)
     async with Library.from_settings(settings) as library:
-        before = library.embedding.computed
-        fresh = await _fresh(library, entries, report)
-        if start:
-            start(sum(map(len, fresh.values())))
-        if fresh and not dry_run:
-            await _take_own_vectors(settings, library, source, fresh)
-            await store_in_batches(library.cache, fresh, progress)
-        report.embedded = library.embedding.computed - before
-    report.seconds = time.monotonic() - began
+        with report.measured(library.embedding):
+            entries = await asyncio.to_thread(_read, settings, source, report)
+            changed = await _changed(library, entries, report)
+            if start:
+                start(sum(map(len, changed.values())))
+            if changed and not dry_run:
+                await _take_vectors(settings, library, source, changed)
+                await store_in_batches(library.cache, changed, progress)
     return report
 
 
-def _refuse_itself(source: Path, settings: Settings) -> None:
-    target = settings.library_path
-    places = [target, target.with_name(f"{target.name}.keywords")]
-    if any(place.exists() and source.exists() and source.samefile(place) for place in places):
-        raise ImportFileError(
-            str(source), "is the library in force itself; set LOREKEEPER_CACHE_BACKEND to the one to migrate to"
-        )
+# --- reading the source ----------------------------------------------------------------------------------------------
 
 
-def _read(source: Path, report: MigrationReport) -> list[_Entry]:
+def _read(settings: Settings, source: Path, report: MigrationReport) -> list[_Entry]:
     """All entries of a source, those of equal identity merged: the one updated last is kept, else the first."""
-    from lorekeeper.cache.sqlite.foreign import SqliteSource
-
-    chosen: dict[Row, _Entry] = {}
-    with SqliteSource(source) as opened:
-        known = _titles(opened)
-        for table in opened.tables:
-            said = report.tables[table] = TableReport()
-            for entry in _entries(opened, table, said, known):
-                own = entry.entities[0]
-                key = own.type, own.identity
-                other = chosen.get(key)
-                if other is None:
-                    chosen[key] = entry
-                elif entry.updated > other.updated:
-                    report.tables[other.table].merged += 1
-                    chosen[key] = entry
-                else:
-                    said.merged += 1
+    if same_library(settings, source):
+        raise ImportFileError(
+            str(source), "is the current library itself; set LOREKEEPER_CACHE_BACKEND to the one to migrate to"
+        )
+    chosen: dict[Key, _Entry] = {}
+    with open_file(source) as file:
+        titles = _titles(file)
+        for table in file.tables:
+            report.tables[table] = TableReport()
+            for entry in _entries(file, table, report.tables[table], titles):
+                _choose(entry, chosen, report)
     return list(chosen.values())
 
 
-def _titles(opened: SqliteSource) -> legacy.Titles:
+def _choose(entry: _Entry, chosen: dict[Key, _Entry], report: MigrationReport) -> None:
+    """Keep an entry, unless another one of its identity is newer or, if equally old, came first."""
+    other = chosen.get(entry.key)
+    if other is None:
+        chosen[entry.key] = entry
+    elif entry.updated > other.updated:
+        report.tables[other.table].merged += 1
+        chosen[entry.key] = entry
+    else:
+        report.tables[entry.table].merged += 1
+
+
+def _titles(file: SqliteSource) -> legacy.Titles:
     """The documents that the source describes, by title; what cannot be read is reported when its turn comes."""
     table = "documents"
-    said = TableReport()
-    entries = _entries(opened, table, said, {}) if table in opened.tables else ()
+    entries = _entries(file, table, TableReport(), {}) if table in file.tables else ()
     return legacy.titles(entity for entry in entries for entity in entry.entities)
 
 
-def _entries(opened: SqliteSource, table: str, said: TableReport, known: legacy.Titles) -> Iterator[_Entry]:
-    for row in opened.rows(table):
-        said.read += 1
+def _entries(file: SqliteSource, table: str, counts: TableReport, titles: legacy.Titles) -> Iterator[_Entry]:
+    for row in file.rows(table):
+        counts.read += 1
         try:
-            if row.problem:
-                raise UnknownShapeError(row.problem)
-            found = (
-                [current_entity(table, parse_json(row.content or ""), opened.fields.get(table, ""))]
-                if opened.ours
-                else legacy.entities(
-                    table,
-                    row.content or "",
-                    slug=row.slug or "",
-                    name=row.name,
-                    document=row.document,
-                    source_api=row.source_api,
-                )
-            )
+            entities = _entities(file, table, row)
         except (FilterError, ValueError) as error:
-            said.failed.append(Failure(row.slug and row.slug[:MAX_KEY_LENGTH], one_line(str(error), MAX_REASON)))
+            reason = one_line(str(error), MAX_REASON)
+            counts.failed.append(Failure(row.slug and row.slug[:MAX_KEY_LENGTH], reason))
             continue
-        if found:
-            yield _Entry(table, [legacy.corrected(e, known) or e for e in found], row.updated)
+        if entities:
+            yield _Entry(table, [legacy.corrected(entity, titles) or entity for entity in entities], row.updated)
         else:
-            said.skipped += 1
+            counts.skipped += 1
 
 
-def take_vectors(
-    source: Path, known: VectorCache, keys: Collection[bytes] | None = None, dimension: int | None = None
-) -> None:
-    """Hand a SQLite library's vectors to a cache of known ones, so that none is computed again. Blocking.
-
-    Args:
-        source: the file.
-        known: the cache.
-        keys: `vector_key` of the only texts whose vectors are taken: those of the entries that come with them. None for all,
-            of the user's own library.
-        dimension: of the vectors that are taken; None for any.
-    """
-    from lorekeeper.cache.sqlite.foreign import SqliteSource
-
-    with SqliteSource(source) as opened:
-        for rows in opened.vectors():
-            known.add([row for row in rows if keys is None or row[0] in keys], dimension)
+def _entities(file: SqliteSource, table: str, row: SourceRow) -> list[Entity]:
+    """The entities of a row; ValueError or FilterError if it cannot be read."""
+    if row.problem:
+        raise UnknownShapeError(row.problem)
+    content = row.content or ""
+    if file.ours:
+        return [current_entity(table, parse_json(content), file.fields.get(table, ""))]
+    return legacy.entities(
+        table, content, slug=row.slug or "", name=row.name, document=row.document, source_api=row.source_api
+    )
 
 
-async def _take_own_vectors(
-    settings: Settings, library: Library, source: Path, fresh: Mapping[str, Sequence[Entity]]
+async def _take_vectors(
+    settings: Settings, library: Library, source: Path, by_type: Mapping[str, Sequence[Entity]]
 ) -> None:
     """Take over those vectors of a source that are of the texts of its own entries, and of the current model."""
-    from lorekeeper.cache.vectors import passage_keys
+    provider = await library.embedding.provider()
+    entities = [entity for entities in by_type.values() for entity in entities]
 
-    provider, known = await library.embedding.provider(), vector_cache(settings)
-    entities = [entity for found in fresh.values() for entity in found]
-    keys = await asyncio.to_thread(lambda: set(passage_keys(provider.fingerprint, entities)))
-    await asyncio.to_thread(take_vectors, source, known, keys, provider.dimension)
-    known.close()
+    def adopt() -> None:
+        with closing(vector_cache(settings)) as vectors, open_file(source) as file:
+            vectors.adopt(file.vectors(), provider.fingerprint, entities, provider.dimension)
+
+    await asyncio.to_thread(adopt)
 
 
-async def _fresh(library: Library, entries: list[_Entry], report: MigrationReport) -> dict[str, list[Entity]]:
+# --- comparing with the library --------------------------------------------------------------------------------------
+
+
+async def _changed(library: Library, entries: list[_Entry], report: MigrationReport) -> dict[str, list[Entity]]:
     """The entities that the library does not hold as they are, by type; each row is counted."""
-    hashes: dict[str, dict[tuple[str, str], str]] = {}
-    by_type: dict[str, dict[tuple[str, str], Entity]] = {}
-    heads = {(e.entities[0].type, e.entities[0].identity) for e in entries}
+    stored, keys = StoredHashes(library.cache), {entry.key for entry in entries}
+    changed: dict[Key, Entity] = {}
     for entry in entries:
-        changed = False
-        for number, entity in enumerate(entry.entities):
-            if number and (entity.type, entity.identity) in heads:
-                continue  # it has a row of its own
-            if entity.type not in hashes:
-                hashes[entity.type] = await library.cache.content_hashes(entity.type)
-            held = hashes[entity.type].get(entity.identity)
-            if held != entity.content_hash and not (held and await _is_held_whole(library, entity)):
-                by_type.setdefault(entity.type, {})[entity.identity] = entity
-                changed = True
-        if changed:
+        first, *others = entry.entities
+        brought = [first, *(entity for entity in others if (entity.type, entity.identity) not in keys)]
+        changes = [entity for entity in brought if await _is_change(library, stored, entity)]
+        changed |= {(entity.type, entity.identity): entity for entity in changes}
+        if changes:
             report.tables[entry.table].stored += 1
         else:
             report.tables[entry.table].unchanged += 1
-    return {entity_type: list(found.values()) for entity_type, found in by_type.items()}
+    types = dict.fromkeys(entity.type for entity in changed.values())
+    return {name: [entity for entity in changed.values() if entity.type == name] for name in types}
 
 
-async def _is_held_whole(library: Library, entity: Entity) -> bool:
+async def _is_change(library: Library, stored: StoredHashes, entity: Entity) -> bool:
+    hashes = await stored.of(entity.type)
+    if is_unchanged(entity, hashes):
+        return False
+    return entity.identity not in hashes or not await _is_complete(library, entity)
+
+
+async def _is_complete(library: Library, entity: Entity) -> bool:
     """Whether the library has an entry from Open5e itself, of which an earlier cache kept only some of the values."""
     if entity.source_api != "open5e-v2" or "key" in entity.data:
         return False
-    held = await library.cache.get_entity(entity.type, *entity.identity)
-    return held is not None and held.source_api == "open5e-v2" and "key" in held.data
+    complete = await library.cache.get_entity(entity.type, *entity.identity)
+    return complete is not None and complete.source_api == "open5e-v2" and "key" in complete.data

@@ -1,1 +1,57 @@
 """The Milvus backend: the embedded library (Milvus Lite and its SQLite companion), and Milvus servers."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.formats import Normalized
+    from lorekeeper.cache.milvus.store import MilvusStore
+    from lorekeeper.settings import Settings
+
+COMPANION = ".keywords"
+"""Suffix of the SQLite file that belongs to a library in Milvus, and stands beside it."""
+
+
+def open_store(settings: Settings, _normalized: Normalized) -> MilvusStore:
+    """The library of the settings; it opens at first use. ConfigError if they forbid to connect to its server."""
+    if settings.milvus_uri:
+        from lorekeeper.cache.milvus.remote import RemoteStore
+
+        settings.require_local("milvus_uri")
+        return RemoteStore(settings.milvus_uri, settings.milvus_token, path_beside(settings, COMPANION))
+    from lorekeeper.cache.milvus.embedded import EmbeddedStore
+
+    return EmbeddedStore(settings.milvus_db_path, path_beside(settings, COMPANION))
+
+
+def library_paths(settings: Settings) -> list[Path]:
+    """The files and folders that hold the library of the settings."""
+    return [settings.milvus_db_path, companion_path(settings.milvus_db_path)]
+
+
+def path_beside(settings: Settings, suffix: str) -> Path:
+    """A file that belongs to the library of the settings; each server has its own."""
+    name = settings.milvus_db_path.name
+    if settings.milvus_uri:
+        name = f"server-{hashlib.blake2b(settings.milvus_uri.encode(), digest_size=6).hexdigest()}"
+    return settings.milvus_db_path.with_name(name + suffix)
+
+
+def companion_path(path: Path) -> Path:
+    """The companion of the embedded library at a path."""
+    return path.with_name(path.name + COMPANION)
+
+
+def file_at(path: Path) -> Path | None:
+    """The SQLite file that holds a library's entries, if there may be a library of this backend at a path."""
+    return companion_path(path) if path.is_dir() else None
+
+
+def file_layouts() -> dict[int, range]:
+    """Layouts of this backend's SQLite files (user_version) that can be read, by kind (application_id)."""
+    from lorekeeper.cache.milvus.companion import APPLICATION, LAYOUTS
+
+    return {APPLICATION: LAYOUTS}

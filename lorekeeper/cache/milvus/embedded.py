@@ -7,8 +7,9 @@ the other, so what the companion knows of a collection is compared with it befor
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lorekeeper.cache.formats import Normalized, not_again
 from lorekeeper.cache.milvus.backend import damaged
@@ -26,6 +27,10 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
 from lorekeeper.text.keywords import KeywordQuery
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.repair import RepairBackend
+    from lorekeeper.cache.vectors import VectorCache
 
 LOW_SPACE_BYTES = 64 * 2**20
 """Free space below which nothing more is written: Milvus Lite loses rows when the disk fills up during a flush."""
@@ -117,6 +122,11 @@ class EmbeddedStore(MilvusStore):
         if server:
             details["served by"] = f"process {server.pid}, LoreKeeper {server.version}"
         return self._statistics(kinds, details)
+
+    def repair_backend(self, _vectors: VectorCache, _dimension_of: Callable[[str], int | None]) -> RepairBackend:
+        from lorekeeper.cache.milvus.repair import EmbeddedRepair
+
+        return EmbeddedRepair(self)
 
     # --- the two copies --------------------------------------------------------------------------------------------
 

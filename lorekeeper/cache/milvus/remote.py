@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lorekeeper.cache.formats import Normalized, not_again
 from lorekeeper.cache.milvus.collections import Collections
@@ -20,6 +21,10 @@ from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.filters import Selection
 from lorekeeper.text.keywords import KeywordQuery
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.repair import RepairBackend
+    from lorekeeper.cache.vectors import VectorCache
 
 COMPARE_SECONDS = 30.0
 """How long the companion is relied on before it is compared with what other machines have written."""
@@ -42,6 +47,11 @@ class RemoteStore(MilvusStore):
         self.server = MilvusServer(uri, token)
         super().__init__(self.server, Collections(self.server), Companion(companion_path), normalized)
         self._next_comparison: dict[str, float] = {}
+
+    def repair_backend(self, _vectors: VectorCache, _dimension_of: Callable[[str], int | None]) -> RepairBackend:
+        from lorekeeper.cache.milvus.repair import RemoteRepair
+
+        return RemoteRepair(self)
 
     def find(self, selection: Selection, limit: int | None, offset: int) -> list[Identity]:
         self._info(selection.entity_type)

@@ -1,4 +1,4 @@
-"""Damage to an embedded Milvus library: the store and its companion are compared, and either makes good for the other."""
+"""Damage to a library in Milvus: store and companion are compared, and either can be rebuilt from the other."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from pathlib import Path
 import numpy as np
 
 from lorekeeper.cache.formats import NewerLibraryError
+from lorekeeper.cache.milvus import companion_path
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
+from lorekeeper.cache.milvus.remote import RemoteStore
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.repair import REPAIRED, Salvage, differences, merged
+from lorekeeper.cache.sqlite.file import remove_database, rename_database
 from lorekeeper.cache.sqlite.repair import readable, sound_entities
+from lorekeeper.cache.store import Store
 from lorekeeper.embedding.protocol import is_unit
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, MilvusConnectionError
@@ -27,44 +31,76 @@ KEYS = 1024
 """Entities read in one go."""
 
 
-class MilvusWorkshop:
-    """Examines and rebuilds one library; one on a server can only be examined.
+class RemoteRepair:
+    """A library on a server, which can only be examined; `lorekeeper.cache.repair.RepairBackend` says what its methods do.
 
     Args:
         store: the library.
     """
 
-    def __init__(self, store: MilvusStore) -> None:
+    def __init__(self, store: RemoteStore) -> None:
         self._store = store
-        self._path = store.path if isinstance(store, EmbeddedStore) else None
+
+    def problems(self, entity_type: str) -> list[str]:
+        """What is wrong with a type: it cannot be read, or its entities are not those that were stored."""
+        try:
+            if self._store.embedding_of(entity_type) is None:
+                return []
+            return differences(*_stored(self._store, entity_type))
+        except CacheError as error:
+            return [str(error)]
+
+    def exclusive(self) -> contextlib.AbstractContextManager[None]:
+        raise self._refusal()
+
+    def salvage(self) -> Salvage:
+        raise self._refusal()
+
+    def new_store(self) -> Store:
+        raise self._refusal()
+
+    def promote(self, _suffix: str) -> Path:
+        raise self._refusal()
+
+    def _refusal(self) -> CacheError:
+        return CacheError(
+            f"the library is on the server {self._store.server.location}, which maintains its own data; repair is for "
+            "libraries on this machine"
+        )
+
+
+class EmbeddedRepair:
+    """A library on this machine; `lorekeeper.cache.repair.RepairBackend` says what its methods do.
+
+    Args:
+        store: the library.
+    """
+
+    def __init__(self, store: EmbeddedStore) -> None:
+        self._store, self._path = store, store.path
 
     def problems(self, entity_type: str) -> list[str]:
         """What is wrong with a type: it cannot be read, store and companion differ, or its vectors cannot be searched.
 
-        Vectors are looked at where this process has the store open itself: there are too many of them to send them around.
+        Vectors are checked only if this process serves the store itself: they are too many to be sent over the socket.
         """
         try:
             if self._store.embedding_of(entity_type) is None:
                 return []
-            noted, entities = self._stored(entity_type)
-            found = differences(noted, entities)
-            if isinstance(self._store, EmbeddedStore) and not found:
-                self._store.count(Selection(entity_type))  # brings the companion in step
-                found = [f"the keyword index: {text}" for text in differences(noted, self._copied(entity_type))]
-            if self._path is not None and not found and not self._is_client():
-                found = self._damaged_vectors(entity_type)
-            return found
+            hashes, entities = _stored(self._store, entity_type)
+            problems = differences(hashes, entities)
+            if not problems:
+                self._store.count(Selection(entity_type))  # brings the companion up to date
+                problems = [f"the keyword index: {text}" for text in differences(hashes, self._copied(entity_type))]
+            if not problems and not self._is_client():
+                problems = self._damaged_vectors(entity_type)
+            return problems
         except CacheError as error:
             return [str(error)]
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         """Keep all other writers out, and the store in this process."""
-        if self._path is None:
-            raise CacheError(
-                f"the library is on the server {self._store.backend.location}, which keeps its own data; repair is for "
-                "libraries on this machine"
-            )
         try:
             self._store.upgrade()
         except NewerLibraryError:
@@ -82,71 +118,44 @@ class MilvusWorkshop:
             yield
 
     def salvage(self) -> Salvage:
-        """What the companion holds, and what only the store still has; CacheError where neither gives anything."""
-        found: Salvage = {}
-        for entity_type in COLLECTIONS:
-            copied: list[Entity] = []
-            stored: list[Entity] = []
-            with contextlib.suppress(CacheError):
-                copied = self._copied(entity_type)
-            with contextlib.suppress(CacheError):
-                noted, entities = self._stored(entity_type)
-                stored = [e for e in entities if noted.get(e.identity) == e.content_hash]
-            found[entity_type] = merged(entity_type, copied, stored)
-        if not any(found.values()):
+        """The companion's entities, and those that only the store still has; CacheError if neither can be read."""
+        salvage = {entity_type: self._readable(entity_type) for entity_type in COLLECTIONS}
+        if not any(salvage.values()):
             raise CacheError(
                 f"nothing in {self._path} can be read any more; it was left alone. Move it and {self._store.companion.path} "
                 "away and run 'lorekeeper restore' with a backup, or import again"
             )
-        return found
+        return salvage
 
-    def fresh(self) -> EmbeddedStore:
-        """An empty library beside it."""
+    def new_store(self) -> EmbeddedStore:
+        """An empty library beside the damaged one."""
         path = self._named(REPAIRED)
         shutil.rmtree(path, ignore_errors=True)
-        for part in ("", "-wal", "-shm"):
-            Path(f"{_companion(path)}{part}").unlink(missing_ok=True)
-        return EmbeddedStore(path, _companion(path))
+        remove_database(companion_path(path))
+        return EmbeddedStore(path, companion_path(path))
 
-    def close(self) -> None:
-        """Let go of the library."""
+    def promote(self, suffix: str) -> Path:
+        """Rename the folder, then its companion; in between the companion is another store's, and rebuilt if need be."""
         self._store.close()
-
-    def exchange(self, suffix: str) -> Path:
-        """Rename the folder, then its companion. In between the companion is of another store, and built anew if need be."""
-        assert self._path is not None
-        self._store.close()
-        aside, fresh = self._named(suffix), self._named(REPAIRED)
+        quarantine, repaired = self._named(suffix), self._named(REPAIRED)
         with contextlib.suppress(FileNotFoundError):
-            self._path.replace(aside)
-        fresh.replace(self._path)
+            self._path.replace(quarantine)
+        repaired.replace(self._path)
         companion = self._store.companion.path
-        for part in ("", "-wal", "-shm"):
-            with contextlib.suppress(FileNotFoundError):
-                Path(f"{companion}{part}").replace(f"{_companion(aside)}{part}")
-        _companion(fresh).replace(companion)
-        Path(f"{_companion(fresh)}.lock").unlink(missing_ok=True)
-        return aside
+        rename_database(companion, companion_path(quarantine))
+        companion_path(repaired).replace(companion)
+        Path(f"{companion_path(repaired)}.lock").unlink(missing_ok=True)
+        return quarantine
 
     def _named(self, suffix: str) -> Path:
-        assert self._path is not None
         return self._path.with_name(self._path.name + suffix)
-
-    def _stored(self, entity_type: str) -> tuple[dict[Identity, str], list[Entity]]:
-        """The hashes that Milvus has for a type, and all entities it gives, whatever the companion says."""
-        with self._store.collections.unverified():
-            hashes = self._store.content_hashes(entity_type)
-            identities = sorted(hashes)
-            parts = (identities[i : i + KEYS] for i in range(0, len(identities), KEYS))
-            entities = [entity for part in parts for entity in self._heads(entity_type, part)]
-        return hashes, entities
 
     def _is_client(self) -> bool:
         """Whether another process has the library open."""
-        return isinstance(self._store, EmbeddedStore) and self._store.embedded.role == "client"
+        return self._store.embedded.role == "client"
 
     def _damaged_vectors(self, entity_type: str) -> list[str]:
-        """One sentence where vectors of a type are not of length 1."""
+        """One sentence if vectors of a type are not of length 1."""
         keys = [row["pk"] for row in self._store.collections.scan(entity_type, "part >= 0", ["pk"])]
         damaged = 0
         for start in range(0, len(keys), KEYS):
@@ -154,23 +163,40 @@ class MilvusWorkshop:
             damaged += sum(not is_unit(np.asarray(row["vector"], dtype=np.float32)) for row in rows)
         return [f"{damaged:,} vectors are damaged"] if damaged else []
 
-    def _heads(self, entity_type: str, identities: list[Identity]) -> list[Entity]:
-        try:
-            return self._store.load(entity_type, identities)
-        except CacheError:
-            if len(identities) == 1:
-                return []
-            middle = len(identities) // 2
-            return self._heads(entity_type, identities[:middle]) + self._heads(entity_type, identities[middle:])
+    def _readable(self, entity_type: str) -> list[Entity]:
+        """All entities of a type that store or companion have as they were stored."""
+        copied: list[Entity] = []
+        stored: list[Entity] = []
+        with contextlib.suppress(CacheError):
+            copied = self._copied(entity_type)
+        with contextlib.suppress(CacheError):
+            hashes, entities = _stored(self._store, entity_type)
+            stored = [e for e in entities if hashes.get(e.identity) == e.content_hash]
+        return merged(entity_type, copied, stored)
 
     def _copied(self, entity_type: str) -> list[Entity]:
         """All entities of a type in the companion whose bytes are what was stored."""
-        path = self._store.companion.path
-        if not path.exists():
+        if not self._store.companion.path.exists():
             return []
         with readable(self._store.companion.file) as c:
             return sound_entities(c, entity_type)
 
 
-def _companion(path: Path) -> Path:
-    return path.with_name(f"{path.name}.keywords")
+def _stored(store: MilvusStore, entity_type: str) -> tuple[dict[Identity, str], list[Entity]]:
+    """The hashes that Milvus has for a type, and all entities that it returns, whatever the companion says."""
+    with store.collections.unverified():
+        hashes = store.content_hashes(entity_type)
+        identities = sorted(hashes)
+        parts = (identities[i : i + KEYS] for i in range(0, len(identities), KEYS))
+        return hashes, [entity for part in parts for entity in _load(store, entity_type, part)]
+
+
+def _load(store: MilvusStore, entity_type: str, identities: list[Identity]) -> list[Entity]:
+    """Entities by identity; of a part that cannot be read, both halves are tried separately."""
+    try:
+        return store.load(entity_type, identities)
+    except CacheError:
+        if len(identities) == 1:
+            return []
+        middle = len(identities) // 2
+        return _load(store, entity_type, identities[:middle]) + _load(store, entity_type, identities[middle:])

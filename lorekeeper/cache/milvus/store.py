@@ -135,6 +135,10 @@ class MilvusStore:
             self.companion.remove(entity_type, identities)
         return len(identities)
 
+    def packed_vectors(self) -> Iterator[list[tuple[bytes, bytes]]]:
+        """Nothing: what was embedded for a library in Milvus is in the embedding cache beside it."""
+        return iter(())
+
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:

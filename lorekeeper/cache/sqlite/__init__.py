@@ -1,1 +1,40 @@
 """The SQLite backend: one file holds entities, full-text index and vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.formats import Normalized
+    from lorekeeper.cache.sqlite.store import SqliteStore
+    from lorekeeper.settings import Settings
+
+
+def open_store(settings: Settings, normalized: Normalized) -> SqliteStore:
+    """The library of the settings; it opens at first use, and is upgraded then if it has an earlier format."""
+    from lorekeeper.cache.sqlite.store import SqliteStore
+
+    return SqliteStore(settings.sqlite_db_path, normalized)
+
+
+def library_paths(settings: Settings) -> list[Path]:
+    """The files and folders that hold the library of the settings."""
+    return [settings.sqlite_db_path]
+
+
+def path_beside(settings: Settings, suffix: str) -> Path:
+    """A file that belongs to the library of the settings."""
+    return settings.sqlite_db_path.with_name(settings.sqlite_db_path.name + suffix)
+
+
+def file_at(path: Path) -> Path | None:
+    """The SQLite file that holds a library's entries, if there may be a library of this backend at a path."""
+    return None if path.is_dir() else path
+
+
+def file_layouts() -> dict[int, range]:
+    """Layouts of this backend's SQLite files (user_version) that can be read, by kind (application_id)."""
+    from lorekeeper.cache.sqlite.store import APPLICATION, LAYOUTS
+
+    return {APPLICATION: LAYOUTS}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import sqlite3
 import threading
@@ -26,9 +25,6 @@ BUSY_SECONDS = 10.0
 
 SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """What reading a damaged file raises: Python cannot decode an error of SQLite that quotes bytes which are no UTF-8."""
-
-FILES = ("", "-wal", "-shm")
-"""What is appended to a database's name: the file, its log, and the index of the log."""
 
 _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
 
@@ -124,9 +120,7 @@ class SqliteFile:
             self._writing.close()
             self._reading.close()
             target = self.path.with_name(self.path.name + suffix)
-            for part in reversed(FILES):
-                with contextlib.suppress(FileNotFoundError):
-                    os.replace(f"{self.path}{part}", f"{target}{part}")  # noqa: PTH105
+            rename_database(self.path, target)
             return target if target.exists() else None
 
     def _opened(self, side: _Side) -> sqlite3.Connection:
@@ -144,8 +138,8 @@ class SqliteFile:
             raise CacheError(f"{self.path} is a folder, not {self.kind}; {self.advice}")
         elif self.path.stat().st_size == 0:
             raise DamagedFileError(f"{self.kind} {self.path} is empty")
-        for part in FILES:
-            keep_private(Path(f"{self.path}{part}"))  # what an earlier version made may be open to others
+        for file in database_files(self.path):
+            keep_private(file)  # what an earlier version made may be open to others
         connection = connect(self.path)
         try:
             self._check(connection, side)
@@ -193,7 +187,7 @@ class SqliteFile:
         fresh, creating = Path(f"{self.path}.new"), Path(f"{self.path}.creating")
         with FileLock(creating, mode=PRIVATE_FILE):
             if not self.path.exists():
-                for left in (fresh, Path(f"{fresh}-wal"), Path(f"{self.path}-wal"), Path(f"{self.path}-shm")):
+                for left in (*database_files(fresh), *log_files(self.path)):
                     left.unlink(missing_ok=True)
                 self.make(fresh)
                 fresh.rename(self.path)
@@ -243,6 +237,29 @@ class _Side:
         if self.connection is not None:
             self.connection.close()
             self.connection = None
+
+
+def log_files(path: Path) -> list[Path]:
+    """The files that SQLite keeps beside a database in WAL mode: the log, and the index of the log."""
+    return [Path(f"{path}-wal"), Path(f"{path}-shm")]
+
+
+def database_files(path: Path) -> list[Path]:
+    """All files of a database in WAL mode; the database itself is the last."""
+    return [*log_files(path), path]
+
+
+def remove_database(path: Path) -> None:
+    """Remove all files of a database, as far as they exist."""
+    for file in database_files(path):
+        file.unlink(missing_ok=True)
+
+
+def rename_database(path: Path, target: Path) -> None:
+    """Rename all files of a database, as far as they exist."""
+    for file, renamed in zip(database_files(path), database_files(target), strict=True):
+        with contextlib.suppress(FileNotFoundError):
+            file.replace(renamed)
 
 
 def connect(path: Path) -> sqlite3.Connection:

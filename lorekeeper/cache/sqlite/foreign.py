@@ -12,20 +12,18 @@ import math
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import quote
 
 from lorekeeper.cache.formats import FIRST_DECLARATIONS, parse_declarations
-from lorekeeper.cache.milvus import companion as keywords
-from lorekeeper.cache.sqlite import store as sqlite_store
 from lorekeeper.cache.sqlite.catalogue import unpacked
-from lorekeeper.cache.sqlite.file import SQLITE_ERRORS
+from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, log_files
 from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, parse_json
 from lorekeeper.errors import ImportFileError
+from lorekeeper.system import Closing
 
 BUSY_SECONDS = 2.0
 
@@ -55,8 +53,6 @@ _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_PRAGMA, s
 
 _MAGIC = b"SQLite format 3\0"
 _WAL = b"\x02\x02"
-
-_LAYOUTS = {sqlite_store.APPLICATION: sqlite_store.LAYOUTS, keywords.APPLICATION: keywords.LAYOUTS}
 
 _VECTOR = ", ".join(f"iif(length({name}) <= {MAX_VECTOR_BYTES}, {name}, NULL)" for name in ("key", "vector"))
 """The columns of a packed vector; what is too long for one is NULL, so that a batch of them stays small."""
@@ -90,11 +86,12 @@ class SourceRow:
     problem: str | None = None
 
 
-class SqliteSource:
+class SqliteSource(Closing):
     """An open source file; use it as a context manager, in one thread.
 
     Args:
-        path: the file, or the folder of an embedded Milvus library, whose companion is read then.
+        path: the file.
+        layouts: layouts (user_version) of our own files that are read, by kind (application_id).
 
     Attributes:
         ours: whether it is a library or a companion of ours.
@@ -105,8 +102,8 @@ class SqliteSource:
         ImportFileError: it is no SQLite file, or locked, or holds nothing that LoreKeeper knows.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path.with_name(f"{path.name}.keywords") if path.is_dir() else path
+    def __init__(self, path: Path, layouts: Mapping[int, range]) -> None:
+        self.path, self._layouts = path, layouts
         self._folder: str | None = None
         self._calls = self._unpacked = self._most = 0
         with self._named("cannot be opened"):
@@ -119,7 +116,7 @@ class SqliteSource:
                 names = self._connection.execute(
                     "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND sql LIKE 'CREATE TABLE%'"
                 ).fetchall()
-                self.ours = application in _LAYOUTS
+                self.ours = application in layouts
                 self._names = [name.decode("utf-8", "replace") for (name,) in names]
                 self.tables = self._chosen(self._names, application, version)
                 self.fields = self._declarations()
@@ -158,7 +155,7 @@ class SqliteSource:
         if header[:16] != _MAGIC:
             raise ImportFileError(str(self.path), "is empty" if not header else "is no SQLite database")
         place, options = self.path, "mode=ro"
-        wal, shm = (Path(f"{self.path}{suffix}") for suffix in ("-wal", "-shm"))
+        wal, shm = log_files(self.path)
         size = sum(file.stat().st_size for file in (self.path, wal) if file.exists())
         self._most = max(FREE_BYTES, MAX_GROWTH * size)
         if header[18:20] == _WAL and not shm.exists():
@@ -207,7 +204,7 @@ class SqliteSource:
 
     def _chosen(self, names: list[str], application: int, version: int) -> list[str]:
         if self.ours:
-            if version not in _LAYOUTS[application]:
+            if version not in self._layouts[application]:
                 raise ImportFileError(
                     str(self.path),
                     f"has layout {version}, which this version of LoreKeeper does not read; use the version that wrote it",
@@ -286,14 +283,6 @@ class SqliteSource:
         except (*SQLITE_ERRORS, OSError) as error:
             advice = "; close the program that uses it" if "locked" in str(error) else ""
             raise ImportFileError(str(self.path), f"{what}: {error}{advice}") from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _authorized(action: int, _one: str | None, _two: str | None, _database: str | None, within: str | None) -> int:

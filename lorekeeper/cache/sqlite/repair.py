@@ -1,4 +1,4 @@
-"""Damage to a library in SQLite: found with SQLite's own checks and ours, undone row by row."""
+"""Damage to a library in SQLite: found with SQLite's own checks and ours, repaired row by row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lorekeeper.cache.repair import REPAIRED, Salvage, merged
 from lorekeeper.cache.sqlite import catalogue
-from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, SqliteFile
+from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, SqliteFile, log_files, remove_database
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.cache.vectors import VectorCache, unpack_vector
 from lorekeeper.entities import COLLECTIONS, Entity
@@ -22,29 +22,29 @@ from lorekeeper.system import private_file
 from lorekeeper.text.passages import CHUNKER
 
 MAX_REFUSALS = 1024
-"""Unreadable stretches of a table after which the rest of it is given up."""
+"""Unreadable ranges of a table after which the rest of it is given up."""
 
 MAX_ROWS = 1 << 20
-"""Row ids that are tried where the table does not say its largest."""
+"""Row ids that are tried if the table's largest cannot be read."""
 
 _PAGE = 4096
 
 
-class SqliteWorkshop:
+class SqliteRepair:
     """Examines and rebuilds one library.
 
     Args:
         store: the library.
-        known: where its vectors go, so that none is computed again.
-        dimension_of: gives the dimension of a model's vectors by its fingerprint, None where it is not known.
+        vectors: where its vectors go, so that none is computed again.
+        dimension_of: gives the dimension of a model's vectors by its fingerprint, None if it is not known.
     """
 
-    def __init__(self, store: SqliteStore, known: VectorCache, dimension_of: Callable[[str], int | None]) -> None:
-        self._store, self._known, self._path = store, known, store.path
+    def __init__(self, store: SqliteStore, vectors: VectorCache, dimension_of: Callable[[str], int | None]) -> None:
+        self._store, self._vectors, self._path = store, vectors, store.path
         self._dimension_of = dimension_of
 
     def problems(self, entity_type: str) -> list[str]:
-        """What is wrong with a type; [] where there is no file."""
+        """What is wrong with a type; [] if there is no file."""
         if not self._path.exists():
             return []
         try:
@@ -57,56 +57,53 @@ class SqliteWorkshop:
             return [str(error)]
 
     def _dimension(self, entity_type: str) -> int | None:
-        """What the vectors of a type should have; None where that cannot be known."""
+        """The dimension that vectors of a type should have; None if it is not known."""
         made_with = self._store.embedding_of(entity_type)
         return None if made_with is None else self._dimension_of(made_with.removesuffix(f" {CHUNKER}"))
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         """Keep all other writers out."""
         self._store.upgrade()
         with self._store.closed_lock():
             yield
 
     def salvage(self) -> Salvage:
-        """Every entry whose bytes are what was stored; CacheError where the file gives nothing at all."""
-        found: Salvage = {}
+        """Every entry whose bytes are what was stored; CacheError if nothing can be read."""
+        entities_by_type: Salvage = {}
         with readable(self._store.file) as c:
             for entity_type in COLLECTIONS:
-                found[entity_type] = merged(entity_type, sound_entities(c, entity_type))
-                vectors = _rows(c, f"{entity_type}_passages", "rowid", "key, vector")
-                self._known.add(vectors)
-        if not any(found.values()):
+                entities_by_type[entity_type] = merged(entity_type, sound_entities(c, entity_type))
+                self._vectors.add(_rows(c, f"{entity_type}_passages", "rowid", "key, vector"))
+        if not any(entities_by_type.values()):
             raise CacheError(
                 f"nothing in {self._path} can be read any more; it was left alone. Move it away and run 'lorekeeper restore' "
                 "with a backup, or import again"
             )
-        return found
+        return entities_by_type
 
-    def fresh(self) -> SqliteStore:
-        """An empty library beside it."""
-        path = self._path.with_name(self._path.name + REPAIRED)
-        for part in ("", "-wal", "-shm"):
-            Path(f"{path}{part}").unlink(missing_ok=True)
+    def new_store(self) -> SqliteStore:
+        """An empty library beside the damaged one."""
+        path = self._named(REPAIRED)
+        remove_database(path)
         return SqliteStore(path)
 
-    def close(self) -> None:
-        """Let go of the library."""
-        self._store.close()
-
-    def exchange(self, suffix: str) -> Path:
+    def promote(self, suffix: str) -> Path:
         """Link the damaged file under another name, and let the new one replace it in one step."""
-        aside = self._path.with_name(self._path.name + suffix)
+        quarantine = self._named(suffix)
         self._store.close()
         try:
-            os.link(self._path, aside)
+            os.link(self._path, quarantine)
         except OSError:
-            shutil.copyfile(self._path, private_file(aside))
-        for part in ("-wal", "-shm"):
+            shutil.copyfile(self._path, private_file(quarantine))
+        for log, quarantined in zip(log_files(self._path), log_files(quarantine), strict=True):
             with contextlib.suppress(FileNotFoundError):
-                Path(f"{self._path}{part}").replace(f"{aside}{part}")
-        self._path.with_name(self._path.name + REPAIRED).replace(self._path)
-        return aside
+                log.replace(quarantined)
+        self._named(REPAIRED).replace(self._path)
+        return quarantine
+
+    def _named(self, suffix: str) -> Path:
+        return self._path.with_name(self._path.name + suffix)
 
 
 def _reader(path: Path) -> sqlite3.Connection:
@@ -116,12 +113,12 @@ def _reader(path: Path) -> sqlite3.Connection:
 def _faults(c: sqlite3.Connection, entity_type: str, dimension: int | None) -> Iterator[str]:
     """All that is wrong with a type's tables."""
     for table in (entity_type, f"{entity_type}_passages"):
-        yield from (f"{table}: {said}" for (said,) in c.execute(f"PRAGMA integrity_check({table})") if said != "ok")
+        yield from (f"{table}: {line}" for (line,) in c.execute(f"PRAGMA integrity_check({table})") if line != "ok")
     try:
         c.execute(f"INSERT INTO {entity_type}_fts ({entity_type}_fts) VALUES ('integrity-check')")
     except sqlite3.DatabaseError as error:
         yield f"its keywords do not match its texts ({error})"
-    yield from _odd_entries(c, entity_type)
+    yield from _changed_entries(c, entity_type)
     rows = c.execute(f"SELECT key, vector FROM {entity_type}_passages")
     vectors = (unpack_vector(key, vector, dimension) for key, vector in rows)
     dimensions = {None if vector is None else len(vector) for vector in vectors}
@@ -133,7 +130,7 @@ def _faults(c: sqlite3.Connection, entity_type: str, dimension: int | None) -> I
             yield f"entries and {what} do not match"
 
 
-def _odd_entries(c: sqlite3.Connection, entity_type: str) -> Iterator[str]:
+def _changed_entries(c: sqlite3.Connection, entity_type: str) -> Iterator[str]:
     """Entries whose columns are not those of what was stored."""
     record = catalogue.columns_named(entity_type).index("record")
     for row in c.execute(f"SELECT {catalogue.column_list(entity_type)} FROM {entity_type}"):
@@ -157,7 +154,7 @@ def sound_entities(c: sqlite3.Connection, entity_type: str) -> list[Entity]:
 
 @contextlib.contextmanager
 def readable(damaged: SqliteFile) -> Iterator[sqlite3.Connection]:
-    """A copy of a file of ours, with its schema set right where that is what keeps it from being opened."""
+    """A copy of a file of ours, with a new schema if the old one keeps it from being opened."""
     path = damaged.path
     copy = path.with_name(f"{path.name}.salvage")
     try:
@@ -171,8 +168,8 @@ def readable(damaged: SqliteFile) -> Iterator[sqlite3.Connection]:
     except OSError as error:
         raise CacheError(f"{path} cannot be read: {error}") from error
     finally:
-        for part in ("", "-wal", "-shm", "-journal"):
-            Path(f"{copy}{part}").unlink(missing_ok=True)
+        remove_database(copy)
+        Path(f"{copy}-journal").unlink(missing_ok=True)
 
 
 def _graft(path: Path, like: SqliteFile) -> None:
@@ -209,7 +206,7 @@ def _opens(path: Path) -> bool:
 
 
 def _rows(c: sqlite3.Connection, table: str, key: str, columns: str) -> list[tuple[bytes, ...]]:
-    """All rows of a table that can be read; halves of a stretch that cannot are tried by themselves."""
+    """All rows of a table that can be read; halves of a range that cannot are tried separately."""
     refusals = 0
 
     def read(low: int, high: int) -> list[tuple[bytes, ...]]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,10 @@ from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
 from lorekeeper.text.passages import CHUNKER
 
+if TYPE_CHECKING:
+    from lorekeeper.cache.repair import RepairBackend
+    from lorekeeper.cache.vectors import VectorCache
+
 R = TypeVar("R")
 
 APPLICATION = 0x4C4F5245
@@ -37,6 +41,9 @@ APPLICATION = 0x4C4F5245
 
 LAYOUTS = range(1, 3)
 """Layouts that can be read; the last one is written. Since 2 the file says its declared columns; see `cache.formats`."""
+
+VECTORS = 500
+"""Vectors read in one go."""
 
 _COLUMNS = (
     "(entity INTEGER NOT NULL, part INTEGER NOT NULL, section TEXT NOT NULL, passage TEXT NOT NULL, "
@@ -237,6 +244,21 @@ class SqliteStore(Catalogue):
             return sorted(places, key=lambda place: (-place.score, place.identity))[:limit]
 
         return self._read(rank)
+
+    def packed_vectors(self) -> Iterator[list[tuple[bytes, bytes]]]:
+        """All vectors of the library that can be read, packed."""
+        for entity_type in COLLECTIONS:
+            sql, last = f"SELECT rowid, key, vector FROM {entity_type}_passages WHERE rowid > ? LIMIT {VECTORS}", 0
+            with suppress(CacheError):
+                while rows := self._rows(sql, [last]):
+                    yield [(key, vector) for _, key, vector in rows]
+                    last = rows[-1][0]
+
+    def repair_backend(self, vectors: VectorCache, dimension_of: Callable[[str], int | None]) -> RepairBackend:
+        """How this library is examined and rebuilt."""
+        from lorekeeper.cache.sqlite.repair import SqliteRepair
+
+        return SqliteRepair(self, vectors, dimension_of)
 
     def open(self, types: Iterable[str]) -> None:
         """Open the file, and read the vectors of these types."""

@@ -22,7 +22,7 @@ import lorekeeper
 from lorekeeper.cache.formats import UPGRADED, Format, Normalized, declarations, newer, reported, upgraded
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.cache.sqlite.catalogue import insert_new, unpack
-from lorekeeper.cache.sqlite.file import FILES, SqliteFile, columns, connect, read_format
+from lorekeeper.cache.sqlite.file import SqliteFile, columns, connect, database_files, read_format, remove_database
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
 
@@ -65,13 +65,13 @@ class FileUpgrade:
             self._fill()
             self._fresh.replace(self._path)
         except Exception:
-            _remove(self._fresh)
+            remove_database(self._fresh)
             with contextlib.suppress(sqlite3.Error), contextlib.closing(connect(self._path)) as c:
                 c.execute("PRAGMA journal_mode = WAL")
             raise
 
     def _require_space(self) -> None:
-        size = sum(file.stat().st_size for part in FILES if (file := Path(f"{self._path}{part}")).exists())
+        size = sum(file.stat().st_size for file in database_files(self._path) if file.exists())
         free = shutil.disk_usage(self._path.parent).free
         if free < size and not self._fresh.exists():
             raise CacheError(
@@ -102,7 +102,7 @@ class FileUpgrade:
         with contextlib.closing(connect(self._path)) as c:
             source = _state(c)
         if not self._fresh.exists() or _source_of(self._fresh) != source:
-            _remove(self._fresh)
+            remove_database(self._fresh)
             self._file.make(self._fresh)
         with contextlib.closing(connect(self._fresh)) as c:
             c.execute("INSERT OR REPLACE INTO meta VALUES ('source', ?)", [source])
@@ -170,8 +170,3 @@ def _copy(c: sqlite3.Connection, table: str, condition: str = "", values: Sequen
 
 def _count(c: sqlite3.Connection, entity_type: str) -> int:
     return int(c.execute(f"SELECT count(*) FROM earlier.{entity_type}").fetchone()[0])
-
-
-def _remove(path: Path) -> None:
-    for part in FILES:
-        Path(f"{path}{part}").unlink(missing_ok=True)

@@ -48,7 +48,7 @@ class TextFile:
 
     def warn(self, reason: str, where: str) -> None:
         """Report something that was fixed."""
-        self.report.oddities.append(ImportFileError(where, reason))
+        self.report.warnings.append(ImportFileError(where, reason))
 
     def skip(self, what: str, number: int = 1) -> None:
         """Count entries that hold no lore."""

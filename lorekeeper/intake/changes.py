@@ -1,0 +1,138 @@
+"""What entities would change in a library: those that it holds as they are need neither be embedded nor written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lorekeeper.cache.protocol import BATCH, CacheProtocol, Identity, Progress
+from lorekeeper.entities import Entity
+from lorekeeper.errors import ImportFileError
+from lorekeeper.intake.files import Batch
+from lorekeeper.intake.reports import ImportReport
+from lorekeeper.printable import MAX_SHOWN, one_line
+
+IMPORT_BATCH = 4 * BATCH
+"""Entities of one type stored in one go; when it is done they are safe."""
+
+IMPORT_CHARS = 8 << 20
+"""Text of the entities, of all types, that an import holds before it stores them."""
+
+Hashes = Mapping[Identity, str]
+"""``Entity.content_hash`` of entities of one type."""
+
+
+def is_unchanged(entity: Entity, stored: Hashes) -> bool:
+    """Whether a library with these content hashes holds an entity as it is."""
+    return stored.get(entity.identity) == entity.content_hash
+
+
+@dataclass(frozen=True)
+class Changes:
+    """How the entities that a library is to hold of a type differ from those that it holds.
+
+    Attributes:
+        new: identities that the library does not hold.
+        changed: identities that it holds with other content.
+        unchanged: identities that it holds as they are.
+        removed: identities that it alone holds.
+    """
+
+    new: set[Identity]
+    changed: set[Identity]
+    unchanged: set[Identity]
+    removed: set[Identity]
+
+    @classmethod
+    def between(cls, stored: Hashes, target: Hashes) -> Changes:
+        """The changes that lead from the hashes of what is stored to those of what is to be stored."""
+        common = stored.keys() & target.keys()
+        unchanged = {identity for identity in common if stored[identity] == target[identity]}
+        return cls(target.keys() - common, common - unchanged, unchanged, stored.keys() - common)
+
+    @property
+    def to_store(self) -> set[Identity]:
+        """New and changed ones."""
+        return self.new | self.changed
+
+
+class StoredHashes:
+    """The content hashes of everything in a library, read once for each type, when they are first asked for."""
+
+    def __init__(self, cache: CacheProtocol) -> None:
+        self._cache = cache
+        self._by_type: dict[str, dict[Identity, str]] = {}
+
+    async def of(self, entity_type: str) -> dict[Identity, str]:
+        """Content hashes by identity, of one type."""
+        if entity_type not in self._by_type:
+            self._by_type[entity_type] = await self._cache.content_hashes(entity_type)
+        return self._by_type[entity_type]
+
+
+class PendingEntities:
+    """The entities of an import that the library does not hold as they are, until they are stored.
+
+    They wait until there are `IMPORT_BATCH` of their type, or until all have `IMPORT_CHARS` of text together. Of several
+    entries with one identity the last is kept, with a warning where their content differs.
+
+    Args:
+        cache: what is imported into.
+        report: its ``stored``, ``unchanged`` and ``warnings`` are kept up to date.
+    """
+
+    def __init__(self, cache: CacheProtocol, report: ImportReport) -> None:
+        self._stored, self._report = StoredHashes(cache), report
+        self._last: dict[tuple[str, Identity], tuple[str, str]] = {}
+        """Content hash and place of the last entry of each type and identity so far."""
+        self._pending: dict[str, dict[Identity, Entity]] = {}
+        self._chars = 0
+
+    async def add(self, batch: Batch) -> None:
+        """Take in what was read: all that differs from the library and from earlier entries of the import."""
+        for entity, place in batch.found:
+            self._add(entity, place, await self._stored.of(entity.type))
+        self._chars += batch.chars
+
+    def due(self, *, everything: bool = False) -> dict[str, list[Entity]]:
+        """The entities to store now, by type; each is returned once."""
+        if everything or self._chars > IMPORT_CHARS:
+            due, self._pending, self._chars = self._pending, {}, 0
+        else:
+            full = [entity_type for entity_type, waiting in self._pending.items() if len(waiting) >= IMPORT_BATCH]
+            due = {entity_type: self._pending.pop(entity_type) for entity_type in full}
+        return {entity_type: list(entities.values()) for entity_type, entities in due.items()}
+
+    def _add(self, entity: Entity, place: str, stored: Hashes) -> None:
+        key, stored_hash = (entity.type, entity.identity), stored.get(entity.identity)
+        earlier_hash, earlier_place = self._last.get(key, (None, ""))
+        if earlier_hash is not None:
+            self._count(-1, unchanged=earlier_hash == stored_hash)
+            if earlier_hash != entity.content_hash:
+                self._warn(entity, place, earlier_place)
+        self._count(1, unchanged=is_unchanged(entity, stored))
+        self._last[key] = entity.content_hash, place
+        if entity.content_hash != (earlier_hash or stored_hash):
+            self._pending.setdefault(entity.type, {})[entity.identity] = entity
+
+    def _count(self, number: int, *, unchanged: bool) -> None:
+        if unchanged:
+            self._report.unchanged += number
+        else:
+            self._report.stored += number
+
+    def _warn(self, entity: Entity, place: str, earlier_place: str) -> None:
+        uri = one_line(entity.uri, MAX_SHOWN)
+        reason = f"{uri} is in {earlier_place} too, with other content; this one, the last, is kept"
+        self._report.warnings.append(ImportFileError(place, reason))
+
+
+async def store_in_batches(
+    cache: CacheProtocol, by_type: Mapping[str, Sequence[Entity]], progress: Progress | None = None
+) -> int:
+    """Store entities by type, `IMPORT_BATCH` at a time; returns how many."""
+    stored = 0
+    for entity_type, entities in by_type.items():
+        for first in range(0, len(entities), IMPORT_BATCH):
+            stored += await cache.store_entities(entities[first : first + IMPORT_BATCH], entity_type, progress)
+    return stored
