@@ -17,7 +17,7 @@ from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import ConfigError, EmbeddingError, UnknownDocumentError
 from lorekeeper.intake.changes import PendingEntities, store_in_batches
-from lorekeeper.intake.files import Batch, Reader
+from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.normalize.again import fields_again
@@ -164,22 +164,24 @@ class Library(AsyncClosing):
             reader = await asyncio.to_thread(Reader, list(paths), document, report)
             if start:
                 start(reader.size)
-            pending = PendingEntities(self.cache, report)
-            async with aclosing(reader.batches()) as batches:
-                async for batch in batches:
-                    await self._take_in(pending, batch, dry_run=dry_run)
-                    if progress:
-                        progress(batch.size)
-            if not dry_run:
-                await store_in_batches(self.cache, pending.due(everything=True))
+            await self._take_in(reader, PendingEntities(self.cache, report), dry_run=dry_run, progress=progress)
         self.searcher.documents.forget()
         return report
 
-    async def _take_in(self, pending: PendingEntities, batch: Batch, *, dry_run: bool) -> None:
-        await pending.add(batch)
-        due = pending.due()
+    async def _take_in(
+        self, reader: Reader, pending: PendingEntities, *, dry_run: bool, progress: Progress | None
+    ) -> None:
+        """Store what a reader reads, as far as the library does not have it."""
+        async with aclosing(reader.batches()) as batches:
+            async for batch in batches:
+                await pending.add(batch)
+                due = pending.due()
+                if not dry_run:
+                    await store_in_batches(self.cache, due)
+                if progress:
+                    progress(batch.size)
         if not dry_run:
-            await store_in_batches(self.cache, due)
+            await store_in_batches(self.cache, pending.due(everything=True))
 
     async def search(self, query: Query) -> ResultPage:
         """`Searcher.search`; what is missing is fetched from the source, if there is one (see `ReadThroughSearcher`).

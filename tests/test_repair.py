@@ -171,6 +171,19 @@ async def test_an_entry_that_was_changed_behind_our_back_is_noticed_and_put_righ
     assert await state(library) == SOUND
 
 
+@pytest.mark.parametrize("filled", ["milvus"], indirect=True)
+async def test_doctor_finds_vectors_that_cannot_be_searched(library: Settings) -> None:
+    store = open_store(library)
+    assert isinstance(store, EmbeddedStore)
+    (row,) = store.backend.query("spells", 'slug == "a7" and part == 0', ["*"])
+    row["vector"] = np.zeros(len(row["vector"]), dtype=np.float32)
+    store.backend.upsert("spells", [row])
+    store.close()
+    assert "1 vectors are damaged" in (await integrity(library) or "")
+    assert (await repair(library)).embedded == 0
+    assert await integrity(library) is None
+
+
 async def test_a_sound_library_is_left_alone(library: Settings) -> None:
     before = sorted(p.name for p in library.library_path.parent.iterdir())
     report = await repair(library)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lorekeeper.errors import ConfigError
-from lorekeeper.settings import ADDRESSES, PREFIX, SECRETS, Settings, ignored_file, load_settings
+from lorekeeper.errors import ConfigError, EmbeddingError
+from lorekeeper.library import load_provider, open_store
+from lorekeeper.settings import ADDRESSES, BACKENDS, PREFIX, PROVIDERS, SECRETS, Settings, ignored_file, load_settings
 
 
 def load(file: Path | None = None, /, **environ: str) -> Settings:
@@ -50,6 +51,22 @@ def test_the_defaults_are_those_of_the_documentation(monkeypatch, tmp_path):
 def test_every_setting_is_described():
     assert all(field.description for field in Settings.model_fields.values())
     assert set(Settings.model_fields) >= SECRETS
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_every_backend_opens_the_library_that_its_setting_names(name, tmp_path):
+    settings = load(CACHE_BACKEND=name, **{f"{name.upper()}_DB_PATH": str(tmp_path / "mine")})
+    assert settings.library_path == tmp_path / "mine"
+    store = open_store(settings)
+    assert store.statistics().location == str(tmp_path / "mine")
+    store.close()
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_every_provider_can_be_chosen(name):
+    settings = load(EMBEDDING_PROVIDER=name, EMBEDDING_URL="http://127.0.0.1:9", EMBEDDING_MODEL="./no-model")
+    with pytest.raises(EmbeddingError, match=r"no model folder|127\.0\.0\.1:9"):
+        load_provider(settings)
 
 
 def test_the_environment_wins_over_the_file_and_the_file_over_the_default(tmp_path):

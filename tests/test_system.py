@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
 import os
 import stat
@@ -22,7 +23,7 @@ from lorekeeper.intake.sync_state import SyncState, encode, save, sync_lock
 from lorekeeper.library import Library
 from lorekeeper.server import mcp as server
 from lorekeeper.settings import Settings
-from lorekeeper.system import collector_paused, descriptor_share
+from lorekeeper.system import collector_paused, descriptor_share, in_thread
 from tests.support.backends import Caches
 from tests.support.commands import environment
 from tests.support.entities import make
@@ -150,3 +151,22 @@ def test_b15_the_collector_is_as_it_was_after_a_failure(running, collecting):
     assert not gc.isenabled()
     assert not pause.__exit__(MemoryError, MemoryError(), None)
     assert gc.isenabled() == running
+
+
+async def test_a_lock_is_waited_for_off_the_event_loop_and_not_kept_by_a_cancelled_task(tmp_path):
+    lock = WriteLock(tmp_path / "write.lock", "the library")
+    entered: list[str] = []
+
+    async def enter() -> None:
+        async with in_thread(lock.hold()):
+            entered.append("entered")
+
+    with lock.hold():
+        waiting, cancelled = asyncio.create_task(enter()), asyncio.create_task(enter())
+        await asyncio.sleep(0.05)  # the loop goes on
+        cancelled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+    await waiting
+    async with in_thread(lock.hold(wait=5)):
+        assert entered == ["entered"]

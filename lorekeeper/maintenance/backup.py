@@ -162,9 +162,7 @@ async def restore(
     ):
         with report.measured(library.embedding):
             async with in_thread(await asyncio.to_thread(Archive, source)) as archive:
-                report.counts = {entity_type: len(hashes) for entity_type, hashes in archive.hashes.items()}
-                report.vectors = archive.vectors
-                changes = await _changes(library, archive)
+                changes = await _changes(library, archive, report)
                 if any(change.changed or change.removed for change in changes.values()):
                     unused = await asyncio.to_thread(_unused, settings.library_path.parent)
                     report.before = (await _back_up(library, vectors, unused)).archive
@@ -174,8 +172,10 @@ async def restore(
     return report
 
 
-async def _changes(library: Library, archive: Archive) -> dict[str, Changes]:
-    """How an archive differs from the library, by type."""
+async def _changes(library: Library, archive: Archive, report: ArchiveReport) -> dict[str, Changes]:
+    """How an archive differs from the library, by type; the report says what is in it."""
+    report.counts = {entity_type: len(hashes) for entity_type, hashes in archive.hashes.items()}
+    report.vectors = archive.vectors
     return {
         entity_type: Changes.between(await library.cache.content_hashes(entity_type), hashes)
         for entity_type, hashes in archive.hashes.items()
