@@ -34,8 +34,8 @@ class Ranked:
         identity: (document, slug).
         name: the entry's name.
         score: as in `Hit`.
-        passage: the text that matched best, "" if the search does not tell.
-        section: heading that passage stands under, "" for the main text.
+            passage: the text that matched best, "" if it is not known.
+            section: heading that passage stands under, "" for the main text.
         complete: whether the entry has every one of `KeywordQuery.words`; of keyword searches only.
     """
 
@@ -54,7 +54,7 @@ class Hit:
     Attributes:
         entity: the whole entry.
         score: higher is better; cosine similarity (-1 to 1) of a semantic search, BM25 (above 0) of a keyword search.
-        passage: the text that matched best, "" where the search does not say.
+        passage: the text that matched best, "" if it is not known.
         section: heading that passage stands under, "" for the main text.
     """
 
@@ -121,7 +121,7 @@ class CacheProtocol(Protocol):
         ...
 
     async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:
-        """One entity by identity, None where there is none."""
+        """One entity by identity, None if there is none."""
         ...
 
     async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
@@ -188,7 +188,7 @@ class CacheProtocol(Protocol):
     async def documents(self, types: Iterable[str] = COLLECTIONS) -> dict[str, dict[str, int]]:
         """Number of entities by document key and type, of these types.
 
-        A type that cannot be read is left out while others can; CacheError where none can.
+        A type that cannot be read is left out while others can; CacheError if none can.
         """
         ...
 

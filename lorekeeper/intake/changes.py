@@ -51,6 +51,11 @@ class Changes:
         return cls(target.keys() - common, common - unchanged, unchanged, stored.keys() - common)
 
     @property
+    def replaces(self) -> bool:
+        """Whether something that the library holds is changed or removed."""
+        return bool(self.changed or self.removed)
+
+    @property
     def to_store(self) -> set[Identity]:
         """New and changed ones."""
         return self.new | self.changed
@@ -74,7 +79,7 @@ class PendingEntities:
     """The entities of an import that the library does not hold as they are, until they are stored.
 
     They wait until there are `IMPORT_BATCH` of their type, or until all have `IMPORT_CHARS` of text together. Of several
-    entries with one identity the last is kept, with a warning where their content differs.
+    entries with one identity the last is kept, with a warning if their content differs.
 
     Args:
         cache: what is imported into.

@@ -258,7 +258,10 @@ class Archive(Closing):
 
     def _declared_fields(self, manifest: dict[str, Any]) -> dict[str, str]:
         """The declared fields of its entries; ImportFileError if a later version declared others than this one."""
-        fields, version = parse_declarations(manifest.get("fields", FIRST_DECLARATIONS)), str(manifest.get("version", "0"))
+        fields, version = (
+            parse_declarations(manifest.get("fields", FIRST_DECLARATIONS)),
+            str(manifest.get("version", "0")),
+        )
         if fields != declarations() and is_later(version):
             raise ImportFileError(
                 str(self.path),

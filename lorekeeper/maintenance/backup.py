@@ -143,19 +143,14 @@ async def restore(
 
     The whole archive is read and checked before anything is changed. If entries of the library are changed or removed, an
     archive of it is written beside it first. Entries are stored and then removed batch by batch, each of them being at any
-    time as it was or as it is in the archive; to finish an interrupted restore, run it again.
-
-    Args:
-        settings: say which library.
-        source: path of the archive.
-        start: called with the number of entries to store.
-        progress: called with the number of further entries stored.
+    time as it was or as it is in the archive; to finish an interrupted restore, run it again. ``start`` is called with the
+    number of entries to store, ``progress`` with the number of further ones stored.
 
     Raises:
         ImportFileError: the archive is damaged, of another format, or not an archive.
         CacheError: the library cannot be read or written.
     """
-    report = ArchiveReport(str(source))
+    report, folder = ArchiveReport(str(source)), settings.library_path.parent
     async with (
         Library.from_settings(settings) as library,
         in_thread(closing(vector_cache(settings))) as vectors,
@@ -163,9 +158,9 @@ async def restore(
         with report.measured(library.embedding):
             async with in_thread(await asyncio.to_thread(Archive, source)) as archive:
                 changes = await _changes(library, archive, report)
-                if any(change.changed or change.removed for change in changes.values()):
-                    unused = await asyncio.to_thread(_unused, settings.library_path.parent)
-                    report.before = (await _back_up(library, vectors, unused)).archive
+                if any(change.replaces for change in changes.values()):
+                    report.before = str(await asyncio.to_thread(_unused, folder))
+                    await _back_up(library, vectors, Path(report.before))
                 if start:
                     start(sum(len(change.to_store) for change in changes.values()))
                 await _apply(library, vectors, archive, changes, report, progress)

@@ -185,16 +185,15 @@ def _graft(path: Path, like: SqliteFile) -> None:
         content = empty.read_bytes()
     finally:
         empty.unlink(missing_ok=True)
-    held = path.stat().st_size // _PAGE
+    pages = path.stat().st_size // _PAGE
     with path.open("r+b") as file:
         for page in range(1, len(content) // _PAGE + 1):
-            if page not in roots or page > held:
+            if page not in roots or page > pages:
                 file.seek((page - 1) * _PAGE)
                 file.write(content[(page - 1) * _PAGE : page * _PAGE])
         file.seek(28)
-        file.write(
-            max(held, len(content) // _PAGE).to_bytes(4, "big") + bytes(8)
-        )  # no page is on the list of free ones
+        count = max(pages, len(content) // _PAGE)
+        file.write(count.to_bytes(4, "big") + bytes(8))  # and no page is on the list of free ones
 
 
 def _opens(path: Path) -> bool:
