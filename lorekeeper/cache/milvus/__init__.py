@@ -15,16 +15,20 @@ COMPANION = ".keywords"
 """Suffix of the SQLite file that belongs to a library in Milvus, and stands beside it."""
 
 
-def open_store(settings: Settings, _normalized: Normalized) -> MilvusStore:
-    """The library of the settings; it opens at first use. ConfigError if they forbid to connect to its server."""
+def open_store(settings: Settings, normalized: Normalized) -> MilvusStore:
+    """The library of the settings; it opens at first use, and is upgraded then if it has an earlier format.
+
+    Raises:
+        ConfigError: the settings forbid to connect to its server.
+    """
     if settings.milvus_uri:
         from lorekeeper.cache.milvus.remote import RemoteStore
 
         settings.require_local("milvus_uri")
-        return RemoteStore(settings.milvus_uri, settings.milvus_token, path_beside(settings, COMPANION))
+        return RemoteStore(settings.milvus_uri, settings.milvus_token, path_beside(settings, COMPANION), normalized)
     from lorekeeper.cache.milvus.embedded import EmbeddedStore
 
-    return EmbeddedStore(settings.milvus_db_path, path_beside(settings, COMPANION))
+    return EmbeddedStore(settings.milvus_db_path, path_beside(settings, COMPANION), normalized)
 
 
 def library_paths(settings: Settings) -> list[Path]:
