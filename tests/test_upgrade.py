@@ -30,6 +30,7 @@ from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType
 from lorekeeper.errors import CacheError, FilterError, LoreKeeperError
 from lorekeeper.library import Library, open_cache, open_store
 from lorekeeper.maintenance.backup import backup, restore
+from lorekeeper.maintenance.doctor import examine
 from lorekeeper.settings import Settings
 from tests.support.backends import BACKENDS
 from tests.support.commands import ROOT, environment, run_lorekeeper, variables
@@ -499,11 +500,18 @@ async def test_a_library_that_cannot_be_upgraded_is_read_as_it_is_and_not_writte
         with pytest.raises(LoreKeeperError, match="nothing was written"):
             await cache.store_entities([new], "spells")
         assert "could not be upgraded, and is read as it is" in caplog.text
+        assert any("free" in message or "cannot be used" in message for message in await problems_of(earlier))
         assert entities_of(copies_of(earlier)[0]) == before
         obstacle()
         assert await cache.store_entities([new], "spells") == 1
         assert await cache.count_entities("spells", mood="grim") == 1
         assert await cache.count_entities("spells") == spells + 1
+
+
+async def problems_of(chosen: Settings) -> list[str]:
+    """What `doctor` finds wrong with a library."""
+    findings = await examine(chosen, dict.fromkeys(Settings.model_fields, ""))
+    return [check.message for check in findings.checks if not check.ok]
 
 
 def test_of_two_that_open_a_library_at_once_one_upgrades_it(

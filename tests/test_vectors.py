@@ -186,3 +186,19 @@ async def test_a_library_that_is_made_anew_computes_nothing(tmp_path):
         computed.append(service.computed)
     assert computed[0] >= 20
     assert computed[1] == 1, "the question alone"
+
+
+def test_a_file_of_a_later_version_is_left_alone_and_not_used(cache: VectorCache) -> None:
+    vectors = HashingProvider().embed(TEXTS[:3])
+    cache.put("model", TEXTS[:3], vectors)
+    cache.close()
+    with sqlite3.connect(cache.path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    later = VectorCache(cache.path)
+    later.put("model", TEXTS[:3], vectors)
+    assert later.get("model", TEXTS[:3]) == {}
+    later.close()
+    with sqlite3.connect(cache.path) as connection:
+        assert connection.execute("SELECT count(*) FROM vectors").fetchone() == (3,)
+    connection.close()

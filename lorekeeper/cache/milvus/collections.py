@@ -101,9 +101,10 @@ class Collections:
         return info
 
     def is_current(self, entity_type: str) -> bool:
-        """Whether a type's collection has the current format, or there is none yet."""
-        info = self.info(entity_type)
-        return info is None or info.is_current(entity_type, self._backend.capabilities)
+        """Whether a type's collection has the current format, or there is none yet; reads its description alone."""
+        if not self._exists(entity_type):
+            return True
+        return self._described(entity_type).is_current(entity_type, self._backend.capabilities)
 
     def create(self, entity_type: str, embedding: str, dimension: int) -> CollectionInfo:
         """Create the collection of a type that has none."""

@@ -139,7 +139,8 @@ class EmbeddedStore(MilvusStore):
         if info and self.companion.rows(entity_type) == self.backend.count(entity_type):
             return
         expected = self.companion.count(Selection(entity_type))
-        entities = self.backend.count(entity_type, RECORDS) if info else 0
+        created = self.backend.has_collection(entity_type)  # perhaps since its description was read
+        entities = self.backend.count(entity_type, RECORDS) if created else 0
         if entities != expected and self.companion.version_mark(entity_type) == before:
             reason = f"it has {entities:,} of the {expected:,} entries that were stored"
             raise damaged(self.backend.location, entity_type, reason)

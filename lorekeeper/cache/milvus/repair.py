@@ -87,6 +87,8 @@ class EmbeddedRepair:
         try:
             if self._store.embedding_of(entity_type) is None:
                 return []
+            if failure := self._store.upgrade_failure(entity_type):
+                return [str(failure)]
             hashes, entities = _stored(self._store, entity_type)
             problems = differences(hashes, entities)
             if not problems:

@@ -250,6 +250,10 @@ class MilvusStore:
         self._companion_upgrade.before_writing()
         self._upgrades[entity_type].before_writing()
 
+    def upgrade_failure(self, entity_type: str) -> CacheError | None:
+        """Why a type could not be upgraded; None if it has the current format, or was not opened yet."""
+        return self._companion_upgrade.failure or self._upgrades[entity_type].failure
+
     def _companion_outdated(self) -> bool:
         self.backend.open()  # which is refused while a process of an earlier version has the library open
         return self.companion.outdated()

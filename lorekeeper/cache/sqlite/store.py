@@ -122,8 +122,8 @@ class SqliteStore(Catalogue):
         super().__init__(LibraryFile(path))
         self.path = path
         self._lock = WriteLock(Path(f"{path}.lock"), str(path))
-        upgrade = FileUpgrade(self.file, normalized, parts=["_passages"], tables=["models", "changes"])
-        self._upgrade = Upgrade(f"the library {path}", self.file.outdated, self._lock.hold, upgrade.run)
+        self._normalized = normalized
+        self._upgrade = Upgrade(f"the library {path}", self.file.outdated, self._lock.hold, self._upgrade_file)
         self._matrices: dict[str, tuple[tuple[int, int], Matrix | None]] = {}
 
     @contextmanager
@@ -138,6 +138,10 @@ class SqliteStore(Catalogue):
     def upgrade(self) -> None:
         """Bring the library to the current format now; else that is done at its first use."""
         self._upgrade.settle()
+
+    def _upgrade_file(self) -> None:
+        with _named_repair():
+            FileUpgrade(self.file, self._normalized, parts=["_passages"], tables=["models", "changes"]).run()
 
     @property
     def upgrade_failure(self) -> CacheError | None:
