@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from lorekeeper.settings import ADDRESSES, load_settings
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer, QuietServer
 from tests.support.libraries import open_library
+from tests.support.programs import command_of, connect_to_nonsense
 from tests.support.samples import SAMPLES, write_lines
 
 PASSWORD = "hush-hush"
@@ -306,16 +306,9 @@ def test_b1_the_milvus_driver_reads_no_file_of_the_current_folder(tmp_path):
     (tmp_path / ".env").write_text(
         "HTTPS_PROXY=http://evil.example\nLOREKEEPER_PLANTED=${HOME}\nMILVUS_CONN_TIMEOUT=x\n"
     )
-    program = (
-        "import os; from lorekeeper.cache.milvus.server import MilvusServer\n"
-        "try: MilvusServer('ftp://x', None).open()\n"
-        "except Exception as error: print(error)\n"
-        "print([n for n in os.environ if n in ('HTTPS_PROXY', 'LOREKEEPER_PLANTED')])"
-    )
+    program = command_of(connect_to_nonsense)
     env = {k: v for k, v in os.environ.items() if k not in ("HTTPS_PROXY", "PYTHON_DOTENV_DISABLED")}
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=False
-    )
+    done = subprocess.run(program, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
     assert "is illegal" in done.stdout
 

@@ -7,7 +7,6 @@ import json
 import shutil
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +24,8 @@ from lorekeeper.embedding.model import MINILM, find_model
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.embedding.sentence_transformers import SentenceTransformersProvider
 from lorekeeper.errors import EmbeddingError
+from tests.support.commands import ROOT
+from tests.support.programs import command_of, find_model_offline
 
 # --- the service ---------------------------------------------------------------------------------------------------
 
@@ -294,22 +295,11 @@ def test_a_missing_file_is_named(model_folder: Path, missing: str) -> None:
     assert str(model_folder) in str(caught.value)
 
 
-OFFLINE = """
-import sys
-from lorekeeper.embedding.model import find_model
-from lorekeeper.errors import EmbeddingError
-try:
-    find_model(sys.argv[1], offline=True)
-except EmbeddingError as error:
-    print(error)
-"""
-
-
 def offline(name: str, home: Path, *paths: Path) -> str:
     """What a new process with an empty hub cache, and these folders to import from, answers to a model's name."""
     ran = subprocess.run(
-        [sys.executable, "-c", OFFLINE, name],
-        env={"HF_HOME": str(home), "PYTHONPATH": ":".join(map(str, [*paths, Path(__file__).parent.parent]))},
+        command_of(find_model_offline, name),
+        env={"HF_HOME": str(home), "PYTHONPATH": ":".join(map(str, [*paths, ROOT]))},
         cwd=home,
         capture_output=True,
         text=True,

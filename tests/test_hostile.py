@@ -31,11 +31,11 @@ from lorekeeper.maintenance.archive import Archive
 from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.maintenance.migrate import migrate
 from lorekeeper.settings import Settings
-from tests.support.commands import ROOT
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.entities import batch, everything, make
 from tests.support.legacy_cache import SPELLS, write_cache
 from tests.support.libraries import settings_in
+from tests.support.programs import command_of, restore_within
 
 GOOD = make("good", "A good entry.").as_record()
 MODEL = "http all-MiniLM-L6-v2"
@@ -226,31 +226,10 @@ async def test_b8_a_list_of_very_many_files_is_refused_before_it_is_read(sqlite,
     assert "does not end as an archive" in error.reason
 
 
-BOMB = """
-import asyncio, resource, sys
-from pathlib import Path
-from lorekeeper.maintenance.backup import restore
-from lorekeeper.errors import ImportFileError
-from tests.support.libraries import settings
-limit = {limit}
-resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-chosen = settings(cache_backend="sqlite", sqlite_db_path=Path(sys.argv[1]).with_name("cache.db"))
-try:
-    asyncio.run(restore(chosen, Path(sys.argv[1])))
-except ImportFileError as error:
-    print(error.reason)
-print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
-"""
-
-
 def bomb_end(archive: Path) -> tuple[str, int]:
-    """How a process ends that restores an archive: what it says, and the most memory it had, in kB.
-
-    Linux counts what the parent had before the program began into ``ru_maxrss``, so the mark is read from /proc.
-    """
-    program = BOMB.format(limit=3 << 30)
-    command = [sys.executable, "-c", program, str(archive)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    """How a process ends that restores an archive: what it says, and the most memory it had, in kB."""
+    program = command_of(restore_within, 3 << 30, archive)
+    done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=True)
     *said, memory = done.stdout.splitlines()
     return " ".join(said), int(memory)
 

@@ -9,7 +9,6 @@ import logging
 import socket
 import statistics
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ import stamina
 
 from lorekeeper.server import http
 from tests.support.commands import environment, run_lorekeeper
+from tests.support.programs import command_of, crowd_server, serve_http
 from tests.support.samples import SAMPLES, write_lines
 
 resource = pytest.importorskip("resource")
@@ -42,16 +42,15 @@ INITIALIZE: dict[str, Any] = {
 class HttpServer:
     """A server process that may have few files open, and its log; with other limits where a test cannot wait for ours."""
 
-    def __init__(self, folder: Path, limits: str = "pass") -> None:
+    def __init__(self, folder: Path, *limits: str) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self.log = folder / f"{self.port}.log"
-        program = f"from lorekeeper.server import http; from lorekeeper.cli.main import main; {limits}; raise SystemExit(main())"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", program, "serve", "--transport", "http", "--port", str(self.port)],
+                command_of(serve_http, self.port, *limits),
                 env=environment(folder),
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
@@ -101,41 +100,12 @@ def ask(url: str, session: str) -> httpx.Response:
     return post(url, "tools/call", 2, session, name="lookup_spell", arguments={"name": "tide lance"})
 
 
-ATTACK = """
-import resource, selectors, socket, sys, time
-port, idle, half = map(int, sys.argv[1:])
-allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, allowed))
-begun = b"POST /mcp HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nX-Slow: "
-ready, cut, opened = selectors.DefaultSelector(), [b""] * idle + [begun] * half, 0
-while True:
-    for said in cut:
-        attacker = socket.create_connection(("127.0.0.1", port))
-        attacker.setblocking(False)
-        attacker.send(said) if said else None
-        ready.register(attacker, selectors.EVENT_READ, said)
-        opened += 1
-    cut.clear()
-    print(opened, flush=True)
-    time.sleep(0.5)
-    for key, _ in ready.select(0):
-        ready.unregister(key.fileobj)
-        key.fileobj.close()
-        cut.append(key.data)
-    for key in ready.get_map().values():
-        try:
-            key.fileobj.send(b"x") if key.data else None
-        except OSError:
-            pass
-"""
-"""Keeps idle connections and half requests open, and opens again what was cut; says how many it has opened."""
-
-
 @contextlib.contextmanager
 def attack(server: HttpServer) -> Iterator[IO[str]]:
     """The attack, from when all its connections have been opened once; what it says."""
-    command = [sys.executable, "-c", ATTACK, *map(str, (server.port, IDLE, HALF))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command_of(crowd_server, server.port, IDLE, HALF), stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         try:
             yield process.stdout
@@ -190,8 +160,7 @@ def cut_after(connection: socket.socket, drip: bytes = b"") -> float:
 @pytest.fixture(scope="module")
 def hasty(library: Path) -> Iterator[HttpServer]:
     """A server that waits for a request for half a second, and has ten connections and five sessions."""
-    limits = "http.REQUEST_SECONDS = 0.5; http.MAX_CONNECTIONS = 10; http.MAX_SESSIONS = 5"
-    running = HttpServer(library, limits)
+    running = HttpServer(library, "REQUEST_SECONDS=0.5", "MAX_CONNECTIONS=10", "MAX_SESSIONS=5")
     yield running
     running.end()
 

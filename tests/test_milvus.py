@@ -9,7 +9,6 @@ import shutil
 import sqlite3
 import stat
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,6 +29,7 @@ from tests.support.backends import Caches, drop_collections
 from tests.support.entities import batch, everything, make
 from tests.support.libraries import settings
 from tests.support.library_process import Program
+from tests.support.programs import command_of, refused_call
 
 Start = Callable[[], Program]
 
@@ -511,19 +511,8 @@ def test_an_error_prints_nothing_of_its_own(embedded: Caches, start: Start) -> N
     assert program.end() == ("", "")
 
 
-REFUSED = """
-import sys
-from lorekeeper.cache.milvus.server import MilvusServer
-from lorekeeper.errors import CacheError
-try:
-    MilvusServer(sys.argv[1], None).count("no_such_collection")
-except CacheError as error:
-    print(type(error).__name__)
-"""
-
-
 def test_an_error_of_a_server_prints_nothing_of_its_own(milvus_server: str) -> None:
-    done = subprocess.run([sys.executable, "-c", REFUSED, milvus_server], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command_of(refused_call, milvus_server), capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("CacheError\n", "")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from lorekeeper.embedding.onnx import GRAPH, OnnxProvider
 from lorekeeper.embedding.sentence_transformers import SentenceTransformersProvider
 from lorekeeper.errors import EmbeddingError
 from scripts.build_minilm_graph import build
+from tests.support.programs import command_of, embed_with_default_model
 
 TEXTS = [
     "we are falling off a cliff",
@@ -88,14 +88,8 @@ def test_a_broken_tokenizer_is_an_error_that_names_the_folder(files: ModelFiles,
 
 
 def test_it_needs_no_other_runtime() -> None:
-    program = """
-import sys
-from lorekeeper.library import load_provider
-from lorekeeper.settings import load_settings
-provider = load_provider(load_settings({}, __import__("pathlib").Path("no.env"))[0])
-print(provider.name, provider.embed(["a dragon"]).shape, *sorted(sys.modules))
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    program = command_of(embed_with_default_model)
+    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
     name, *rest = done.stdout.split()
     assert name == "onnx"
     assert done.stderr == ""

@@ -6,7 +6,6 @@ import asyncio
 import json
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -28,6 +27,7 @@ from tests.support.commands import environment, run_lorekeeper
 from tests.support.entities import everything, make
 from tests.support.libraries import server_library
 from tests.support.open5e_server import SPELLS, Open5eServer, Reply, creature, lists, serving, spell
+from tests.support.programs import command_of, sync_library
 from tests.support.samples import write_lines
 
 LISTS = {
@@ -471,13 +471,7 @@ async def test_a_process_that_is_killed_is_followed_by_one_that_goes_on(tmp_path
             release.wait(20)
 
     server.fault = stuck
-    program = (
-        "import asyncio, sys; from pathlib import Path; from tests.support.libraries import server_library\n"
-        "async def main():\n"
-        "    async with server_library(Path(sys.argv[1]), sys.argv[2]) as library: await library.sync(['creatures', 'spells'])\n"
-        "asyncio.run(main())"
-    )
-    victim = subprocess.Popen([sys.executable, "-c", program, str(tmp_path), address])
+    victim = subprocess.Popen(command_of(sync_library, tmp_path, address))
     assert await asyncio.to_thread(reached.wait, 60)
     victim.send_signal(signal.SIGKILL)
     await asyncio.to_thread(victim.wait)

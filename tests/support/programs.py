@@ -1,0 +1,225 @@
+"""What tests run in a process of its own: each function is a program, started by the command line that `command_of` gives.
+
+subprocess.run(command_of(refused_call, uri), ...)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import selectors
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.support.commands import ROOT
+
+
+def command_of(program: Callable[..., None], *arguments: object) -> list[str]:
+    """The command line that runs a function of this module; its arguments arrive as strings."""
+    return [
+        sys.executable,
+        "-P",
+        str(ROOT / "tests" / "support" / "programs.py"),
+        program.__name__,
+        *map(str, arguments),
+    ]
+
+
+def print_modules() -> None:
+    """Print the names of all that is imported."""
+    print(*sorted(sys.modules))
+
+
+# --- libraries -------------------------------------------------------------------------------------------------------
+
+
+def use_embedded_library(folder: str) -> None:
+    """Store and search in an embedded Milvus library, and print what was imported for that."""
+    from lorekeeper.embedding import EmbeddingService, HashingProvider
+    from lorekeeper.library import open_cache
+    from lorekeeper.settings import load_settings
+    from lorekeeper.system import claim_process
+    from tests.support.entities import batch
+
+    claim_process()
+
+    async def main() -> None:
+        settings, _ = load_settings({"LOREKEEPER_MILVUS_DB_PATH": str(Path(folder) / "milvus.db")}, Path("no.env"))
+        async with open_cache(settings, EmbeddingService(lambda: HashingProvider(64))) as cache:
+            await cache.store_entities(batch("a", 0, 3), "spells")
+            assert len(await cache.semantic_search("spells", "text")) == 3
+
+    asyncio.run(main())
+    print_modules()
+
+
+def fill_disk(folder: str, backend: str) -> None:
+    """Store on a disk that becomes full, and again once there is room; print what was refused and what is stored."""
+    from lorekeeper.errors import CacheError
+    from tests.support.commands import variables
+    from tests.support.entities import batch
+    from tests.support.killing import Outcome, hashing, look
+
+    async def main() -> None:
+        environ, ballast, outcome = variables(Path(folder), backend), Path(folder) / "ballast", Outcome()
+        async with hashing(environ) as cache:
+            await cache.store_entities(batch("a", 0, 20), "spells")
+            space = os.statvfs(folder)
+            ballast.write_bytes(bytes(space.f_bavail * space.f_frsize - 300_000))
+            try:
+                await cache.store_entities(batch("b", 0, 300), "spells")
+            except CacheError as error:
+                print(error)
+            print(len(await look(cache, outcome)) % 128 == 20)
+            ballast.unlink()
+            print(await cache.store_entities(batch("b", 0, 300), "spells"))
+        async with hashing(environ) as cache:
+            print(len(await look(cache, outcome)), outcome.doubled, outcome.apart)
+
+    asyncio.run(main())
+
+
+def restore_within(address_space: str, archive: str) -> None:
+    """Restore an archive with little memory; print why it is refused, and the most memory that was taken, in kB.
+
+    Linux counts what the parent had before the program began into ``ru_maxrss``, so the mark is read from /proc.
+    """
+    import resource
+
+    from lorekeeper.errors import ImportFileError
+    from lorekeeper.maintenance.backup import restore
+    from tests.support.libraries import settings
+
+    resource.setrlimit(resource.RLIMIT_AS, (int(address_space), int(address_space)))
+    target = settings(cache_backend="sqlite", sqlite_db_path=Path(archive).with_name("cache.db"))
+    try:
+        asyncio.run(restore(target, Path(archive)))
+    except ImportFileError as error:
+        print(error.reason)
+    status = Path("/proc/self/status").read_text()
+    print(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
+
+
+def sync_library(folder: str, address: str) -> None:
+    """Sync creatures and spells with an Open5e server."""
+    from tests.support.libraries import server_library
+
+    async def main() -> None:
+        async with server_library(Path(folder), address) as library:
+            await library.sync(["creatures", "spells"])
+
+    asyncio.run(main())
+
+
+# --- drivers and models ----------------------------------------------------------------------------------------------
+
+
+def refused_call(uri: str) -> None:
+    """Ask a Milvus server for a collection that it does not have; print the error's class."""
+    from lorekeeper.cache.milvus.server import MilvusServer
+    from lorekeeper.errors import CacheError
+
+    try:
+        MilvusServer(uri, None).count("no_such_collection")
+    except CacheError as error:
+        print(type(error).__name__)
+
+
+def connect_to_nonsense() -> None:
+    """Let the Milvus driver refuse an address; print the error, and which variables of a .env file it has set."""
+    from lorekeeper.cache.milvus.server import MilvusServer
+
+    try:
+        MilvusServer("ftp://x", None).open()
+    except Exception as error:
+        print(error)
+    print([name for name in os.environ if name in ("HTTPS_PROXY", "LOREKEEPER_PLANTED")])
+
+
+def find_model_offline(name: str) -> None:
+    """Look for a model without a network; print the error."""
+    from lorekeeper.embedding.model import find_model
+    from lorekeeper.errors import EmbeddingError
+
+    try:
+        find_model(name, offline=True)
+    except EmbeddingError as error:
+        print(error)
+
+
+def embed_with_default_model() -> None:
+    """Embed a text with the default settings; print the provider, the vectors' shape and what was imported."""
+    from lorekeeper.library import load_provider
+    from lorekeeper.settings import load_settings
+
+    provider = load_provider(load_settings({}, Path("no.env"))[0])
+    print(provider.name, provider.embed(["a dragon"]).shape)
+    print_modules()
+
+
+# --- servers and their clients ----------------------------------------------------------------------------------------
+
+
+def serve_http(port: str, *limits: str) -> None:
+    """`lorekeeper serve` over HTTP, with limits of `lorekeeper.server.http` as in ``MAX_SESSIONS=5``."""
+    from lorekeeper.cli.main import main
+    from lorekeeper.server import http
+
+    for limit in limits:
+        name, _, value = limit.partition("=")
+        assert hasattr(http, name)
+        setattr(http, name, json.loads(value))
+    sys.argv[1:] = ["serve", "--transport", "http", "--port", port]
+    sys.exit(main())
+
+
+def crowd_server(port: str, idle: str, half: str) -> None:
+    """Keep idle connections and half requests open at a server, and open again what it closes; print how many were opened."""
+    import resource
+
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, allowed))
+    begun = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
+    connections, due, opened = selectors.DefaultSelector(), [b""] * int(idle) + [begun] * int(half), 0
+    while True:
+        for content in due:
+            client = socket.create_connection(("127.0.0.1", int(port)))
+            client.setblocking(False)
+            if content:
+                client.send(content)
+            connections.register(client, selectors.EVENT_READ, content)
+            opened += 1
+        print(opened, flush=True)
+        time.sleep(0.5)
+        due = _closed(connections)
+        _send_on(connections)
+
+
+def _closed(connections: selectors.BaseSelector) -> list[bytes]:
+    """What the connections had sent that the server has closed; these are forgotten."""
+    contents = []
+    for key, _ in connections.select(0):
+        connections.unregister(key.fileobj)
+        key.fileobj.close()  # type: ignore[union-attr]
+        contents.append(key.data)
+    return contents
+
+
+def _send_on(connections: selectors.BaseSelector) -> None:
+    """One more byte of every half request."""
+    for key in connections.get_map().values():
+        if key.data:
+            with contextlib.suppress(OSError):
+                key.fileobj.send(b"x")  # type: ignore[union-attr]
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])
