@@ -16,7 +16,7 @@ import pytest
 
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.settings import Settings
-from tests.support import milvus_standalone
+from tests.support import examples, milvus_standalone  # noqa: F401 (profiles of hypothesis)
 from tests.support.backends import BACKEND_PARAMS, BACKENDS, Caches, drop_collections
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.libraries import settings

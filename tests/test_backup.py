@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from lorekeeper.cache.vectors import read_packed, write_packed
@@ -24,6 +24,7 @@ from lorekeeper.settings import Settings
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.entities import batch, everything, make
+from tests.support.examples import examples
 from tests.support.libraries import settings_in
 
 SPELLS = batch("a", 0, 40)
@@ -151,7 +152,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory, embeddings: EmbeddingServe
 
 
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(150, [HealthCheck.function_scoped_fixture])
 def test_no_flipped_bit_goes_unnoticed(archive: bytes, tmp_path: Path, place: float, bit: int) -> None:
     spoilt = bytearray(archive)
     spoilt[int(place * len(spoilt))] ^= 1 << bit

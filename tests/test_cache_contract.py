@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from lorekeeper.cache.protocol import CacheProtocol
@@ -21,10 +21,10 @@ from lorekeeper.errors import EmbeddingError, FilterError, LoreKeeperError
 from lorekeeper.text.keywords import KeywordQuery
 from tests.support.backends import Caches
 from tests.support.entities import everything, make
+from tests.support.examples import examples
 
-IN_ONE_STORE = settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+SHARED_STORE = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+"""All examples of a law are stored in one store."""
 
 FIRE = make(
     "fireball", "A bright streak blossoms into an explosion of flame.", name="Fireball", level=3, school="Evocation"
@@ -722,7 +722,7 @@ KEY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"),
         st.dictionaries(TEXT | st.sampled_from(["desc", "actions"]), JSON, max_size=5), min_size=1, max_size=8
     )
 )
-@IN_ONE_STORE
+@examples(20, SHARED_STORE)
 async def test_any_json_object_comes_back_as_it_went_in(cache: CacheProtocol, data: list[dict[str, Any]]) -> None:
     stored = [make(f"s{i}", data=d, name="Any") for i, d in enumerate(data)]
     await cache.store_entities(stored, "spells")
@@ -732,7 +732,7 @@ async def test_any_json_object_comes_back_as_it_went_in(cache: CacheProtocol, da
 
 
 @given(keys=st.lists(st.tuples(KEY, KEY, KEY), min_size=1, max_size=8, unique_by=lambda k: k[:2]))
-@IN_ONE_STORE
+@examples(20, SHARED_STORE)
 async def test_any_name_and_identity_comes_back_as_it_went_in(
     cache: CacheProtocol, keys: list[tuple[str, str, str]]
 ) -> None:
@@ -795,7 +795,7 @@ async def filled(cache: CacheProtocol) -> tuple[CacheProtocol, list[dict[str, An
 
 
 @given(filters=FILTERS)
-@settings(IN_ONE_STORE, max_examples=60)
+@examples(60, SHARED_STORE)
 async def test_filters_agree_with_plain_python(
     filled: tuple[CacheProtocol, list[dict[str, Any]]], filters: dict[str, Any]
 ) -> None:

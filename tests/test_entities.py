@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.entities import (
@@ -20,6 +20,7 @@ from lorekeeper.entities import (
     fold_time,
     parse_uri,
 )
+from tests.support.examples import examples
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
 PRINTED = TEXT.filter(lambda text: bool(text.strip()))
@@ -92,25 +93,25 @@ def test_a_text_without_letters_folds_to_itself_and_not_to_nothing(text):
 
 
 @given(TEXT)
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_folding_twice_changes_nothing_more(text):
     assert fold(fold(text)) == fold(text)
 
 
 @given(TEXT)
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_folding_a_key_twice_changes_nothing_more(text):
     assert fold_key(fold_key(text)) == fold_key(text)
 
 
 @given(PRINTED)
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_only_blank_text_folds_to_nothing(text):
     assert fold(text)
 
 
 @given(PRINTED)
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_only_blank_keys_fold_to_nothing(text):
     assert fold_key(text)
 
@@ -196,7 +197,6 @@ def test_a_uri_reads_as_type_document_and_slug():
 
 
 @given(document=PRINTED, slug=PRINTED, kind=st.sampled_from(list(COLLECTIONS)))
-@settings(deadline=None)
 def test_a_uri_of_any_identity_can_be_read_back(document, slug, kind):
     entity = replace(ENTITY, type=kind, document=document, slug=slug)
     assert parse_uri(entity.uri) == (kind, document, slug)

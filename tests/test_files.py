@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.entities import MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Entity
@@ -26,6 +26,7 @@ from lorekeeper.intake.reports import SAME_LISTED, ImportReport
 from lorekeeper.normalize import normalize
 from lorekeeper.text.phrases import STARTER
 from lorekeeper.text.sections import full_text
+from tests.support.examples import examples
 from tests.support.libraries import open_library
 
 
@@ -143,7 +144,7 @@ async def test_everything_is_filed_under_the_document_that_is_asked_for(file):
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=30), min_size=1, max_size=5))
-@settings(deadline=None, max_examples=50)
+@examples(50)
 async def test_any_text_comes_through_a_file_unchanged(tmp_path_factory, texts):
     path = tmp_path_factory.mktemp("any") / "lore.jsonl"
     path.write_text(lines(*(spell(f"Spell {i}", note=text) for i, text in enumerate(texts))), "utf-8", newline="\n")
@@ -289,7 +290,7 @@ async def test_what_is_nested_deeply_is_either_refused_or_can_be_used(file, dept
 
 
 @given(st.binary(max_size=200))
-@settings(deadline=None, max_examples=100)
+@examples(100)
 async def test_no_bytes_at_all_stop_an_import(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("bytes") / "lore.json"
     path.write_bytes(content)
@@ -326,7 +327,7 @@ ANY_JSON = st.recursive(
 
 
 @given(st.lists(ANY_JSON, max_size=5), st.integers(1, 9), st.sampled_from([None, 1]), st.booleans(), st.booleans())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_b24_a_document_is_read_the_same_whatever_part_of_it_is_held(values, chunk, indent, page, ascii_only):
     whole = {"count": len(values), "results": values, "next": None} if page else values
     text = json.dumps(whole, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "replace").decode()
@@ -339,7 +340,7 @@ def test_b24_a_document_is_read_the_same_whatever_part_of_it_is_held(values, chu
 
 
 @given(st.lists(st.dictionaries(st.text(), ANY_JSON, max_size=3), min_size=2, max_size=5), st.integers(1, 9))
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_b24_lines_are_read_the_same_whatever_part_of_them_is_held(values, chunk):
     text = "\n\n".join(json.dumps(value) for value in values)
     with pytest.MonkeyPatch.context() as patch:

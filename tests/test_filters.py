@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Field, FieldType
@@ -21,6 +21,7 @@ from lorekeeper.filters import (
     parse_filters,
     stored,
 )
+from tests.support.examples import examples
 
 FIELDS = [(c.name, f) for c in COLLECTIONS.values() for f in c.fields]
 
@@ -222,7 +223,7 @@ def test_bounds_are_known_filters_of_numbers_only():
 
 
 @given(ANYTHING, st.sampled_from([(c.name, key) for c in COLLECTIONS.values() for key in known_filters(c)]))
-@settings(deadline=None, max_examples=400)
+@examples(400)
 def test_any_value_is_either_parsed_or_refused_as_a_filter_error(value, where):
     entity_type, key = where
     try:
@@ -236,7 +237,7 @@ def test_any_value_is_either_parsed_or_refused_as_a_filter_error(value, where):
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_storing_and_loading_a_canonical_value_gives_it_back(data):
     _, field = data.draw(st.sampled_from(FIELDS))
     canonical = loaded(field, stored(field, data.draw(VALUES[field.type])))
@@ -244,7 +245,7 @@ def test_storing_and_loading_a_canonical_value_gives_it_back(data):
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_cleaning_the_fields_of_an_entity_twice_changes_nothing_more(data):
     entity_type, field = data.draw(st.sampled_from(FIELDS))
     once = clean_fields(entity_type, {field.name: data.draw(VALUES[field.type])})
@@ -252,7 +253,6 @@ def test_cleaning_the_fields_of_an_entity_twice_changes_nothing_more(data):
 
 
 @given(st.integers(0, 30_000))
-@settings(deadline=None)
 def test_a_decimal_is_exact_to_a_thousandth(thousandths):
     field = COLLECTIONS["creatures"].field("challenge_rating")
     assert stored(field, loaded(field, thousandths)) == thousandths

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.entities import (
@@ -37,6 +37,7 @@ from lorekeeper.text.facts import facts
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import STARTER
 from lorekeeper.text.sections import full_text
+from tests.support.examples import examples
 
 
 def one(obj: Mapping[str, Any], **options: Any) -> Entity:
@@ -793,21 +794,21 @@ def normalized_or_refused(obj: Mapping[str, Any], **options: Any) -> list[Entity
 @given(
     st.dictionaries(st.sampled_from(KEYS) | ANY_STRING, JSON, max_size=12), st.none() | st.sampled_from(list(ENDPOINTS))
 )
-@settings(deadline=None, max_examples=400)
+@examples(400)
 def test_any_object_is_normalised_well_or_refused_as_unknown(obj, hint):
     for entity in normalized_or_refused(obj, hint=hint):
         check(entity)
 
 
 @given(st.sampled_from(EXAMPLES), st.dictionaries(st.sampled_from(KEYS), JSON, min_size=1, max_size=3))
-@settings(deadline=None, max_examples=400)
+@examples(400)
 def test_a_real_object_with_some_odd_values_is_normalised_well_or_refused_as_unknown(obj, odd):
     for entity in normalized_or_refused({**obj, **odd}):
         check(entity)
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), JSON, max_size=8))
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_normalising_does_not_change_its_input(obj):
     before = repr(obj)
     normalized_or_refused(obj)

@@ -15,7 +15,7 @@ from typing import Any
 
 import mcp_types as types
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.cli.main import PlainFormatter
@@ -29,6 +29,7 @@ from lorekeeper.server.answers import Answer
 from lorekeeper.server.mcp import _Handlers
 from lorekeeper.server.tools import all_tools
 from tests.support.commands import environment
+from tests.support.examples import examples
 from tests.support.libraries import open_library, sample_library
 from tests.support.samples import ATLAS, write_lines
 
@@ -78,7 +79,7 @@ def test_b22_what_is_shown_is_as_long_as_it_may_be_at_most(text, limit):
     assert forbidden(shown(text)) == set()
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.recursive(any_text | st.integers() | st.none(), lambda inner: st.dictionaries(any_text, inner)))
 def test_b12_json_is_the_same_value_and_safe_to_print(value):
     for indent in (None, 2):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.embedding.model import MAX_TOKENS, find_model
@@ -23,6 +23,7 @@ from lorekeeper.text.facts import facts, format_rating
 from lorekeeper.text.passages import PASSAGE_TOKENS, Passage, estimate_tokens, passages
 from lorekeeper.text.sections import full_text, sections
 from tests.support.entities import make
+from tests.support.examples import examples
 
 ANY_TEXT = st.text(st.characters(codec="utf-8"), max_size=300)
 WORDS = "The drake breathes fire for 2d6 damage. Then it sleeps! A (very) long word: half-elf 50 feet дракон 火球 * |"
@@ -92,7 +93,6 @@ def test_signs_that_look_like_markup_take_no_word_away(text):
 
 
 @given(ANY_TEXT)
-@settings(deadline=None)
 def test_cleaning_any_text_leaves_no_blank_lines_and_no_outer_space(text):
     assert all(line == line.strip() and line for line in clean(text).split("\n") if clean(text))
 
@@ -158,7 +158,7 @@ def test_a_section_that_is_cut_repeats_its_heading():
 
 
 @given(st.lists(st.tuples(HEADING, PROSE), min_size=1, max_size=4))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_no_word_of_any_prose_is_lost(parts):
     told = entity({"desc": parts[0][1], "traits": [{"name": h, "desc": t} for h, t in parts[1:]]})
     text = letters("".join(p.text for p in passages(told)))
@@ -170,7 +170,7 @@ def test_no_word_of_any_prose_is_lost(parts):
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=2000))
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_no_letter_of_any_text_is_lost(text):
     told = entity({"desc": text})
     kept = letters("".join(p.text for p in passages(told)))
@@ -178,7 +178,7 @@ def test_no_letter_of_any_text_is_lost(text):
 
 
 @given(st.lists(st.tuples(HEADING, PROSE | ANY_TEXT), min_size=1, max_size=4), st.integers(60, 200))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_no_passage_is_over_its_budget(parts, budget):
     told = entity({"desc": parts[0][1], "traits": [{"name": h, "desc": t} for h, t in parts[1:]]})
     assert over(budget, passages(told, budget)) == []
@@ -216,7 +216,6 @@ def test_long_lists_of_facts_leave_a_passage_the_model_reads_whole():
 
 
 @given(ANY_TEXT)
-@settings(deadline=None)
 def test_sentences_are_never_empty(text):
     assert all(s.strip() for s in sentences(text))
 
@@ -288,7 +287,6 @@ def test_a_snippet_ends_with_a_sentence_where_one_fits_else_with_a_word():
 
 
 @given(ANY_TEXT, st.integers(5, 200))
-@settings(deadline=None)
 def test_a_snippet_is_one_line_and_never_longer_than_asked(text, limit):
     short = snippet(text, limit)
     assert len(short) <= limit
@@ -311,7 +309,6 @@ def test_an_excerpt_begins_with_the_sentence_that_answers_and_names_its_section(
 
 
 @given(ANY_TEXT, ANY_TEXT, ANY_TEXT, st.integers(5, 200))
-@settings(deadline=None)
 def test_an_excerpt_is_one_line_and_never_longer_than_asked(text, section, query, limit):
     short = excerpt(text, section, query, limit)
     assert len(short) <= limit
