@@ -16,7 +16,7 @@ import pytest
 
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.settings import Settings
-from tests.support import examples, milvus_standalone  # noqa: F401 (profiles of hypothesis)
+from tests.support import examples, milvus_standalone
 from tests.support.backends import BACKEND_PARAMS, BACKENDS, Caches, drop_collections
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.libraries import settings
@@ -33,17 +33,23 @@ SEED = 13
 
 # --- the session ---------------------------------------------------------------------------------------------------
 
+AMOUNTS = {"fuzz-calls": (80, 400), "hostile": (15, 60), "kills": (1, 5)}
+"""How much the random tests do without ``--thorough``, and with it."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("lorekeeper", "how much the random tests do")
+    group = parser.getgroup("lorekeeper", "how much the tests do")
+    group.addoption(
+        "--thorough", action="store_true", help="all cases, backends and examples, as in CI; some minutes more"
+    )
     group.addoption("--seed", type=int, default=SEED, help=f"seed of the random tests (default: {SEED})")
-    group.addoption("--fuzz-calls", type=int, default=200, help="tool calls for each backend (default: 200)")
-    group.addoption("--hostile", type=int, default=30, help="hostile inputs (default: 30)")
-    group.addoption("--kills", type=int, default=2, help="programs killed by each durability suite (default: 2)")
+    group.addoption("--fuzz-calls", type=int, help="tool calls for each backend")
+    group.addoption("--hostile", type=int, help="hostile inputs")
+    group.addoption("--kills", type=int, help="programs killed by each durability suite")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    options = "seed", "fuzz-calls", "hostile", "kills"
+    options = "seed", *AMOUNTS
     return "random tests: " + " ".join(f"--{name}={config.getoption(name.replace('-', '_'))}" for name in options)
 
 
@@ -60,40 +66,52 @@ def fuzz_calls(request: pytest.FixtureRequest) -> int:
 
 
 @pytest.fixture(scope="session")
-def hostile(request: pytest.FixtureRequest) -> int:
-    """Number of hostile inputs."""
-    return int(request.config.getoption("hostile"))
-
-
-@pytest.fixture(scope="session")
 def kills(request: pytest.FixtureRequest) -> int:
     """Number of programs that each durability suite kills."""
     return int(request.config.getoption("kills"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep sockets of test libraries apart from the user's, and the user's settings out of the tests."""
+    """Settle how much is done; keep test libraries' sockets apart from the user's, and the user's settings out of the tests."""
     kept = (CORPUS, milvus_standalone.EXECUTABLE)
     for name in [n for n in os.environ if n.startswith("LOREKEEPER_") and n not in kept]:
         del os.environ[name]
     os.environ["LOREKEEPER_ENV_FILE"] = os.devnull
+    thorough = config.getoption("thorough")
+    examples.load_profile(thorough=thorough)
+    for name, amounts in AMOUNTS.items():
+        option = name.replace("-", "_")
+        if config.getoption(option) is None:
+            setattr(config.option, option, amounts[thorough])
     runtime = tempfile.mkdtemp(prefix="lk")
     os.environ["XDG_RUNTIME_DIR"] = runtime
     config.add_cleanup(lambda: shutil.rmtree(runtime, ignore_errors=True))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one worker have all tests that share something large, and begin with those."""
-    large = {name: [item for item in items if item.get_closest_marker(name)] for name in ("milvus_server", "corpus")}
-    for name, sharing in large.items():
-        for item in sharing:
-            item.add_marker(pytest.mark.xdist_group(name))
-    items.sort(key=lambda item: not any(item in sharing for sharing in large.values()))
+    """Let one worker have all tests that share something costly, and begin with those that share most."""
+    for item in items:
+        if group := _shared(item):
+            item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+
+
+def _shared(item: pytest.Item) -> str | None:
+    """What is made once for a test and others."""
+    for name in ("milvus_server", "corpus"):
+        if item.get_closest_marker(name):
+            return name
+    backend = getattr(item, "callspec", None) and item.callspec.params.get("backend")  # type: ignore[attr-defined]
+    if backend in ("milvus-server", "milvus-limited") or "milvus_server" in getattr(item, "fixturenames", ()):
+        return "milvus-lite server"
+    return None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("corpus") and not os.environ.get(CORPUS):
         pytest.skip(f"needs the Open5e corpus: set {CORPUS} to its folder")
+    if item.get_closest_marker("thorough") and not item.config.getoption("thorough"):
+        pytest.skip("one of many alike; --thorough runs them all")
     if item.get_closest_marker("milvus_server"):
         try:
             milvus_standalone.executable()

@@ -16,6 +16,7 @@ import pytest
 
 from lorekeeper.cache.milvus.sharing.discovery import read_server
 from tests.support.commands import environment, run_lorekeeper
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.raw_client import RawServer
 
 SERVERS, LOOKUPS, IMPORTED = 3, 24, 40
@@ -40,15 +41,15 @@ def lines(prefix: str, number: int) -> str:
 class Client(threading.Thread):
     """Asks its own server; starts another one when that is killed, and goes on."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, environ: dict[str, str]) -> None:
         super().__init__()
-        self.folder = folder
+        self.folder, self.environ = folder, environ
         self.server = self._start()
         self.answered = 0
         self.errors: list[str] = []
 
     def _start(self) -> RawServer:
-        server = RawServer(environment(self.folder), self.folder / f"{self.name}.log")
+        server = RawServer(self.environ, self.folder / f"{self.name}.log")
         server.greet()
         return server
 
@@ -79,15 +80,14 @@ def kill_the_serving_process(path: Path, importing: subprocess.Popen[str]) -> No
     raise AssertionError("no process served the library")
 
 
-def test_servers_and_an_import_survive_two_takeovers(tmp_path: Path) -> None:
+def test_servers_and_an_import_survive_two_takeovers(tmp_path: Path, embeddings: EmbeddingServer) -> None:
+    environ = environment(tmp_path, EMBEDDING_PROVIDER="http", EMBEDDING_URL=embeddings.url)
     (tmp_path / "before.jsonl").write_text(lines("Before", 20))
-    run_lorekeeper(tmp_path, "import", str(tmp_path / "before.jsonl"), "--json")
+    run_lorekeeper(tmp_path, "import", str(tmp_path / "before.jsonl"), "--json", env=environ)
     (tmp_path / "meanwhile.jsonl").write_text(lines("Meanwhile", IMPORTED))
-    clients = [Client(tmp_path) for _ in range(SERVERS)]
+    clients = [Client(tmp_path, environ) for _ in range(SERVERS)]
     command = [sys.executable, "-m", "lorekeeper", "import", str(tmp_path / "meanwhile.jsonl"), "--json"]
-    importing = subprocess.Popen(
-        command, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    importing = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for client in clients:
         client.start()
     for _ in range(2):

@@ -72,9 +72,9 @@ BACKENDS: dict[str, Callable[[Path, pytest.FixtureRequest], Settings]] = {
 The contract suite runs over all of them; over the standalone server if it is installed.
 """
 
-BACKEND_PARAMS = [
-    pytest.param(name, marks=[pytest.mark.milvus_server] if name == "milvus-standalone" else []) for name in BACKENDS
-]
+MARKS = {"milvus-standalone": [pytest.mark.milvus_server], "milvus-limited": [pytest.mark.thorough]}
+
+BACKEND_PARAMS = [pytest.param(name, marks=MARKS.get(name, [])) for name in BACKENDS]
 
 
 @dataclass
