@@ -11,8 +11,8 @@ OPENSPEC := OPENSPEC_TELEMETRY=0 npx -y @fission-ai/openspec@1.13.2
 
 help:
 	@echo "make demo    load the starter compendium and ask it some questions"
-	@echo "make test    run the tests (ARGS='-k search' for some of them)"
-	@echo "make fuzz    the random tests in their long form: 20,000 tool calls, hostile inputs of every kind; some minutes"
+	@echo "make test    run the tests (ARGS='-k search' for some of them, ARGS=--thorough for all cases, as CI does)"
+	@echo "make fuzz    the random tests in their long form: 20,000 tool calls, hostile inputs, 50 programs killed; some minutes"
 	@echo "make lint    ruff and mypy"
 	@echo "make spec    validate openspec/ (needs npx)"
 	@echo "make corpus  run the tests on a corpus of Open5e files, at LOREKEEPER_CORPUS"
@@ -41,8 +41,8 @@ test: $(READY)
 
 # Another seed each time, which pytest prints; ARGS='--seed N' runs one again.
 fuzz: $(READY)
-	@$(BIN)/python -m pytest -n $(WORKERS) tests/test_fuzz_tools.py tests/test_hostile_inputs.py \
-	  --fuzz-calls 4400 --hostile 440 --seed "$$(date +%s)" $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) tests/test_fuzz_tools.py tests/test_hostile_inputs.py tests/test_durability.py \
+	  --thorough --fuzz-calls 4400 --hostile 440 --kills 50 --timeout 900 --seed "$$(date +%s)" $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -236,25 +236,3 @@ def test_the_package_itself_loads_nothing():
 @pytest.mark.parametrize("module", MODULES, ids=place)
 def test_every_module_says_what_it_is_for(module):
     assert ast.get_docstring(ast.parse(module.read_text("utf-8")))
-
-
-# --- tests and benchmarks --------------------------------------------------------------------------------------------
-
-ROOT = PACKAGE.parent
-TESTS = sorted((ROOT / "tests").rglob("*.py"))
-BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
-
-
-def relative(module: Path) -> str:
-    return module.relative_to(ROOT).as_posix()
-
-
-@pytest.mark.parametrize("module", TESTS, ids=relative)
-def test_tests_import_support_modules_and_no_other_test(module):
-    names = [name for name in imported(module) if name.split(".")[0] in ("tests", "benchmarks")]
-    assert [name for name in names if not name.startswith("tests.support")] == []
-
-
-@pytest.mark.parametrize("module", BENCHMARKS, ids=relative)
-def test_benchmarks_import_no_test(module):
-    assert [name for name in imported(module) if name.split(".")[0] == "tests"] == []

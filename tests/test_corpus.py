@@ -101,6 +101,7 @@ async def test_documents_agree_with_the_corpus_by_document_and_collection(librar
 
 async def test_documents_bring_title_and_licences_of_the_corpus(library, raw):
     listed = {d["key"]: d for d in await document_list(library)}
+    assert raw["documents"]
     for document in raw["documents"]:
         assert listed[document["key"]]["name"] == document["display_name"]
         assert listed[document["key"]]["licenses"] == [licence["name"] for licence in document["licenses"]]

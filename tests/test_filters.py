@@ -119,6 +119,7 @@ def test_flags_understand_words_of_the_command_line(word, value):
 def test_quotes_backslashes_and_control_characters_are_plain_text(field, text):
     if text.strip():
         (condition,) = parse_filters("spells", {field: f"fire{text}"})
+        assert condition.values
         assert all(isinstance(value, str) and value.startswith("fire") for value in condition.values)
 
 

@@ -141,7 +141,7 @@ async def checks(uri: str, folder: Path) -> list[Check]:
     return (await examine(found, origins)).checks
 
 
-async def test_a_server_without_bm25_is_ranked_by_the_copy_which_other_machines_changes_reach(
+async def test_a_server_without_bm25_is_ranked_by_the_copy_of_its_words(
     empty_milvus_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(milvus_remote, "COMPARE_SECONDS", 0.0)

@@ -618,7 +618,7 @@ def test_d2_prices_may_be_fractions(written, value):
     assert gold(written) == pytest.approx(value)
 
 
-def test_d1_a_creature_with_its_challenge_rating_under_earlier_names_is_known_by_its_keys():
+def test_d1_a_creature_with_earlier_names_of_its_rating_is_known_by_its_keys():
     saved = {
         "key": "ta_brine-hound", "name": "Brine Hound", "document": {"key": "tide-atlas", "name": "The Tide Atlas"},
         "type": {"key": "beast", "name": "Beast"}, "size": {"key": "medium", "name": "Medium"}, "hit_points": 11,
@@ -884,10 +884,12 @@ async def test_no_identity_occurs_twice_in_the_corpus(corpus):
 @pytest.mark.corpus
 @pytest.mark.parametrize("version", ["v1", "v2"])
 async def test_every_page_the_api_answered_is_read_without_failure(corpus, version):
-    for endpoint in sorted((corpus / "open5e" / version).iterdir()):
-        name = endpoint.name if version == "v2" else f"{endpoint.name}_v1"
-        for page in sorted(endpoint.glob("limit100/*.gz")):
-            assert normalized_page(page, name) or endpoint.name in NO_LORE | {"images", "spelllist"}, page
+    pages = sorted((corpus / "open5e" / version).glob("*/limit100/*.gz"))
+    assert pages
+    for page in pages:
+        endpoint = page.parents[1].name
+        name = endpoint if version == "v2" else f"{endpoint}_v1"
+        assert normalized_page(page, name) or endpoint in NO_LORE | {"images", "spelllist"}, page
 
 
 def normalized_page(page: Path, endpoint: str) -> list[Entity]:
@@ -918,7 +920,7 @@ async def test_the_corpus_holds_the_figures_of_its_best_known_entries(corpus):
     ],
     ids=ascii,
 )
-def test_b11_names_and_titles_of_real_sources_are_one_line_without_control_characters(name, kept):
+def test_b11_names_and_titles_of_real_sources_are_one_printable_line(name, kept):
     title = f"Book {name}"
     obj = spell("now") | {"name": name, "document": {"key": "tide-atlas", "name": title}}
     entity = one(obj)
@@ -982,12 +984,13 @@ def test_b9_deep_nesting_in_a_record_is_refused():
 
 def test_b9_a_checked_record_of_a_good_entry_is_that_entry():
     """Its content hash is the same, so that a restore of what is there changes nothing."""
-    for file in sorted(STARTER.glob("*.jsonl")):
-        for line in file.read_text("utf-8").splitlines():
-            for entity in normalize(json.loads(line)):
-                again = checked(entity.type, json.loads(json.dumps(entity.as_record())))
-                assert again == entity
-                assert again.content_hash == entity.content_hash
+    lines = [line for file in sorted(STARTER.glob("*.jsonl")) for line in file.read_text("utf-8").splitlines()]
+    entities = [entity for line in lines for entity in normalize(json.loads(line))]
+    assert entities
+    for entity in entities:
+        again = checked(entity.type, json.loads(json.dumps(entity.as_record())))
+        assert again == entity
+        assert again.content_hash == entity.content_hash
 
 
 @pytest.mark.corpus

@@ -62,6 +62,7 @@ def test_every_schema_is_one_and_names_every_field(name):
 
 @pytest.mark.parametrize("name", list(COLLECTIONS))
 def test_schema_and_importer_agree_on_every_field(name):
+    assert COLLECTIONS[name].fields
     for declared in COLLECTIONS[name].fields:
         good, bad = VALUES[declared.type]
         for value, allowed in [*((v, True) for v in good), *((v, False) for v in bad)]:

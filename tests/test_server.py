@@ -242,8 +242,8 @@ def receive(process: subprocess.Popen[str], number: int) -> dict[str, Any]:
     raise AssertionError("the server ended without an answer")
 
 
-async def test_a_second_server_on_the_library_answers_too_speaks_only_protocol_and_ends_with_its_input(library, client):
-    """Byte for byte: while the first server has the library open, and with the older handshake."""
+async def test_a_second_server_answers_too_and_writes_nothing_but_protocol(library, client):
+    """Byte for byte, until its input ends: while the first server has the library open, and with the older handshake."""
 
     def converse() -> tuple[dict[str, Any], dict[str, Any], str, str, int]:
         with subprocess.Popen(

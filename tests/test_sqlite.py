@@ -56,6 +56,7 @@ async def test_both_backends_rank_alike(tmp_path: Path) -> None:
     for backend in ("milvus", "sqlite"):
         async with sample_library(tmp_path, backend) as library:
             pages.append([await library.searcher.search(query) for query in queries])
+    assert [bool(page.results) for page in pages[0]] == [True] * len(queries)
     for one, other in zip(*pages, strict=True):
         assert (one.total, one.mode, one.next_offset, one.note) == (
             other.total,

@@ -64,6 +64,7 @@ def test_entries_are_sorted_unique_and_valid(file):
 
 @pytest.mark.parametrize("file", [f for f in FILES if f.stem != "documents"], ids=lambda file: file.stem)
 def test_every_entry_is_described_and_asked_for_without_its_name(file):
+    assert entries(file)
     for entry in entries(file):
         assert 40 <= len(entry["description"]) <= 700, entry["slug"]
         assert 3 <= len(entry["asked_as"]) <= 8, entry["slug"]
