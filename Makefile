@@ -36,8 +36,9 @@ demo: export LOREKEEPER_MILVUS_DB_PATH ?= .demo/milvus.db
 demo: $(READY)
 	@$(BIN)/lorekeeper demo
 
+# Each module is run by one worker, so that what its tests share is made once.
 test: $(READY)
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=20 $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=20 $(ARGS)
 
 # Another seed each time, which pytest prints; ARGS='--seed N' runs one again.
 fuzz: $(READY)

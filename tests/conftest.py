@@ -27,6 +27,9 @@ SERVER_SECONDS = 60
 if TYPE_CHECKING:
     from tests.support.limited_milvus import LimitedServer
 
+MEMORY_FOLDER, MEMORY_BYTES = Path("/dev/shm"), 4 << 30
+"""Where the tests' libraries are, if there is that much room: in memory they are made and removed in less time."""
+
 SEED = 13
 """Of the random tests, where no other is given."""
 
@@ -83,28 +86,11 @@ def pytest_configure(config: pytest.Config) -> None:
         option = name.replace("-", "_")
         if config.getoption(option) is None:
             setattr(config.option, option, amounts[thorough])
+    if MEMORY_FOLDER.is_dir() and shutil.disk_usage(MEMORY_FOLDER).free > MEMORY_BYTES:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_FOLDER))
     runtime = tempfile.mkdtemp(prefix="lk")
     os.environ["XDG_RUNTIME_DIR"] = runtime
     config.add_cleanup(lambda: shutil.rmtree(runtime, ignore_errors=True))
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one worker have all tests that share something costly, and begin with those that share most."""
-    for item in items:
-        if group := _shared(item):
-            item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
-
-
-def _shared(item: pytest.Item) -> str | None:
-    """What is made once for a test and others."""
-    for name in ("milvus_server", "corpus"):
-        if item.get_closest_marker(name):
-            return name
-    backend = getattr(item, "callspec", None) and item.callspec.params.get("backend")  # type: ignore[attr-defined]
-    if backend in ("milvus-server", "milvus-limited") or "milvus_server" in getattr(item, "fixturenames", ()):
-        return "milvus-lite server"
-    return None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -23,8 +23,6 @@ from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
 
-pytestmark = pytest.mark.xdist_group("command line")
-
 SECONDS = 60
 REPORT_KEYS = ["stored", "unchanged", "embedded", "removed", "failed", "seconds"]
 COUNTS = Counter(entry["collection"] for entry in SAMPLES)

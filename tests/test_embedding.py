@@ -207,14 +207,12 @@ def minilm() -> SentenceTransformersProvider:
     return SentenceTransformersProvider(find_model(MINILM, offline=True))
 
 
-@pytest.mark.xdist_group("models")
 def test_the_real_model_keeps_the_contract(minilm: SentenceTransformersProvider) -> None:
     assert minilm.dimension == 384
     assert minilm.name == "sentence-transformers"
     check_contract(minilm)
 
 
-@pytest.mark.xdist_group("models")
 def test_the_real_model_knows_what_is_alike(minilm: SentenceTransformersProvider) -> None:
     vectors = minilm.embed(
         [
@@ -226,7 +224,6 @@ def test_the_real_model_knows_what_is_alike(minilm: SentenceTransformersProvider
     assert vectors[0] @ vectors[1] > 0.5 > 0.2 > vectors[0] @ vectors[2]
 
 
-@pytest.mark.xdist_group("models")
 def test_the_real_model_reads_256_word_pieces(minilm: SentenceTransformersProvider) -> None:
     start = "stone " * 200
     read, cut = (

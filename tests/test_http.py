@@ -24,8 +24,6 @@ from tests.support.commands import environment, run_lorekeeper
 from tests.support.programs import command_of, crowd_server, serve_http
 from tests.support.samples import SAMPLES, write_lines
 
-pytestmark = pytest.mark.xdist_group("http server")
-
 resource = pytest.importorskip("resource")
 
 SECONDS = 60

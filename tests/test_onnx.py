@@ -16,8 +16,6 @@ from lorekeeper.errors import EmbeddingError
 from scripts.build_minilm_graph import build
 from tests.support.programs import command_of, embed_with_default_model
 
-pytestmark = pytest.mark.xdist_group("models")
-
 TEXTS = [
     "we are falling off a cliff",
     "Fireball",

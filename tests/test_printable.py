@@ -7,9 +7,9 @@ import json
 import logging
 import os
 import re
-import subprocess
 import sys
 import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from lorekeeper.printable import MAX_SHOWN, json_text, lines, one_line, shown
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.mcp import _Handlers
 from lorekeeper.server.tools import all_tools
+from tests.support.command_process import CommandProcess
 from tests.support.commands import environment
 from tests.support.examples import examples
 from tests.support.libraries import open_library, sample_library
@@ -331,6 +332,12 @@ def hostile_folder(tmp_path_factory, embeddings) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def commands(hostile_folder) -> Iterator[CommandProcess]:
+    with CommandProcess(environment(hostile_folder)) as process:
+        yield process
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs file names of any bytes")
 @pytest.mark.parametrize(
     ("command", "status"),
@@ -359,25 +366,18 @@ def hostile_folder(tmp_path_factory, embeddings) -> Path:
     ],
     ids=lambda value: ascii(" ".join(value)) if isinstance(value, tuple) else "",
 )
-def test_b12_no_command_prints_what_a_terminal_would_obey(hostile_folder, embeddings, command, status):
-    own = {
+def test_b12_no_command_prints_what_a_terminal_would_obey(hostile_folder, commands, embeddings, command, status):
+    chosen = {
         "EMBEDDING_PROVIDER": "http",
         "EMBEDDING_URL": embeddings.url,
         "CACHE_BACKEND": "sqlite",
         "LOG_LEVEL": "DEBUG",
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "lorekeeper", *command],
-        cwd=hostile_folder,
-        env=environment(hostile_folder, **own) | {"FORCE_COLOR": ""},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    out, err = done.stdout.decode(), done.stderr.decode()
+    environ = environment(hostile_folder, **chosen) | {"FORCE_COLOR": ""}
+    done = commands.run(command, environ, hostile_folder, 60)
+    out, err = (text.encode("utf-8", "surrogateescape").decode() for text in (done.stdout, done.stderr))
     assert "Traceback" not in err
-    assert done.returncode == status, err
+    assert done.status == status, err
     assert forbidden(out, "\n") == set()
     assert forbidden(err, "\n") == set()
     if "--json" in command:

@@ -16,8 +16,6 @@ from lorekeeper.search.pipeline import Query
 from lorekeeper.server.tools import all_tools
 from tests.support.libraries import settings
 
-pytestmark = pytest.mark.xdist_group("starter")
-
 SITUATIONS = {
     "spells": {
         "the rope snapped and all five of us are plummeting": "Feather Fall",

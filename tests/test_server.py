@@ -33,7 +33,7 @@ INITIALIZE = {
     "clientInfo": {"name": "tests", "version": "1"},
 }
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("served library")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.fixture(scope="module")

@@ -48,8 +48,8 @@ class Done:
         seconds: wall time.
         peak_mb: largest resident size of the process, in MB of 2**20 bytes, with all that was imported.
         timed_out: whether it was ended because its time was up.
-        stdout: what it printed.
-        stderr: what it printed there.
+        stdout: what it printed; bytes that are no UTF-8 are surrogates.
+        stderr: what it printed there, likewise.
     """
 
     status: int
@@ -89,7 +89,7 @@ class CommandProcess:
         self._process.stdin.write(json.dumps(job) + "\n")
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())
-        texts = {name: path.read_text(encoding="utf-8", errors="replace") for name, path in said.items()}
+        texts = {name: path.read_text(encoding="utf-8", errors="surrogateescape") for name, path in said.items()}
         return Done(**answer | texts)
 
     def __enter__(self) -> CommandProcess:
