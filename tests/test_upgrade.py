@@ -276,7 +276,7 @@ async def test_a_milvus_library_that_an_earlier_version_has_open_is_refused_and_
         assert len(await everything(cache)) == NUMBER
 
 
-async def test_an_sqlite_library_that_an_earlier_version_has_open_is_read_and_written_once_it_is_closed(
+async def test_an_sqlite_library_that_an_earlier_version_has_open_is_used_once_it_is_closed(
     earlier_code: Path, earlier_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lorekeeper.cache.sqlite.upgrade.ALONE_SECONDS", 0.1)
