@@ -99,7 +99,7 @@ def test_b20_the_command_line_makes_nothing_that_others_can_read(tmp_path):
             env=environment(tmp_path / "data", CACHE_BACKEND="sqlite"),
             capture_output=True,
             text=True,
-            preexec_fn=lambda: os.umask(0),
+            umask=0,
             timeout=120,
             check=False,
         )
