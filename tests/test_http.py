@@ -50,13 +50,12 @@ class HttpServer:
         self.log = folder / f"{self.port}.log"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                command_of(serve_http, self.port, *limits),
+                command_of(serve_http, self.port, DESCRIPTORS, *limits),
                 env=environment(folder),
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS)),
             )
         for attempt in stamina.retry_context(on=OSError, attempts=None, timeout=SECONDS, wait_max=0.2):
             with attempt:

@@ -168,11 +168,14 @@ def embed_with_default_model() -> None:
 # --- servers and their clients ----------------------------------------------------------------------------------------
 
 
-def serve_http(port: str, *limits: str) -> None:
-    """`lorekeeper serve` over HTTP, with limits of `lorekeeper.server.http` as in ``MAX_SESSIONS=5``."""
+def serve_http(port: str, descriptors: str, *limits: str) -> None:
+    """`lorekeeper serve` over HTTP with so many descriptors, and limits of `lorekeeper.server.http` as ``MAX_SESSIONS=5``."""
+    import resource
+
     from lorekeeper.cli.main import main
     from lorekeeper.server import http
 
+    resource.setrlimit(resource.RLIMIT_NOFILE, (int(descriptors), int(descriptors)))
     for limit in limits:
         name, _, value = limit.partition("=")
         assert hasattr(http, name)
