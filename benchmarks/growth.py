@@ -30,12 +30,11 @@ from benchmarks.common import (
     settings_of,
     varied,
 )
-from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.store import Chunked
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.library import Library, load_provider
+from lorekeeper.library import Library, load_provider, open_store
 from lorekeeper.text.passages import CHUNKER, passages
 
 SIZES = (1_000, 10_000, 100_000)
@@ -82,7 +81,7 @@ def _seconds_to_open(folder: Path) -> float:
     """Best of three openings of the store in this process, everything that is imported for it in memory."""
     seconds = []
     for _ in range(4):
-        store = EmbeddedStore(folder / "milvus.db", folder / "milvus.db.keywords")
+        store = open_store(settings_of(folder))
         began = time.perf_counter()
         store.open(COLLECTIONS)
         seconds.append(time.perf_counter() - began)
@@ -100,7 +99,7 @@ async def _fill(folder: Path, size: int) -> None:
     async with Library.from_settings(settings) as source:
         cuts = {t: [(e, passages(e)) async for batch in source.cache.iterate(t) for e in batch] for t in TYPES}
     total = sum(map(len, cuts.values()))
-    store = EmbeddedStore(folder / "milvus.db", folder / "milvus.db.keywords")
+    store = open_store(settings_of(folder))
     chance = np.random.default_rng(size)
     for entity_type, cut in cuts.items():
         vectors = known.get(embedding, [p.embedded for _, found in cut for p in found])

@@ -28,8 +28,10 @@ from lorekeeper.system import AsyncClosing
 from lorekeeper.text.phrases import SHIPPED_VECTORS, STARTER
 
 if TYPE_CHECKING:
+    from lorekeeper.cache.backends import BackendPackage
+    from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.sqlite.foreign import SqliteSource
-    from lorekeeper.cache.store import BackendPackage, Store
+    from lorekeeper.cache.store import Store
     from lorekeeper.cache.vectors import VectorCache
     from lorekeeper.intake.on_demand import ReadThroughSearcher
     from lorekeeper.intake.sync import Step
@@ -88,6 +90,12 @@ def same_library(settings: Settings, path: Path) -> bool:
     """Whether a path, by any of its names, is that of the library of the settings. Blocking."""
     library = _package(settings.cache_backend).library_paths(settings)
     return path.exists() and any(part.exists() and path.samefile(part) for part in library)
+
+
+def repair_backend(settings: Settings, library: Library, vectors: VectorCache) -> RepairBackend:
+    """How the library of the settings, which is open, is examined and rebuilt; its vectors go to ``vectors``."""
+    package = _package(settings.cache_backend)
+    return package.repair_backend(library.cache.store, vectors, library.embedding.dimension_of)
 
 
 def open5e_of(settings: Settings) -> Source:

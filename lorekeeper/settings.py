@@ -24,7 +24,7 @@ BACKENDS = {
     "milvus": "lorekeeper.cache.milvus",
     "sqlite": "lorekeeper.cache.sqlite",
 }
-"""The package of each cache backend, a `cache.store.BackendPackage`; the setting NAME_db_path says where its library is."""
+"""The package of each cache backend, a `cache.backends.BackendPackage`; the setting NAME_db_path says where its library is."""
 
 PROVIDERS = {
     "auto": "lorekeeper.embedding.auto",

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lorekeeper.cache.formats import not_again
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection, parse_filters
@@ -72,7 +73,7 @@ async def test_both_backends_rank_alike(tmp_path: Path) -> None:
 
 
 def test_the_nearest_are_those_of_brute_force_under_every_filter(path: Path) -> None:
-    store, chance = SqliteStore(path), np.random.default_rng(3)
+    store, chance = SqliteStore(path, not_again), np.random.default_rng(3)
     entities = [make(f"s{i}", f"Some text. {i} " * (1 + i % 90), level=i % 7) for i in range(300)]
     cut = [(entity, passages(entity)) for entity in entities]
     owners = np.repeat(np.arange(300), [len(found) for _, found in cut])

@@ -6,13 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from lorekeeper.cache.protocol import Identity
+from lorekeeper.cache.store import Store
 from lorekeeper.entities import COLLECTIONS, Entity
-
-if TYPE_CHECKING:
-    from lorekeeper.cache.store import Store
 
 REPAIRED = ".repaired"
 """Suffix of a library that is being built to take the place of a damaged one."""

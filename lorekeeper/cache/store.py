@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from filelock import FileLock, Timeout
 
@@ -18,12 +18,6 @@ from lorekeeper.filters import Selection
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_folder
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import Passage
-
-if TYPE_CHECKING:
-    from lorekeeper.cache.formats import Normalized
-    from lorekeeper.cache.repair import RepairBackend
-    from lorekeeper.cache.vectors import VectorCache
-    from lorekeeper.settings import Settings
 
 Chunked = list[tuple[Entity, list[Passage]]]
 """Entities with their passages."""
@@ -136,49 +130,8 @@ class Store(Protocol):
         """Vectors that the library can give to the embedding cache: rows of `VectorCache.add`, in batches."""
         ...
 
-    def repair_backend(self, vectors: VectorCache, dimension_of: Callable[[str], int | None], /) -> RepairBackend:
-        """How this library is examined and rebuilt.
-
-        Args:
-            vectors: where vectors go that can still be read, so that none is computed again.
-            dimension_of: gives the dimension of a model's vectors by its fingerprint, None if it is not known.
-        """
-        ...
-
     def close(self) -> None:
         """Release everything; the next use opens it again."""
-        ...
-
-
-class BackendPackage(Protocol):
-    """The functions of a backend's package; each imports what it needs, so that no other backend is loaded."""
-
-    def open_store(self, settings: Settings, normalized: Normalized, /) -> Store:
-        """The library of the settings; it opens at first use, and is upgraded then if it has an earlier format.
-
-        Args:
-            settings: say which library.
-            normalized: gives the filter values that follow from an entity's data, for an upgrade.
-
-        Raises:
-            ConfigError: the settings forbid to connect to its server.
-        """
-        ...
-
-    def library_paths(self, settings: Settings) -> list[Path]:
-        """The files and folders that hold the library of the settings."""
-        ...
-
-    def path_beside(self, settings: Settings, suffix: str) -> Path:
-        """A file that belongs to the library of the settings."""
-        ...
-
-    def file_at(self, path: Path) -> Path | None:
-        """The SQLite file that holds a library's entries, if there may be a library of this backend at a path."""
-        ...
-
-    def file_layouts(self) -> dict[int, range]:
-        """Layouts of this backend's SQLite files (user_version) that can be read, by kind (application_id)."""
         ...
 
 

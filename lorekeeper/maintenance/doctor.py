@@ -13,7 +13,7 @@ from typing import Any
 import lorekeeper
 from lorekeeper.cache.repair import examine as examine_store
 from lorekeeper.errors import ConfigError, LoreKeeperError
-from lorekeeper.library import Library, vector_cache
+from lorekeeper.library import Library, repair_backend, vector_cache
 from lorekeeper.settings import PREFIX, Settings, ignored_file, own_file, shown_value
 from lorekeeper.system import in_thread
 
@@ -109,7 +109,7 @@ async def _library(library: Library) -> Check:
 async def _damage(library: Library, settings: Settings) -> Check:
     """Everything that is stored, read and compared with its checksums."""
     async with in_thread(closing(vector_cache(settings))) as vectors:
-        backend = library.cache.store.repair_backend(vectors, library.embedding.dimension_of)
+        backend = repair_backend(settings, library, vectors)
         problems = await asyncio.to_thread(examine_store, backend)
     if not problems:
         return Check("integrity", True, "every entry is as it was stored")

@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from lorekeeper.cache.backends import DimensionOf
     from lorekeeper.cache.formats import Normalized
     from lorekeeper.cache.milvus.store import MilvusStore
+    from lorekeeper.cache.repair import RepairBackend
+    from lorekeeper.cache.store import Store
+    from lorekeeper.cache.vectors import VectorCache
     from lorekeeper.settings import Settings
 
 COMPANION = ".keywords"
@@ -29,6 +33,20 @@ def open_store(settings: Settings, normalized: Normalized) -> MilvusStore:
     from lorekeeper.cache.milvus.embedded import EmbeddedStore
 
     return EmbeddedStore(settings.milvus_db_path, path_beside(settings, COMPANION), normalized)
+
+
+def repair_backend(store: Store, _vectors: VectorCache, _dimension_of: DimensionOf) -> RepairBackend:
+    """How a library of `open_store` is examined and rebuilt; its companion has no vectors to save."""
+    from lorekeeper.cache.milvus.embedded import EmbeddedStore
+    from lorekeeper.cache.milvus.remote import RemoteStore
+    from lorekeeper.cache.milvus.repair import EmbeddedRepair, RemoteRepair
+
+    match store:
+        case EmbeddedStore():
+            return EmbeddedRepair(store)
+        case RemoteStore():
+            return RemoteRepair(store)
+    raise TypeError(f"{type(store).__name__} is not a library in Milvus")
 
 
 def library_paths(settings: Settings) -> list[Path]:

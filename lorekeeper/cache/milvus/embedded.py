@@ -7,11 +7,10 @@ the other, so what the companion knows of a collection is compared with it befor
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from lorekeeper.cache.formats import Normalized, not_again
+from lorekeeper.cache.formats import Normalized
 from lorekeeper.cache.milvus.backend import damaged
 from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.companion import Companion
@@ -28,10 +27,6 @@ from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
 from lorekeeper.text.keywords import KeywordQuery
 
-if TYPE_CHECKING:
-    from lorekeeper.cache.repair import RepairBackend
-    from lorekeeper.cache.vectors import VectorCache
-
 LOW_SPACE_BYTES = 64 * 2**20
 """Free space below which nothing more is written: Milvus Lite loses rows when the disk fills up during a flush."""
 
@@ -45,7 +40,7 @@ class EmbeddedStore(MilvusStore):
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
     """
 
-    def __init__(self, path: Path, companion_path: Path, normalized: Normalized = not_again) -> None:
+    def __init__(self, path: Path, companion_path: Path, normalized: Normalized) -> None:
         self.path = path
         self.embedded = EmbeddedBackend(path)
         collections = Collections(self.embedded, self.verify)
@@ -122,11 +117,6 @@ class EmbeddedStore(MilvusStore):
         if server:
             details["served by"] = f"process {server.pid}, LoreKeeper {server.version}"
         return self._statistics(kinds, details)
-
-    def repair_backend(self, _vectors: VectorCache, _dimension_of: Callable[[str], int | None]) -> RepairBackend:
-        from lorekeeper.cache.milvus.repair import EmbeddedRepair
-
-        return EmbeddedRepair(self)
 
     # --- the two copies --------------------------------------------------------------------------------------------
 

@@ -24,6 +24,10 @@ SETTLE_SECONDS = 0.3
 """How long after loading or writing memory is returned to the system."""
 
 
+_importing = threading.Lock()
+"""Two threads that begin to import a circle of modules at once may each see the other's half-initialised ones."""
+
+
 class StoreTakenError(MilvusConnectionError):
     """Another process has the store open."""
 
@@ -40,7 +44,10 @@ class Engine:
     def __init__(self, path: Path) -> None:
         self._settling: threading.Timer | None = None
         try:
-            from lorekeeper.cache.milvus import _internals
+            with _importing:
+                import milvus_lite  # noqa: F401
+
+                from lorekeeper.cache.milvus import _internals
         except (ImportError, AttributeError) as error:
             raise _unusable(error) from error
         self._release_memory = _internals.release_memory

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from lorekeeper.cache.formats import Normalized, not_again
+from lorekeeper.cache.formats import Normalized
 from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.companion import Companion
 from lorekeeper.cache.milvus.server import MilvusServer
@@ -21,10 +20,6 @@ from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.filters import Selection
 from lorekeeper.text.keywords import KeywordQuery
-
-if TYPE_CHECKING:
-    from lorekeeper.cache.repair import RepairBackend
-    from lorekeeper.cache.vectors import VectorCache
 
 COMPARE_SECONDS = 30.0
 """How long the companion is relied on before it is compared with what other machines have written."""
@@ -43,15 +38,10 @@ class RemoteStore(MilvusStore):
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
     """
 
-    def __init__(self, uri: str, token: str | None, companion_path: Path, normalized: Normalized = not_again) -> None:
+    def __init__(self, uri: str, token: str | None, companion_path: Path, normalized: Normalized) -> None:
         self.server = MilvusServer(uri, token)
         super().__init__(self.server, Collections(self.server), Companion(companion_path), normalized)
         self._next_comparison: dict[str, float] = {}
-
-    def repair_backend(self, _vectors: VectorCache, _dimension_of: Callable[[str], int | None]) -> RepairBackend:
-        from lorekeeper.cache.milvus.repair import RemoteRepair
-
-        return RemoteRepair(self)
 
     def find(self, selection: Selection, limit: int | None, offset: int) -> list[Identity]:
         self._info(selection.entity_type)

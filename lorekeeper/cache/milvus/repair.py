@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lorekeeper.cache.formats import NewerLibraryError
+from lorekeeper.cache.formats import NewerLibraryError, not_again
 from lorekeeper.cache.milvus import companion_path
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.remote import RemoteStore
@@ -134,7 +134,7 @@ class EmbeddedRepair:
         path = self._named(REPAIRED)
         shutil.rmtree(path, ignore_errors=True)
         remove_database(companion_path(path))
-        return EmbeddedStore(path, companion_path(path))
+        return EmbeddedStore(path, companion_path(path), not_again)
 
     def promote(self, suffix: str) -> Path:
         """Rename the folder, then its companion; in between the companion is another store's, and rebuilt if need be."""

@@ -6,8 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from lorekeeper.cache.backends import DimensionOf
     from lorekeeper.cache.formats import Normalized
+    from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.sqlite.store import SqliteStore
+    from lorekeeper.cache.store import Store
+    from lorekeeper.cache.vectors import VectorCache
     from lorekeeper.settings import Settings
 
 
@@ -16,6 +20,16 @@ def open_store(settings: Settings, normalized: Normalized) -> SqliteStore:
     from lorekeeper.cache.sqlite.store import SqliteStore
 
     return SqliteStore(settings.sqlite_db_path, normalized)
+
+
+def repair_backend(store: Store, vectors: VectorCache, dimension_of: DimensionOf) -> RepairBackend:
+    """How a library of `open_store` is examined and rebuilt."""
+    from lorekeeper.cache.sqlite.repair import SqliteRepair
+    from lorekeeper.cache.sqlite.store import SqliteStore
+
+    if not isinstance(store, SqliteStore):
+        raise TypeError(f"{type(store).__name__} is not a library in SQLite")
+    return SqliteRepair(store, vectors, dimension_of)
 
 
 def library_paths(settings: Settings) -> list[Path]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+from lorekeeper.cache.formats import not_again
 from lorekeeper.cache.repair import REPAIRED, Salvage, merged
 from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, SqliteFile, log_files, remove_database
@@ -86,7 +87,7 @@ class SqliteRepair:
         """An empty library beside the damaged one."""
         path = self._named(REPAIRED)
         remove_database(path)
-        return SqliteStore(path)
+        return SqliteStore(path, not_again)
 
     def promote(self, suffix: str) -> Path:
         """Link the damaged file under another name, and let the new one replace it in one step."""

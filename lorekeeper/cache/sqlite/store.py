@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from lorekeeper.cache.formats import Normalized, Upgrade, not_again
+from lorekeeper.cache.formats import Normalized, Upgrade
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.catalogue import Catalogue
@@ -29,10 +29,6 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
 from lorekeeper.text.passages import CHUNKER
-
-if TYPE_CHECKING:
-    from lorekeeper.cache.repair import RepairBackend
-    from lorekeeper.cache.vectors import VectorCache
 
 R = TypeVar("R")
 
@@ -118,7 +114,7 @@ class SqliteStore(Catalogue):
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
     """
 
-    def __init__(self, path: Path, normalized: Normalized = not_again) -> None:
+    def __init__(self, path: Path, normalized: Normalized) -> None:
         super().__init__(LibraryFile(path))
         self.path = path
         self._lock = WriteLock(Path(f"{path}.lock"), str(path))
@@ -257,12 +253,6 @@ class SqliteStore(Catalogue):
                 while rows := self._rows(sql, [last]):
                     yield [(key, vector) for _, key, vector in rows]
                     last = rows[-1][0]
-
-    def repair_backend(self, vectors: VectorCache, dimension_of: Callable[[str], int | None]) -> RepairBackend:
-        """How this library is examined and rebuilt."""
-        from lorekeeper.cache.sqlite.repair import SqliteRepair
-
-        return SqliteRepair(self, vectors, dimension_of)
 
     def open(self, types: Iterable[str]) -> None:
         """Open the file, and read the vectors of these types."""
