@@ -517,7 +517,7 @@ async def problems_of(chosen: Settings) -> list[str]:
 def test_of_two_that_open_a_library_at_once_one_upgrades_it(
     earlier: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", "lorekeeper")
     stores = [open_store(earlier) for _ in range(2)]
     asyncio.run(_all(store.upgrade for store in stores))
     assert stores[0].content_hashes("spells") == stores[1].content_hashes("spells") != {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,9 +46,9 @@ class Engine:
         self._settling: threading.Timer | None = None
         try:
             with _importing:
-                import milvus_lite  # noqa: F401
+                from lorekeeper.cache.milvus import _internals  # first, since it says how PyArrow is loaded
 
-                from lorekeeper.cache.milvus import _internals
+                import_module("milvus_lite")
         except (ImportError, AttributeError) as error:
             raise _unusable(error) from error
         self._release_memory = _internals.release_memory
