@@ -211,7 +211,7 @@ async def refusal(target: Settings, source: Path) -> str:
 
 @pytest.mark.parametrize(
     ("held", "reason"),
-    [(b"", "is empty"), (b"notes", "no SQLite database"), (b"SQLite format 3\0" + b"x" * 4000, "not a database")],
+    [(b"", "is empty"), (b"notes", "not an SQLite database"), (b"SQLite format 3\0" + b"x" * 4000, "not a database")],
 )
 async def test_a_file_that_is_no_database_is_named(target: Settings, tmp_path: Path, held: bytes, reason: str) -> None:
     (tmp_path / "source").write_bytes(held)

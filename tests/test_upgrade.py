@@ -286,7 +286,7 @@ async def test_an_sqlite_library_that_an_earlier_version_has_open_is_used_once_i
         with EarlierProgram(earlier_code, variables(folder, "sqlite")) as program:
             assert program.count() == NUMBER
             assert await cache.count_entities("spells", level=3) == NUMBER // 10
-            with pytest.raises(CacheError, match=r"LoreKeeper 0\.1\.0.*Restart the older program"):
+            with pytest.raises(CacheError, match=r"LoreKeeper 0\.1\.0.*Restart that process"):
                 await cache.store_entities([make("x")], "spells")
             assert program.store(2) == 2
         assert await cache.store_entities([make("x")], "spells") == 1
@@ -331,7 +331,9 @@ async def test_a_library_of_a_later_version_is_refused_and_left_alone(
     before = contents(tmp_path)
     async with hashing(chosen) as cache:
         for call in (cache.count_entities("spells"), cache.store_entities([make("x")], "spells"), cache.reindex()):
-            with pytest.raises(CacheError, match=r"LoreKeeper 99\.1\.0.*version 0\.1\.0.*Update this program"):
+            with pytest.raises(
+                CacheError, match=r"LoreKeeper 99\.1\.0.*LoreKeeper 0\.1\.0 cannot read.*Update LoreKeeper"
+            ):
                 await call
     assert contents(tmp_path) == before
     with monkeypatch.context() as later:

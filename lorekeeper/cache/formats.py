@@ -1,9 +1,9 @@
 """The format of stored libraries, and what an upgrade does to each entity.
 
-A format has two parts. The layout says how tables and columns are arranged; its number is raised by hand, seldom, where the
-reading code changes. The declared columns follow from `lorekeeper.entities.COLLECTIONS` and need no number: a filter field
-that is added, removed or revised there differs from what a library says of itself. Either difference means that the library
-is upgraded from its own copies when it is opened; no text is embedded for it.
+A format has two parts. The layout says how tables and columns are arranged; its number is raised by hand, rarely, when the
+code that reads them changes. The declared columns follow from `lorekeeper.entities.COLLECTIONS` and need no number: a filter field
+that is added, removed or revised there differs from what a library records. If either differs, the library is upgraded
+from its own records when it is opened; no text is embedded again.
 
 The value of an added or revised field comes from normalising the entity's stored ``data`` again. `cache` may not import
 `normalize`, so the composition root passes that function in (`Upgrade.normalized`).
@@ -29,7 +29,7 @@ from lorekeeper.filters import clean_fields
 logger = logging.getLogger(__name__)
 
 Normalized = Callable[[Entity], Mapping[str, Value]]
-"""The filter values that an entity's ``data`` give by today's rules; {} where they cannot be read again."""
+"""The filter values that an entity's ``data`` gives under the current rules; {} if it cannot be normalised."""
 
 
 def not_again(_entity: Entity) -> Mapping[str, Value]:
@@ -38,21 +38,21 @@ def not_again(_entity: Entity) -> Mapping[str, Value]:
 
 
 UPGRADED = "upgraded"
-"""Names what is being built to take the place of a library, or a part of it, of an earlier format."""
+"""In the name of what is being built to replace a library of an earlier format, or a part of one."""
 
 
 class NewerLibraryError(CacheError):
-    """A later version of LoreKeeper wrote the library, in a format that this one does not know."""
+    """A later version of LoreKeeper wrote the library, in a format that this one cannot read."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """What a library says of its format.
+    """The format of a library, as the library records it.
 
     Attributes:
         layout: version of the arrangement of tables and columns.
-        fields: the declared filter columns by type, as `declared` writes them; types that it does not have are missing.
-        version: of the LoreKeeper that wrote it, "" where it does not say.
+        fields: the declared filter columns by type, as `declared` writes them; types that it lacks are missing.
+        version: of the LoreKeeper that wrote it, "" if it is not recorded.
     """
 
     layout: int
@@ -64,17 +64,17 @@ class Format:
         return (self.layout, dict(self.fields)) == (layout, declarations())
 
     def require_known(self, location: str, layout: int) -> None:
-        """NewerLibraryError where the format is a later one than this version's, whose current layout is given."""
+        """NewerLibraryError if the format is later than this version's, which writes the given layout."""
         if self.layout > layout or (not self.is_current(layout) and is_later(self.version)):
             raise newer(location, self.layout, self.version)
 
 
 def newer(location: str, layout: int, version: str) -> NewerLibraryError:
     """The error for a library that only a later version can use."""
-    written = f"LoreKeeper {version}" if is_later(version) else "a later LoreKeeper"
+    writer = f"LoreKeeper {version}" if is_later(version) else "a later LoreKeeper"
     return NewerLibraryError(
-        f"{location} was written by {written} in a format (layout {layout}) that this one, version {lorekeeper.__version__}, "
-        "does not know; nothing in it was changed. Update this program, or choose another library"
+        f"{location} was written by {writer} in a format (layout {layout}) that LoreKeeper {lorekeeper.__version__} cannot read; "
+        "nothing was changed. Update LoreKeeper, or choose another library"
     )
 
 
@@ -88,7 +88,7 @@ def _numbers(version: str) -> list[int]:
 
 
 def declared(collection: Collection) -> str:
-    """The filter columns of a collection in one line: what differs in it decides what an upgrade changes."""
+    """The filter columns of a collection in one line; an upgrade changes the columns that differ from it."""
     return " ".join(sorted(map(_column, collection.fields)))
 
 
@@ -115,7 +115,7 @@ FIRST_DECLARATIONS = {
     "rules": "parent:text:fold_key:1",
     "documents": "game_system:text:fold:1 licenses:texts:fold:1 publisher:text:fold:1",
 }
-"""`declarations` of version 0.1.0, whose libraries do not say them."""
+"""`declarations` of version 0.1.0, whose libraries do not record them."""
 
 
 def names(declaration: str) -> dict[str, str]:
@@ -124,15 +124,15 @@ def names(declaration: str) -> dict[str, str]:
 
 
 def fingerprint(layout: int) -> str:
-    """A short text that differs where the layout or the declared columns do."""
+    """A short text that differs if the layout or the declared columns differ."""
     return hashlib.blake2b(json.dumps([layout, declarations()]).encode(), digest_size=8).hexdigest()
 
 
 def parse_declarations(value: object) -> dict[str, str]:
-    """`declarations` as they were read from JSON that may be from elsewhere; ValueError if they are none."""
+    """`declarations` read from JSON that may come from elsewhere; ValueError if they are not declarations."""
     if isinstance(value, dict) and all(isinstance(declaration, str) for declaration in value.values()):
         return value
-    raise ValueError("it does not say its fields as LoreKeeper does")
+    raise ValueError("its declared fields are invalid")
 
 
 def _column(field: Field) -> str:
@@ -140,13 +140,13 @@ def _column(field: Field) -> str:
 
 
 def upgraded(entity: Entity, earlier: str, normalized: Normalized) -> Entity:
-    """An entity with the filter values that the current declarations ask for.
+    """An entity with the filter values that the current declarations require.
 
-    A field that is declared as it was keeps its value; where the entity has none, and for a revised field, the value comes
-    from the entity's data. Where that gives none either, a revised field keeps its value if that is still a valid one.
+    A field whose declaration is unchanged keeps its value. The value of an added or revised field is derived from the
+    entity's data. If that gives none, the field keeps the stored value if that is still valid.
 
     Args:
-        entity: as it was stored; values of fields that are not declared any more are dropped.
+        entity: as it was stored; values of fields that are no longer declared are dropped.
         earlier: the columns that its library had, as `declared` writes them.
         normalized: gives the values that follow from the data.
     """
@@ -154,16 +154,17 @@ def upgraded(entity: Entity, earlier: str, normalized: Normalized) -> Entity:
     changed = [field for field in entity.collection.fields if columns.get(field.name) != _column(field)]
     fields = {f.name: entity.fields[f.name] for f in entity.collection.fields if f.name in entity.fields}
     if changed:
-        again = normalized(entity)
+        derived = normalized(entity)
         for field in changed:
-            added = field.name not in columns
-            stored, derived = fields.pop(field.name, None), again.get(field.name)
-            fields |= _valid(entity.type, field.name, [stored, derived] if added else [derived, stored])
+            candidates = [fields.pop(field.name, None), derived.get(field.name)]
+            if field.name in columns:
+                candidates.reverse()
+            fields |= _valid(entity.type, field.name, candidates)
     return replace(entity, fields=fields) if fields != dict(entity.fields) else entity
 
 
 def _valid(entity_type: str, name: str, candidates: Sequence[Value | None]) -> dict[str, Value]:
-    """The first of the candidates that is a value of the field, by the field's name; {} where none is."""
+    """The first of the candidates that is a value of the field, by the field's name; {} if none is."""
     for value in candidates:
         try:
             if cleaned := clean_fields(entity_type, {name: value}):
@@ -173,18 +174,18 @@ def _valid(entity_type: str, name: str, candidates: Sequence[Value | None]) -> d
     return {}
 
 
-# --- doing it --------------------------------------------------------------------------------------------------------
+# --- upgrades --------------------------------------------------------------------------------------------------------
 
 Shown = Callable[[str, int], AbstractContextManager[Progress]]
 """Shows the progress of an upgrade: called with what is upgraded, and the number of its entities."""
 
 shown: ContextVar[Shown | None] = ContextVar("shown", default=None)
-"""What shows the progress of upgrades to a person; None while nobody is watching."""
+"""Shows the progress of upgrades to a person; None if nothing does."""
 
 
 @contextmanager
 def reported(what: str, total: int) -> Iterator[Progress]:
-    """Log an upgrade, and show its progress where somebody watches."""
+    """Log an upgrade, and show its progress if `shown` is set."""
     logger.info("upgrading %s to the format of LoreKeeper %s: %d entries", what, lorekeeper.__version__, total)
     show = shown.get()
     with nullcontext(lambda _: None) if show is None else show(f"Upgrading {what}", total) as progress:
@@ -195,16 +196,16 @@ def reported(what: str, total: int) -> Iterator[Progress]:
 class Upgrade:
     """Upgrades a library, or a part of it, before its first use; safe in several threads.
 
-    Where that fails, which is logged once, reads go on with the library as it is, and every write tries again.
+    If that fails, which is logged once, the library is read as it is, and every write tries again.
 
     Args:
         what: what is upgraded, for people.
         outdated: whether the library has an earlier format; raises NewerLibraryError.
         lock: keeps all other writers out.
-        run: upgrades it; called by one process at a time. May raise CacheError, and leaves the library as it was then.
+        run: upgrades it; called by one process at a time. If it raises CacheError, the library is unchanged.
 
     Attributes:
-        failure: why it could not be upgraded; None where it is current, or was not looked at yet.
+        failure: why it could not be upgraded; None if it is current, or was not examined yet.
     """
 
     def __init__(
@@ -221,14 +222,14 @@ class Upgrade:
         self.failure: CacheError | None = None
 
     def before_reading(self) -> None:
-        """Upgrade the library where that was not tried yet."""
+        """Upgrade the library, unless that was tried before."""
         if not self._tried:
             with self._threads:
                 if not self._tried:
                     self._try()
 
     def before_writing(self) -> None:
-        """Upgrade the library where that is not done yet; CacheError where it fails."""
+        """Upgrade the library, unless that was done before; CacheError if it fails."""
         self.before_reading()
         if self.failure:
             with self._threads:
@@ -238,11 +239,11 @@ class Upgrade:
 
     def refusal(self) -> CacheError:
         """The error for a write to a library that could not be upgraded."""
-        reason = self.failure or "another process has written it in an earlier format meanwhile; try again"
+        reason = self.failure or "another process has since written it in an earlier format; try again"
         return CacheError(f"nothing was written, because {self._what} must be upgraded first: {reason}")
 
     def settle(self) -> None:
-        """Upgrade the library where that was not tried yet; from now on it is used as it is, even where it is damaged."""
+        """Upgrade the library, unless that was tried before; from then on it is used as it is, even if it is damaged."""
         try:
             self.before_reading()
         except NewerLibraryError:
@@ -251,7 +252,7 @@ class Upgrade:
             self._tried, self.failure = True, error
 
     def forget(self) -> None:
-        """Look at the library again before its next use."""
+        """Examine the library again before its next use."""
         self._tried, self.failure = False, None
 
     def _try(self) -> None:

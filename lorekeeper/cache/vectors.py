@@ -1,9 +1,9 @@
-"""Vectors that were computed before, by model and text, so that no text is embedded twice.
+"""The embedding cache: computed vectors by model and text, so that no text is embedded twice.
 
-A cache and nothing more: a file that cannot be used costs time, never an answer, and may be deleted at any time. Vectors may
-have come from elsewhere (an archive, another library): only those that can be searched, of length 1 and of the model's
-dimension, are taken and given. Whether one is the right one for its text cannot be seen, so a vector from elsewhere is taken for
-the texts that came with it alone, and never in place of one that is known.
+It is only a cache: without its file everything works, more slowly, and the file may be deleted at any time. Vectors may come
+from elsewhere (an archive, another library): only valid ones, of length 1 and of the model's dimension, are stored and returned.
+Whether a vector belongs to its text cannot be checked, so a vector from elsewhere is used only for the texts that came with it,
+and never replaces a cached one.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ logger = logging.getLogger(__name__)
 R = TypeVar("R")
 
 FORMAT = 1
-"""Stored as SQLite's user_version. There is no earlier one; a file of a later one is left alone, and not used."""
+"""Stored as SQLite's user_version. There is no earlier one; a file of a later format is neither used nor changed."""
 
 KEYS = 500
-"""Keys a query."""
+"""Keys per query."""
 
 BUSY_SECONDS = 10.0
 
 CHECK_BYTES = 4
-"""Every vector is followed by a checksum of key and vector: a damaged one, or another text's, is computed anew."""
+"""Every vector is followed by a checksum of key and vector: a damaged one, or another text's, is computed again."""
 
 KEY_BYTES = 16
 
-_HEAD_BYTES = 64
+_LINE_BYTES = 64
 _MAX_VECTOR_BYTES = 1 << 16
 _BATCH_BYTES = 1 << 20
 
@@ -57,7 +57,7 @@ class VectorCache:
     """An SQLite file of vectors. Blocking, and safe to use from several threads and processes.
 
     Args:
-        path: the file; made at first use.
+        path: the file; created at first use.
         shipped: vectors that come with the package, an ``.npz`` file as `save_vectors` writes it; None for none.
     """
 
@@ -70,36 +70,36 @@ class VectorCache:
         self._usable = True
 
     def get(self, model: str, texts: Sequence[str], dimension: int | None = None) -> dict[str, Vectors]:
-        """The known vectors, float32, of length 1, by text; those that ship with the package before all others.
+        """The cached vectors, float32, of length 1, by text; vectors that ship with the package take precedence.
 
         Args:
             model: fingerprint of the vector space.
-            texts: what was embedded.
-            dimension: of its vectors; others are passed over. None where it is not known.
+            texts: the embedded texts.
+            dimension: of its vectors; others are skipped. None if it is not known.
         """
         keys = {vector_key(model, text): text for text in texts}
         shipped = self._packed_vectors()
-        found = {key: shipped[key] for key in keys.keys() & shipped.keys()}
-        missing = list(keys.keys() - found.keys())
-        found |= self._guarded(lambda c: dict(_select(c, missing, dimension))) or {}
-        return {keys[key]: vector for key, vector in found.items()}
+        vectors = {key: shipped[key] for key in keys.keys() & shipped.keys()}
+        others = list(keys.keys() - vectors.keys())
+        vectors |= self._guarded(lambda c: dict(_select(c, others, dimension))) or {}
+        return {keys[key]: vector for key, vector in vectors.items()}
 
     def put(self, model: str, texts: Sequence[str], vectors: Vectors) -> None:
-        """Remember vectors that were computed here, shape (len(texts), dimension) float32, whatever was known before."""
+        """Store vectors that were computed here, shape (len(texts), dimension) float32, replacing cached ones."""
         keys = [vector_key(model, text) for text in texts]
         self._write("REPLACE", [(key, pack_vector(key, vector)) for key, vector in zip(keys, vectors, strict=True)])
 
     def add(self, rows: Iterable[Sequence[Any]], dimension: int | None = None) -> None:
-        """Take over vectors from elsewhere, by `vector_key`: those of `pack_vector` that `unpack_vector` accepts.
+        """Store packed vectors from elsewhere, by `vector_key`, if `unpack_vector` accepts them.
 
-        What is known already stays as it is.
+        Cached vectors are not replaced.
         """
         self._write("IGNORE", [(key, blob) for key, blob in rows if unpack_vector(key, blob, dimension) is not None])
 
     def adopt(
         self, batches: Iterable[Sequence[tuple[bytes, bytes]]], model: str, entities: Iterable[Entity], dimension: int
     ) -> None:
-        """Take over those vectors from elsewhere that are of the texts of these entities, as `add` does.
+        """Store those vectors from elsewhere that belong to the texts of these entities, as `add` does.
 
         Args:
             batches: rows of `add`.
@@ -112,7 +112,7 @@ class VectorCache:
             self.add([row for row in rows if row[0] in keys], dimension)
 
     def drop_damaged(self) -> int:
-        """Remove what `get` would pass over whatever the model; returns how many vectors that were."""
+        """Remove what `get` would skip for any model; returns how many vectors were removed."""
 
         def drop(c: sqlite3.Connection) -> int:
             with c:
@@ -124,9 +124,9 @@ class VectorCache:
         return (self._guarded(drop) or 0) if self.path.exists() else 0
 
     def packed(self, model: str, texts: Sequence[str]) -> dict[bytes, bytes]:
-        """The known vectors of texts as `pack_vector` makes them, by `vector_key`."""
-        known = {vector_key(model, text): vector for text, vector in self.get(model, texts).items()}
-        return {key: pack_vector(key, vector) for key, vector in known.items()}
+        """The cached vectors of texts as `pack_vector` makes them, by `vector_key`."""
+        vectors = {vector_key(model, text): vector for text, vector in self.get(model, texts).items()}
+        return {key: pack_vector(key, vector) for key, vector in vectors.items()}
 
     def _write(self, conflict: str, rows: Sequence[tuple[bytes, bytes]]) -> None:
         def write(c: sqlite3.Connection) -> None:
@@ -148,14 +148,14 @@ class VectorCache:
         return self._packed
 
     def _guarded(self, function: Callable[[sqlite3.Connection], R]) -> R | None:
-        """Run with the open file; None where it cannot be used, which is said once. A damaged file is replaced."""
+        """Call with the open file; None if it cannot be used, which is logged once. A damaged file is replaced."""
         with self._lock:
             for _ in range(2):
                 try:
                     return function(self._open())
                 except (*SQLITE_ERRORS, OSError) as error:
                     if _is_damage(error):
-                        logger.warning("the vector cache %s is damaged (%s): beginning a new one", self.path, error)
+                        logger.warning("the vector cache %s is damaged (%s): starting a new one", self.path, error)
                         self._discard()
                         continue
                     level = logging.WARNING if self._usable else logging.DEBUG
@@ -192,7 +192,7 @@ class VectorCache:
 
 
 def vector_key(model: str, text: str) -> bytes:
-    """16 bytes that stand for a text in a vector space."""
+    """16 bytes that identify a text in a vector space."""
     return hashlib.blake2b(f"{model}\0{text}".encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
 
 
@@ -202,7 +202,7 @@ def save_vectors(path: Path, model: str, texts: Sequence[str], vectors: Vectors)
     Args:
         path: an ``.npz`` file.
         model: fingerprint of the vector space.
-        texts: what was embedded.
+        texts: the embedded texts.
         vectors: shape (len(texts), dimension).
     """
     order = sorted(range(len(texts)), key=lambda i: vector_key(model, texts[i]))
@@ -219,12 +219,12 @@ def load_vectors(path: Path) -> dict[bytes, Vectors]:
 
 
 def passage_keys(model: str, entities: Iterable[Entity]) -> Iterator[bytes]:
-    """`vector_key` of everything that is embedded of entities."""
+    """`vector_key` of every embedded text of entities."""
     return (vector_key(model, p.embedded) for entity in entities for p in passages(entity, hint=hint_text(entity)))
 
 
 def of_one_size(packed: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-    """Those vectors of `pack_vector` that have the dimension which most of them have."""
+    """The vectors of `pack_vector` that have the most frequent dimension."""
     sizes = Counter(map(len, packed.values())).most_common(1)
     return {key: blob for key, blob in packed.items() if len(blob) == sizes[0][0]}
 
@@ -232,7 +232,7 @@ def of_one_size(packed: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
 def write_packed(packed: Mapping[bytes, bytes]) -> bytes:
     """Vectors of `pack_vector`, all of one size, and their keys as one portable block.
 
-    It begins with a line that has both lengths; then come key and vector one by one.
+    A first line gives both lengths; keys and vectors follow in turn.
     """
     rows = sorted(packed.items())
     sizes = [len(part) for part in rows[0]] if rows else [0, 0]
@@ -240,19 +240,18 @@ def write_packed(packed: Mapping[bytes, bytes]) -> bytes:
 
 
 def read_packed(block: IO[bytes]) -> Iterator[list[tuple[bytes, bytes]]]:
-    """The vectors of `write_packed` in batches of about a megabyte; ValueError where it is none, or cut off."""
-    head = block.readline(_HEAD_BYTES)
-    sizes = json.loads(head)
+    """The vectors of `write_packed` in batches of about a megabyte; ValueError if the block is invalid or truncated."""
+    sizes = json.loads(block.readline(_LINE_BYTES))
     if sizes == [0, 0] and not block.read(1):
         return
     if not (isinstance(sizes, list) and len(sizes) == 2 and sizes[0] == KEY_BYTES and isinstance(sizes[1], int)):
-        raise ValueError("it holds no vectors")
+        raise ValueError("it does not hold vectors")
     if not 0 < sizes[1] <= _MAX_VECTOR_BYTES:
         raise ValueError(f"it holds vectors of {sizes[1]} bytes")
     size = KEY_BYTES + sizes[1]
     while rows := block.read(size * max(1, _BATCH_BYTES // size)):
         if len(rows) % size:
-            raise ValueError("its vectors are cut off")
+            raise ValueError("its vectors are truncated")
         yield [(rows[i : i + KEY_BYTES], rows[i + KEY_BYTES : i + size]) for i in range(0, len(rows), size)]
 
 
@@ -274,9 +273,9 @@ def pack_vector(key: bytes, vector: Vectors) -> bytes:
 
 
 def unpack_vector(key: object, blob: object, dimension: int | None = None) -> Vectors | None:
-    """The vector of `pack_vector`, shape (dimension,) float32; None where it is not one that can be searched.
+    """The vector of `pack_vector`, shape (dimension,) float32; None if it cannot be searched.
 
-    That is: key or bytes are not what was packed, or it is not of length 1, or of another dimension than the one given.
+    That is the case if key or bytes differ from what was packed, or if it is not of length 1 or of the given dimension.
     """
     if not isinstance(key, bytes) or len(key) != KEY_BYTES or not isinstance(blob, bytes):
         return None
@@ -292,6 +291,6 @@ def _checksum(key: bytes, data: bytes) -> bytes:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether an error says that the file is not a sound one of ours; others are of the disk, a lock, or a row."""
+    """Whether an error means that the file is damaged; other errors concern the disk, a lock, or a row."""
     code = getattr(error, "sqlite_errorcode", None)
     return isinstance(error, UnicodeDecodeError) or (code is not None and code & 0xFF in _DAMAGE)

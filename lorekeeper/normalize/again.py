@@ -1,4 +1,4 @@
-"""The filter values of an entity that is stored already, made again from the object that it came from."""
+"""The filter values of a stored entity, derived again from the object that it came from."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from lorekeeper.normalize.orcbrew import TYPES
 
 
 def fields_again(entity: Entity) -> Mapping[str, Value]:
-    """The filter values that ``entity.data`` gives by today's rules.
+    """The filter values that ``entity.data`` gives under the current rules.
 
-    An object whose shape is not known any more gives those of its values that have the name and the type of a field.
+    An object whose shape is no longer recognised gives the values that have the name and the type of a field.
     """
     if entity.source_api != "orcbrew":
         with contextlib.suppress(UnknownShapeError):
-            for made in normalize(entity.data, hint=_hint(entity), document=entity.document):
-                if made.type == entity.type:  # the first one is the object itself, the others are nested within it
-                    return made.fields
+            for normalized in normalize(entity.data, hint=_hint(entity), document=entity.document):
+                if normalized.type == entity.type:  # the first one is the object itself, the others are nested in it
+                    return normalized.fields
     raw: dict[str, Any] = {field.name: entity.data.get(field.name) for field in entity.collection.fields}
     with contextlib.suppress(FilterError, TypeError, ValueError, AttributeError, KeyError):
         raw |= {name: value for name, value in _orcbrew_fields(entity).items() if value is not None}
@@ -35,7 +35,7 @@ def fields_again(entity: Entity) -> Mapping[str, Value]:
 
 
 def _hint(entity: Entity) -> str:
-    """The Open5e endpoint that lists entities of this type and kind, as far as that can be said."""
+    """The Open5e endpoint that lists entities of this type and kind, as far as it can be determined."""
     names = [name for name, endpoint in ENDPOINTS.items() if endpoint.type == entity.type]
     return next((name for name in names if ENDPOINTS[name].kind == entity.kind), names[0] if names else entity.type)
 

@@ -24,37 +24,37 @@ from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection, name_rank
 
 INFO_SECONDS = 5.0
-"""How long the description of a collection is relied on once it was read: another process may reindex."""
+"""How long the description of a collection is used before it is read again: another process may reindex."""
 
 SWAP_SECONDS, SWAP_POLL_SECONDS = 10.0, 0.05
-"""Longest time in which a rebuilt collection replaces the old one, and how often to look whether it has."""
+"""Longest time for a rebuilt collection to replace the old one, and the interval between two checks."""
 
 MAX_ROWS = 16_384
-"""Most rows a search gives."""
+"""Most rows that a search returns."""
 
 GET_KEYS = 1024
-"""Primary keys a call."""
+"""Primary keys per call."""
 
 HIT_FIELDS = ["document", "slug", "name", "section", "passage"]
 
 ROWS_PER_ENTITY = 1.5
-"""Passages searched per entity asked for, at first; more for a type whose entities prove to have many. Each costs time."""
+"""Passages searched at first per requested entity; more if a type's entities turn out to have many. Each costs time."""
 
 
 @dataclass(frozen=True)
 class _CachedInfo:
-    """A description as it was read in one opening of the backend, at one time."""
+    """A description, and when it was read: in which opening of the backend, and at what time."""
 
     info: CollectionInfo
     opening: int
-    read: float
+    read_at: float
 
 
 Verify = Callable[[str, CollectionInfo | None], None]
-"""Raises CacheError if a collection, or the lack of one, cannot be relied on."""
+"""Raises CacheError if a collection, or the lack of one, cannot be trusted."""
 
 
-def _rely(_entity_type: str, _info: CollectionInfo | None) -> None:
+def _trust(_entity_type: str, _info: CollectionInfo | None) -> None:
     """Verify nothing."""
 
 
@@ -62,11 +62,11 @@ class Collections:
     """The collections behind one backend.
 
     Args:
-        backend: where they are.
+        backend: stores them.
         verify: called when a collection has been loaded, before it is used.
     """
 
-    def __init__(self, backend: LazyBackend, verify: Verify = _rely) -> None:
+    def __init__(self, backend: LazyBackend, verify: Verify = _trust) -> None:
         self._backend = backend
         self._verify = verify
         self._infos: dict[str, _CachedInfo] = {}
@@ -74,8 +74,8 @@ class Collections:
 
     @contextlib.contextmanager
     def unverified(self) -> Iterator[None]:
-        """Meanwhile collections are read as they are, whatever the companion says."""
-        verify, self._verify = self._verify, _rely
+        """Within this block collections are read without verifying them against the companion."""
+        verify, self._verify = self._verify, _trust
         try:
             yield
         finally:
@@ -87,7 +87,7 @@ class Collections:
         """The description of a type's collection, which is loaded; None if nothing was stored yet."""
         opening, now = self._backend.open(), time.monotonic()
         cached = self._infos.get(entity_type)
-        if cached and cached.opening == opening and now - cached.read < INFO_SECONDS:
+        if cached and cached.opening == opening and now - cached.read_at < INFO_SECONDS:
             return cached.info
         try:
             info = self._described(entity_type) if self._exists(entity_type) else None
@@ -115,7 +115,7 @@ class Collections:
         return self._create(entity_type + REBUILT, entity_type, store, embedding, dimension)
 
     def create_upgraded(self, entity_type: str, info: CollectionInfo) -> CollectionInfo:
-        """Create the collection that is to replace one of an earlier format, or open what is there of it already."""
+        """Create the collection that is to replace one of an earlier format, or open the one that is already there."""
         name = entity_type + UPGRADED
         target = CollectionInfo.new(entity_type, info.store, info.embedding, info.dimension, self._backend.capabilities)
         if self._backend.has_collection(name) and self._described(name) == target:
@@ -125,12 +125,12 @@ class Collections:
         return self._create(name, entity_type, info.store, info.embedding, info.dimension)
 
     def drop_upgraded(self, entity_type: str) -> None:
-        """Give up the collection that was to replace one of an earlier format."""
+        """Drop the collection that was to replace one of an earlier format."""
         if self._backend.has_collection(entity_type + UPGRADED):
             self._backend.drop_collection(entity_type + UPGRADED)
 
     def swap(self, entity_type: str, suffix: str = REBUILT) -> None:
-        """Replace a type's collection with the one of that suffix; if the process ends between, the next one finishes it."""
+        """Replace a type's collection with the one of that suffix; the next process completes an unfinished swap."""
         replacement = entity_type + suffix
         self._backend.flush(replacement)
         self._backend.release_collection(replacement)
@@ -145,7 +145,7 @@ class Collections:
         self._verify(entity_type, info)
 
     def _exists(self, entity_type: str) -> bool:
-        """Whether a type has a collection. While another is about to replace it, wait; if that process ended, do it."""
+        """Whether a type has a collection. Waits for a swap in another process; completes it if that process ended."""
         deadline = time.monotonic() + SWAP_SECONDS
         while not self._backend.has_collection(entity_type):
             replacements = [entity_type + suffix for suffix in (REBUILT, UPGRADED)]
@@ -158,7 +158,7 @@ class Collections:
         return True
 
     def _create(self, name: str, entity_type: str, store: str, embedding: str, dimension: int) -> CollectionInfo:
-        """Create and load an empty collection; one of that name that was left half filled is dropped first."""
+        """Create and load an empty collection; an incomplete one of that name is dropped first."""
         if self._backend.has_collection(name):
             self._backend.drop_collection(name)
         info = CollectionInfo.new(entity_type, store, embedding, dimension, self._backend.capabilities)
@@ -199,8 +199,11 @@ class Collections:
     def _rows(self, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> Iterator[tuple[Entity, list[Row]]]:
         remaining = iter(vectors)
         for entity, passages in chunked:
-            own = list(itertools.islice(remaining, len(passages)))
-            yield entity, info.written_layout.rows(entity, passages, own, _words(entity) if info.words else None)
+            entity_vectors = list(itertools.islice(remaining, len(passages)))
+            yield (
+                entity,
+                info.written_layout.rows(entity, passages, entity_vectors, _words(entity) if info.words else None),
+            )
 
     def flush(self, entity_type: str) -> None:
         """Seal what was written: Milvus Lite searches unsealed rows 20 to 90 times slower."""
@@ -243,7 +246,7 @@ class Collections:
         return [] if self.info(entity_type) is None else self._backend.query(entity_type, expression, fields)
 
     def count_rows(self, entity_type: str) -> int:
-        """Number of rows, those of all passages."""
+        """Number of rows, which are all passages."""
         return 0 if self.info(entity_type) is None else self._backend.count(entity_type)
 
     def count_passages(self, entity_type: str) -> int:
@@ -279,17 +282,17 @@ class Collections:
         return {ms.identity(row): row["hash"] for row in rows}
 
     def existing(self, entity_type: str, identities: Iterable[Identity]) -> list[Identity]:
-        """Those of the identities that there are, in order."""
+        """The identities that exist, in order."""
         keys = [ms.primary_key(*identity) for identity in identities]
         return sorted(ms.identity(row) for row in self._get(entity_type, keys, ["document", "slug"]))
 
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        """The entities of these identities, in their order; those that are gone are left out."""
+        """The entities of these identities, in their order; those that no longer exist are left out."""
         info = self.info(entity_type)
         if not identities or info is None:
             return []
         try:
-            entities = info.layout.entities(entity_type, identities, lambda *wanted: self._get(entity_type, *wanted))
+            entities = info.layout.entities(entity_type, identities, lambda *query: self._get(entity_type, *query))
         except (ValueError, KeyError, TypeError, DamagedFileError) as error:
             raise damaged(self._backend.location, entity_type, error) from error
         return [entities[identity] for identity in identities if identity in entities]
@@ -330,7 +333,7 @@ class Collections:
 
 
 def _best(entity_type: str, rows: Iterable[Row]) -> list[Ranked]:
-    """The entities of passages that a search gave, best first, each with its best passage."""
+    """The entities of the passages that a search returned, best first, each with its best passage."""
     best: dict[Identity, Ranked] = {}
     for row in rows:
         ranked = ms.ranked(entity_type, row)

@@ -1,6 +1,6 @@
 """The companion of a Milvus library: keywords, filter fields and a second copy of every entity, in one SQLite file.
 
-The file can be rebuilt from Milvus, and Milvus, if it is damaged, from the file: that is what `repair` does. It notes where the
+The file can be rebuilt from Milvus, and Milvus, if it is damaged, from the file: that is what `repair` does. It records in what the
 two may differ: the id of the store that a table was built from, and the entities of pending writes.
 """
 
@@ -42,8 +42,8 @@ class Companion(Catalogue):
     """The companion of one Milvus library. Blocking, and safe to use from several threads and processes."""
 
     def __init__(self, path: Path) -> None:
-        made = [*_MARKS, *statements()]
-        super().__init__(SqliteFile(path, "the keyword index", APPLICATION, LAYOUTS, made, durable=True))
+        tables = [*_MARKS, *statements()]
+        super().__init__(SqliteFile(path, "the keyword index", APPLICATION, LAYOUTS, tables, durable=True))
         self.path = path
 
     def outdated(self) -> bool:
@@ -68,7 +68,7 @@ class Companion(Catalogue):
         return self._read(lambda c: (*self.version(c, entity_type), *self._state(c, entity_type)))
 
     def begin(self, entity_type: str, identities: Iterable[Identity]) -> None:
-        """Note that a write of these entities begins; until it ends they may differ from the store's."""
+        """Record that a write of these entities begins; until it ends they may differ from the store's."""
         rows = [(entity_type, *identity) for identity in identities]
         self._write(lambda c: c.executemany("INSERT INTO unfinished VALUES (?, ?, ?)", rows))
 
@@ -81,12 +81,12 @@ class Companion(Catalogue):
 
         self._write(write)
 
-    def remove(self, entity_type: str, identities: Iterable[Identity], kept: Iterable[Entity] = ()) -> None:
-        """Drop entities, but keep some as they are given, and end the write."""
+    def remove(self, entity_type: str, identities: Iterable[Identity], current: Iterable[Entity] = ()) -> None:
+        """Remove entities, store the current ones, and end the write."""
 
         def write(c: sqlite3.Connection) -> None:
             remove(c, entity_type, identities)
-            insert(c, entity_type, kept)
+            insert(c, entity_type, current)
             _finish(c, entity_type)
 
         self._write(write)
@@ -116,7 +116,7 @@ class Companion(Catalogue):
         return rows[0][0] if rows else None
 
     def note_rows(self, entity_type: str, number: int) -> None:
-        """Note how many rows the store's collection has."""
+        """Record how many rows the store's collection has."""
         self._write(lambda c: c.execute("UPDATE built SET rows = ? WHERE type = ?", (number, entity_type)))
 
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:

@@ -1,4 +1,4 @@
-"""What a collection says of itself: a line of JSON that is kept with it."""
+"""The description of a collection: a line of JSON that is stored with it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ WRITTEN: dict[int, WrittenLayout] = {plain.FORMAT: plain, schema.FORMAT: schema}
 """The layouts that are written, by format."""
 
 LAYOUTS: dict[int, Layout] = {first.FORMAT: first, **WRITTEN}
-"""Those that can be read."""
+"""The layouts that can be read, by format."""
 
 _BASE = {field.name for field in BASE_FIELDS}
 
 
 class NewerCollectionError(NewerLibraryError, MilvusSchemaError):
-    """A later version of LoreKeeper wrote a collection, in a format that this one does not know."""
+    """A later version of LoreKeeper wrote a collection, in a format that this one cannot read."""
 
 
 @dataclass(frozen=True)
 class CollectionInfo:
-    """What the description of a collection says.
+    """The description of a collection.
 
     Attributes:
         store: random id, kept when the collection is rebuilt; ties the companion to it.
@@ -52,13 +52,13 @@ class CollectionInfo:
 
     @classmethod
     def new(cls, entity_type: str, store: str, embedding: str, dimension: int, capabilities: Capabilities) -> Self:
-        """That of a collection which is created now."""
+        """The description of a new collection."""
         fields, version = declared(COLLECTIONS[entity_type]), lorekeeper.__version__
         return cls(store, embedding, dimension, capabilities.format, capabilities.words, fields, version)
 
     @classmethod
     def parse(cls, entity_type: str, description: str | None, where: str) -> Self:
-        """That of a collection, which ``where`` names for people; MilvusSchemaError if it cannot be read here."""
+        """The description of an existing collection, called ``where`` in errors; MilvusSchemaError if it is not readable."""
         values = described(description)
         if values is None:
             raise MilvusSchemaError(f"{where} was not made by LoreKeeper; use another database")
@@ -81,7 +81,7 @@ class CollectionInfo:
         return json.dumps({key: value for key, value in asdict(self).items() if value is not None})
 
     def is_current(self, entity_type: str, capabilities: Capabilities) -> bool:
-        """Whether this version creates such collections; others are upgraded."""
+        """Whether this version creates collections with this format and these fields; others are upgraded."""
         fields = declared(COLLECTIONS[entity_type])
         return (self.format, self.fields) == (capabilities.format, fields) and self.words in (None, capabilities.words)
 
@@ -91,10 +91,10 @@ class CollectionInfo:
 
     @property
     def layout(self) -> Layout:
-        """How entities are read from it."""
+        """How its entities are read."""
         return LAYOUTS[self.format]
 
     @property
     def written_layout(self) -> WrittenLayout:
-        """How entities are written to it; KeyError if it has a format that is only read."""
+        """How entities are written to it; KeyError if its format is read-only."""
         return WRITTEN[self.format]

@@ -1,7 +1,7 @@
-"""Format 1, in which version 0.1.0 kept embedded libraries and its first collections on servers: read, and never written.
+"""Format 1, of embedded libraries of version 0.1.0 and its first collections on servers: read, never written.
 
-An entity is spread over the columns of its record: its fields are read from the filter columns, which the collection has as
-they were declared then. Apart from that it is as format 3, `lorekeeper.cache.milvus.schema`.
+An entity is spread over the columns of its record. Its fields are read from the filter columns that were declared then.
+Otherwise it equals format 3, `lorekeeper.cache.milvus.schema`.
 """
 
 from __future__ import annotations

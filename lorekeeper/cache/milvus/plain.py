@@ -1,9 +1,9 @@
 """Entities as rows on a Milvus server: format 2, which every server from 2.3 on can hold.
 
 There are no nullable columns: absent texts are "", absent lists empty, absent numbers below every real one, flags -1, 0
-or 1. Which values are absent is known from the entity itself, which is stored whole, packed and in pieces. A text column holds
-65,535 bytes, so that the pieces are spread over the rows of the entity, from row 0, its record, on;
-an entity that has more pieces than passages gets further rows, which repeat the passage of its record.
+or 1. The entity itself, which is stored whole, packed and in pieces, says which values are absent. A text
+column holds 65,535 bytes, so the pieces are spread over the rows of the entity, beginning with row 0, its record. An entity
+that has more pieces than passages gets additional rows, which repeat the passage of its record.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ REPEATED = -1
 """``pieces`` of a row that exists for its piece alone. In an entity record it is their number, in other passages 0."""
 
 TRIES, PAUSE_SECONDS = 5, 0.2
-"""How often an entity is read that another machine is writing meanwhile, and how long to wait between two tries."""
+"""How often to read an entity that another machine is writing, and how long to wait between attempts."""
 
 _KEY_BYTES = 8192
 _TEXT_BYTES = 65_535
@@ -84,7 +84,7 @@ def rows(
     common = ms.base_values(entity) | {field.name: _value(entity, field) for field in entity.collection.fields}
     packed = ms.packed_record(entity)
     pieces = [packed[start : start + PIECE_BYTES] for start in range(0, len(packed), PIECE_BYTES)]
-    made: list[Row] = []
+    result: list[Row] = []
     for part in range(max(len(passages), len(pieces))):
         number = part if part < len(passages) else 0
         row = {
@@ -97,11 +97,11 @@ def rows(
             "record": pieces[part] if part < len(pieces) else "",
             "vector": vectors[number],
         }
-        made.append(row if words is None else row | {WORDS: ""})
-    made[0]["pieces"] = len(pieces)
+        result.append(row if words is None else row | {WORDS: ""})
+    result[0]["pieces"] = len(pieces)
     if words is not None:
-        made[0][WORDS] = words
-    return made
+        result[0][WORDS] = words
+    return result
 
 
 def _value(entity: Entity, field: Field) -> str | int | list[str]:
@@ -116,9 +116,9 @@ def _value(entity: Entity, field: Field) -> str | int | list[str]:
 
 
 def entities(entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
-    """Those of the entities that exist; ValueError or CacheError if one is damaged.
+    """The entities that exist; ValueError or CacheError if one is damaged.
 
-    An entity whose pieces are not of one version is read again: another machine may have written it in between.
+    An entity whose pieces are of different versions is read again: another machine may have been writing it.
     """
     complete: dict[Identity, Entity] = {}
     remaining = list(identities)
@@ -134,11 +134,11 @@ def entities(entity_type: str, identities: Sequence[Identity], get: Get) -> dict
 def _read(
     entity_type: str, identities: Sequence[Identity], get: Get, complete: dict[Identity, Entity]
 ) -> list[Identity]:
-    """Add those entities whose pieces are of one version; returns the others that exist."""
+    """Add the entities whose pieces are all of one version; returns the others that exist."""
     records = get([ms.primary_key(*identity) for identity in identities], _FIELDS)
     keys = {ms.identity(record): [_key(record, part) for part in range(1, record["pieces"])] for record in records}
-    further = get([key for own in keys.values() for key in own], ["pk", "hash", "record"])
-    pieces = {row["pk"]: row for row in further}
+    additional = get([key for row_keys in keys.values() for key in row_keys], ["pk", "hash", "record"])
+    pieces = {row["pk"]: row for row in additional}
     mixed: list[Identity] = []
     for record in records:
         identity = ms.identity(record)

@@ -100,7 +100,7 @@ class Layout(Protocol):
     PASSAGES: str
 
     def entities(self, entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
-        """Those of the entities that exist; ValueError, KeyError, TypeError or CacheError if one is damaged."""
+        """The entities that exist; ValueError, KeyError, TypeError or CacheError if one is damaged."""
         ...
 
     def expression(self, selection: Selection, *, records: bool = False, names: Sequence[str] | None = None) -> str:
@@ -253,7 +253,7 @@ def rows(
 
 
 def entities(entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
-    """Those of the entities that exist; ValueError, TypeError or CacheError if one is damaged."""
+    """The entities that exist; ValueError, TypeError or CacheError if one is damaged."""
     records = get([primary_key(*i) for i in identities], ["document", "slug", "record"])
     return {identity(record): unpacked_record(entity_type, record["record"]) for record in records}
 

@@ -1,7 +1,7 @@
-"""What the stores of an embedded library and of a Milvus server do alike: write, delete, reindex, load and rank. Blocking.
+"""What embedded libraries and Milvus servers have in common: write, delete, reindex, load and rank. Blocking.
 
 The collections hold the entities with their vectors. The companion holds a second copy of the entities, with their names and
-words; a write is noted there before it begins, so that whatever it leaves unfinished is brought in step by the next one.
+words. A write is recorded there before it begins, so that the next one can finish what an interrupted one left undone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lorekeeper.filters import Selection
 
 
 class MilvusStore:
-    """One library in Milvus; `lorekeeper.cache.store.Store` says what its methods do.
+    """One library in Milvus; its methods are documented in `lorekeeper.cache.store.Store`.
 
     Args:
         backend: keeps the collections.
@@ -127,7 +127,7 @@ class MilvusStore:
         return info
 
     def _remove(self, entity_type: str, identities: Sequence[Identity]) -> int:
-        """Remove entities that there are, in order. The caller holds the write lock."""
+        """Remove entities that exist, in order. The caller holds the write lock."""
         if identities:
             self._sync_companion(entity_type)
             self.companion.begin(entity_type, identities)
@@ -193,11 +193,11 @@ class MilvusStore:
     # --- the companion ---------------------------------------------------------------------------------------------
 
     def _companion_ready(self, entity_type: str, stale: Collection[Identity] = ()) -> bool:
-        """Bring a type's part of the companion in step, if it is not; False if there is nothing to search.
+        """Bring a type's part of the companion up to date, if it is not; False if there is nothing to search.
 
         Args:
             entity_type: the type.
-            stale: entities that the companion has as they no longer are.
+            stale: entities of which the companion has an outdated copy.
         """
         info = self._info(entity_type)
         if info is None:
@@ -215,7 +215,7 @@ class MilvusStore:
         return True
 
     def _sync_companion(self, entity_type: str, stale: Collection[Identity] = ()) -> None:
-        """Bring a type's part of the companion in step with its collection: rebuild it, or replace what may differ.
+        """Bring a type's part of the companion up to date with its collection: rebuild it, or replace what may differ.
 
         The caller holds the write lock, so that no process on this machine is writing.
         """
@@ -230,10 +230,10 @@ class MilvusStore:
             self.companion.rebuild(entity_type, info.store, lambda: self._each(entity_type, identities))
         elif stale or not finished:
             changed = sorted({*stale, *self.companion.unfinished(entity_type)})
-            self.companion.remove(entity_type, changed, kept=list(self._each(entity_type, changed)))
+            self.companion.remove(entity_type, changed, current=list(self._each(entity_type, changed)))
 
     def _each(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Entity]:
-        """The entities of these identities, however many, read a part at a time."""
+        """The entities of these identities, however many, loaded in batches."""
         for start in range(0, len(identities), GET_KEYS):
             yield from self.load(entity_type, identities[start : start + GET_KEYS])
 
@@ -246,7 +246,7 @@ class MilvusStore:
         return self.collections.info(entity_type)
 
     def _before_writing(self, entity_type: str) -> None:
-        """Upgrade a type's collection, if that is not done yet; CacheError if it fails."""
+        """Upgrade a type's collection, unless that was done before; CacheError if it fails."""
         self._companion_upgrade.before_writing()
         self._upgrades[entity_type].before_writing()
 
@@ -255,7 +255,7 @@ class MilvusStore:
         return self._companion_upgrade.failure or self._upgrades[entity_type].failure
 
     def _companion_outdated(self) -> bool:
-        self.backend.open()  # which is refused while a process of an earlier version has the library open
+        self.backend.open()  # refused while a process of an earlier version has the library open
         return self.companion.outdated()
 
     def _upgrade_of(self, entity_type: str) -> Upgrade:
@@ -273,4 +273,4 @@ class MilvusStore:
         CollectionUpgrade(self.backend, self.collections, entity_type, self._normalized, self._require_space).run()
 
     def _require_space(self) -> None:
-        """CacheError if there is no room to write; a server looks after its own."""
+        """CacheError if the disk is too full to write; not checked for a server."""

@@ -210,7 +210,7 @@ def _require_folder(path: Path) -> None:
     """Create the folder of a library; MilvusConnectionError with the real reason, which Milvus Lite would hide."""
     if path.is_file():
         raise MilvusConnectionError(
-            f"{path} is {_file_kind(path)}, not a folder of Milvus Lite; it was left alone. Set LOREKEEPER_MILVUS_DB_PATH to "
+            f"{path} is {_file_kind(path)}, not a folder of Milvus Lite; it was not changed. Set LOREKEEPER_MILVUS_DB_PATH to "
             "a new folder"
         )
     try:

@@ -1,8 +1,8 @@
-"""Upgrading a collection of an earlier format: its rows are copied, with their vectors, to one that then takes its place.
+"""Upgrades a collection of an earlier format: its rows are copied, with their vectors, to a new one that then replaces it.
 
-The earlier collection stays as it was until the copy is complete. A process that is killed leaves a part of the copy, and the
-next one goes on with it: entities whose copy is there already are passed over. On a server, other machines may write to the
-earlier collection meanwhile, so the two are compared until nothing differs.
+The earlier collection stays unchanged until the copy is complete. A process that is killed leaves an incomplete copy, which the
+next process completes: entities that are copied already are skipped. On a server, other machines may write to the earlier
+collection meanwhile, so the two are compared until nothing differs.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ ENTITIES = 64
 """Entities copied at a time."""
 
 COMPARISONS = 10
-"""How often a collection is compared with its copy, at most."""
+"""Most comparisons of a collection with its copy."""
 
 
 @dataclass(frozen=True)
-class _Stored:
+class _StoredEntity:
     """The rows of one entity in a collection: its content hash, and the keys of its passages, in order."""
 
     content_hash: str
@@ -61,7 +61,7 @@ class CollectionUpgrade:
         self._copy = entity_type + ms.UPGRADED
 
     def run(self) -> None:
-        """Upgrade the collection; CacheError if that is not possible, which leaves the collection as it was."""
+        """Upgrade the collection; CacheError if that is not possible; the collection is then unchanged."""
         source = self._collections.info(self._type)
         assert source is not None
         self._before_writing()
@@ -74,12 +74,12 @@ class CollectionUpgrade:
                     return
                 progress = _ignored
         raise CacheError(
-            f"{self._type} in {self._backend.location} must be upgraded, but keep changing; let no other machine write to them, "
-            "and try again"
+            f"{self._type} in {self._backend.location} must be upgraded, but other machines keep writing to them; stop those "
+            "writers and try again"
         )
 
     def _copy_differences(self, source: CollectionInfo, target: CollectionInfo, progress: Progress) -> bool:
-        """Bring the copy in step with the collection; False if it was already."""
+        """Bring the copy up to date with the collection; False if it was already."""
         stored = self._stored(self._type, source)
         copied = self._stored(self._copy, target)
         stale = [key for identity in copied.keys() - stored.keys() for key in copied[identity].keys]
@@ -97,7 +97,7 @@ class CollectionUpgrade:
         self._backend.flush(self._copy)
         return differing
 
-    def _write(self, entities: list[Entity], stored: Mapping[Identity, _Stored], target: CollectionInfo) -> None:
+    def _write(self, entities: list[Entity], stored: Mapping[Identity, _StoredEntity], target: CollectionInfo) -> None:
         if not entities:
             return
         self._before_writing()
@@ -110,10 +110,10 @@ class CollectionUpgrade:
         vectors = np.array([rows[key]["vector"] for key in keys], dtype=np.float32)
         self._collections.upsert_upgraded(self._type, chunked, vectors, target)
 
-    def _stored(self, name: str, info: CollectionInfo) -> dict[Identity, _Stored]:
-        """What a collection has of every entity; passages that an interrupted write left behind do not count."""
+    def _stored(self, name: str, info: CollectionInfo) -> dict[Identity, _StoredEntity]:
+        """The rows of every entity in a collection, without passages that an interrupted write left behind."""
         rows = self._backend.query(name, info.layout.PASSAGES, ["pk", "part", "hash", "document", "slug"])
-        stored = {ms.identity(row): _Stored(row["hash"], []) for row in rows if row["part"] == 0}
+        stored = {ms.identity(row): _StoredEntity(row["hash"], []) for row in rows if row["part"] == 0}
         for row in sorted(rows, key=lambda row: row["part"]):
             entity = stored.get(ms.identity(row))
             if entity and entity.content_hash == row["hash"]:
@@ -125,7 +125,7 @@ class CollectionUpgrade:
             self._backend.delete(self._copy, keys)
 
 
-def _is_copied(entity: Entity, stored: _Stored, copied: _Stored | None) -> bool:
+def _is_copied(entity: Entity, stored: _StoredEntity, copied: _StoredEntity | None) -> bool:
     return copied is not None and (copied.content_hash, copied.keys) == (entity.content_hash, stored.keys)
 
 

@@ -1,6 +1,6 @@
-"""Entities in SQLite: filter columns, words, names and the entities themselves, as every file of ours keeps them.
+"""Entities in SQLite: filter columns, words, names and the entities themselves, as all our files store them.
 
-The functions write within a transaction of the caller's; `Catalogue` reads.
+The functions write within the caller's transaction; `Catalogue` reads.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ COLUMN_WEIGHTS = "4.0, 1.0, 1.0, 0.5"
 """How much a word counts in the name, the text, the phrases and the description of the hint."""
 
 NAMES = 40
-"""Most similar names that are looked at."""
+"""How many of the most similar names are ranked."""
 
 MAX_NAME_QUERY = 80
 """Characters of a query that may be a name."""
 
 KEYS = 400
-"""Identities a query."""
+"""Identities per query."""
 
 MAX_UNPACKED_BYTES = 256 << 20
 """Largest entry that is read from a library of ours: earlier versions stored larger ones than `MAX_RECORD_BYTES`."""
@@ -47,7 +47,7 @@ _BASE = ("document", "slug", "name_folded", "name_key", "kind", "kind_name", "so
 
 @dataclass(frozen=True)
 class NameList:
-    """Names of a type, side by side: identities, folded names, and these with their words in order."""
+    """Names of a type in parallel lists: identities, folded names, and folded names with their words sorted."""
 
     identities: list[Identity]
     folded: list[str]
@@ -55,21 +55,21 @@ class NameList:
 
 
 def statements() -> list[str]:
-    """What makes the tables of an empty file."""
-    made = ["CREATE TABLE changes (type TEXT PRIMARY KEY, number INTEGER NOT NULL)"]
+    """The statements that create the tables of an empty file."""
+    tables = ["CREATE TABLE changes (type TEXT PRIMARY KEY, number INTEGER NOT NULL)"]
     for name, collection in COLLECTIONS.items():
-        made += [
+        tables += [
             f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, document TEXT NOT NULL, slug TEXT NOT NULL, "
             "name_folded TEXT NOT NULL, name_key TEXT NOT NULL, kind TEXT, kind_name TEXT, source_api TEXT, "
             f"hash TEXT NOT NULL, record BLOB NOT NULL, {column_definitions(collection)}, UNIQUE (document, slug))",
             f"CREATE VIRTUAL TABLE {name}_fts USING fts5("
             "name, body, phrases, description, tokenize = 'porter unicode61 remove_diacritics 2')",
         ]
-    return made
+    return tables
 
 
 def insert(c: sqlite3.Connection, entity_type: str, entities: Iterable[Entity]) -> list[int]:
-    """Store entities in place of those of equal identity; their row ids, in order."""
+    """Store entities, replacing those of equal identity; returns their row ids, in order."""
     ids = []
     for entity in entities:
         remove(c, entity_type, [entity.identity])
@@ -79,7 +79,7 @@ def insert(c: sqlite3.Connection, entity_type: str, entities: Iterable[Entity]) 
 
 
 def insert_new(c: sqlite3.Connection, entity: Entity, row_id: int | None = None) -> int:
-    """Store an entity that is not there yet, under a row id of its own where none is given; returns the row id."""
+    """Store an entity that is not there yet, under a new row id if none is given; returns the row id."""
     names = columns_named(entity.type)
     sql = f"INSERT INTO {entity.type} (id, {column_list(entity.type)}) VALUES (?, {', '.join('?' * len(names))})"
     row = c.execute(sql, (row_id, *columns_of(entity))).lastrowid or 0
@@ -89,7 +89,7 @@ def insert_new(c: sqlite3.Connection, entity: Entity, row_id: int | None = None)
 
 
 def remove(c: sqlite3.Connection, entity_type: str, identities: Iterable[Identity]) -> list[int]:
-    """Remove entities by identity; the row ids they had."""
+    """Remove entities by identity; returns the row ids they had."""
     sql = f"SELECT id FROM {entity_type} WHERE document = ? AND slug = ?"
     rows = [row for identity in identities for row in c.execute(sql, identity)]
     c.executemany(f"DELETE FROM {entity_type}_fts WHERE rowid = ?", rows)
@@ -99,7 +99,7 @@ def remove(c: sqlite3.Connection, entity_type: str, identities: Iterable[Identit
 
 
 def changed(c: sqlite3.Connection, entity_type: str) -> None:
-    """Note that a type is not what it was."""
+    """Record that a type has changed."""
     c.execute("INSERT INTO changes VALUES (?, 1) ON CONFLICT (type) DO UPDATE SET number = number + 1", (entity_type,))
 
 
@@ -141,7 +141,7 @@ def pack(entity: Entity) -> bytes:
 
 
 def unpack(entity_type: str, record: bytes) -> Entity:
-    """The entity of `pack`; DamagedFileError where the bytes are not what was packed."""
+    """The entity of `pack`; DamagedFileError if the bytes are not what was packed."""
     try:
         return Entity.from_record(entity_type, parse_json(unpacked(record)))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -149,9 +149,9 @@ def unpack(entity_type: str, record: bytes) -> Entity:
 
 
 def unpacked(record: object, limit: int = MAX_UNPACKED_BYTES) -> bytes:
-    """The JSON that `pack` has compressed; ValueError where it is none, or has more than ``limit`` bytes."""
+    """The JSON that `pack` has compressed; ValueError if it is invalid, or longer than ``limit`` bytes."""
     if not isinstance(record, bytes):
-        raise ValueError("it holds no compressed JSON")
+        raise ValueError("it is not compressed JSON")
     stream = zlib.decompressobj()
     try:
         content = stream.decompress(record, limit + 1)
@@ -160,16 +160,16 @@ def unpacked(record: object, limit: int = MAX_UNPACKED_BYTES) -> bytes:
     if len(content) > limit:
         raise ValueError(f"it has more than {limit:,} bytes")
     if not stream.eof:
-        raise ValueError("it is cut off")
+        raise ValueError("it is truncated")
     return content
 
 
 class Catalogue:
-    """Answers what columns, words and names can tell. Blocking, safe in several threads."""
+    """Looks up entities by columns, words and names. Blocking, safe in several threads."""
 
     def __init__(self, file: SqliteFile) -> None:
         self.file = file
-        self._listed: dict[str, tuple[tuple[int, int], NameList]] = {}
+        self._name_lists: dict[str, tuple[tuple[int, int], NameList]] = {}
 
     def count(self, selection: Selection) -> int:
         """Number of entities under the filters."""
@@ -179,12 +179,12 @@ class Catalogue:
     def find(self, selection: Selection, limit: int | None, offset: int) -> list[Identity]:
         """Identities under the filters: whole name matches first, then by name, document and slug."""
         test, values = where(selection)
-        wanted = [] if selection.name is None else [selection.name]
+        ranked = [] if selection.name is None else [selection.name]
         sql = (
             f"SELECT document, slug FROM {selection.entity_type} WHERE {test} "
-            f"ORDER BY {'name_rank(name_folded, ?), ' * len(wanted)}name_folded, document, slug LIMIT ? OFFSET ?"
+            f"ORDER BY {'name_rank(name_folded, ?), ' * len(ranked)}name_folded, document, slug LIMIT ? OFFSET ?"
         )
-        return self._rows(sql, [*values, *wanted, -1 if limit is None else limit, offset])
+        return self._rows(sql, [*values, *ranked, -1 if limit is None else limit, offset])
 
     def count_by(self, entity_type: str, column: str) -> dict[str, int]:
         """Number of entities by "document" or "kind_name"."""
@@ -200,15 +200,15 @@ class Catalogue:
         return {(document, slug): content_hash for document, slug, content_hash in rows}
 
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        """The entities of these identities, in their order; those that are gone are left out."""
-        found: dict[Identity, Entity] = {}
+        """The entities of these identities, in their order; those that no longer exist are left out."""
+        by_identity: dict[Identity, Entity] = {}
         for start in range(0, len(identities), KEYS):
             part = identities[start : start + KEYS]
             marks = ", ".join(["(?, ?)"] * len(part))
             sql = f"SELECT record FROM {entity_type} WHERE (document, slug) IN (VALUES {marks})"
             entities = [unpack(entity_type, record) for (record,) in self._rows(sql, [k for i in part for k in i])]
-            found |= {e.identity: e for e in entities}
-        return [found[i] for i in identities if i in found]
+            by_identity |= {e.identity: e for e in entities}
+        return [by_identity[i] for i in identities if i in by_identity]
 
     def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
         """The entities that have any word of a query, best first; FTS5's BM25 scores (Robertson), negated: above 0."""
@@ -219,12 +219,12 @@ class Catalogue:
         entity_type = selection.entity_type
         fts = f"{entity_type}_fts"
         sql = (
-            # the rows themselves are read for the best scores only; a LEFT JOIN that no condition looks at costs nothing
-            f"WITH found AS MATERIALIZED (SELECT {fts}.rowid AS id, -bm25({fts}, {COLUMN_WEIGHTS}) AS score "
+            # the rows themselves are read for the best scores only; a LEFT JOIN that no condition uses costs nothing
+            f"WITH hits AS MATERIALIZED (SELECT {fts}.rowid AS id, -bm25({fts}, {COLUMN_WEIGHTS}) AS score "
             f"FROM {fts} LEFT JOIN {entity_type} ON {entity_type}.id = {fts}.rowid WHERE {fts} MATCH ? AND {test}), "
-            "worst AS (SELECT score FROM found ORDER BY score DESC LIMIT 1 OFFSET ?) "
+            "worst AS (SELECT score FROM hits ORDER BY score DESC LIMIT 1 OFFSET ?) "
             f"SELECT document, slug, name, score, id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
-            f"FROM found JOIN {entity_type} USING (id) JOIN {fts} ON {fts}.rowid = id "
+            f"FROM hits JOIN {entity_type} USING (id) JOIN {fts} ON {fts}.rowid = id "
             "WHERE score >= ifnull((SELECT score FROM worst), 0) ORDER BY score DESC, document, slug LIMIT ?"
         )
         rows = self._rows(sql, [expression, *values, limit - 1, every, limit])
@@ -232,21 +232,21 @@ class Catalogue:
 
     def rank_names(self, selection: Selection, query: str) -> list[Ranked]:
         """The entities whose names are most similar to a query, best first; similarity 0 to 1."""
-        wanted = fold(query)
-        if not wanted or len(wanted) > MAX_NAME_QUERY:
+        name = fold(query)
+        if not name or len(name) > MAX_NAME_QUERY:
             return []
-        listed = self._read(lambda c: self._names(c, selection))
-        found = similar_names(wanted, listed.folded, listed.keys, NAMES)
-        return [Ranked(listed.identities[place], listed.folded[place], score) for place, score in found]
+        names = self._read(lambda c: self._names(c, selection))
+        similar = similar_names(name, names.folded, names.keys, NAMES)
+        return [Ranked(names.identities[index], names.folded[index], score) for index, score in similar]
 
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
-        """Those of the words that occur, in any form that has their stem, in an entity of the type."""
+        """The words that occur, in any form with the same stem, in an entity of the type."""
         sql = f"SELECT 1 FROM {entity_type}_fts WHERE {entity_type}_fts MATCH ? LIMIT 1"
         tests = [(word, expression) for word in words if (expression := fts_query(KeywordQuery.of(word).words))]
         return self._read(lambda c: {word for word, test in tests if c.execute(sql, (test,)).fetchone()})
 
     def version(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:
-        """What differs whenever a type has changed."""
+        """A value that changes whenever the type changes."""
         row = c.execute("SELECT number FROM changes WHERE type = ?", (entity_type,)).fetchone()
         return self.file.opened, row[0] if row else 0
 
@@ -255,22 +255,22 @@ class Catalogue:
         self.file.close()
 
     def _names(self, c: sqlite3.Connection, selection: Selection) -> NameList:
-        """All names under the filters; the whole list of a type is kept until the type changes."""
+        """All names under the filters; the whole list of a type is cached until the type changes."""
         entity_type = selection.entity_type
-        version, kept = self.version(c, entity_type), self._listed.get(entity_type)
-        if selection.everything and kept and kept[0] == version:
-            return kept[1]
+        version, cached = self.version(c, entity_type), self._name_lists.get(entity_type)
+        if selection.everything and cached and cached[0] == version:
+            return cached[1]
         test, values = where(selection)
         sql = f"SELECT document, slug, name_folded, name_key FROM {entity_type} WHERE {test} ORDER BY id"
         rows = c.execute(sql, values).fetchall()
-        listed = NameList([(d, s) for d, s, _, _ in rows], [n for _, _, n, _ in rows], [k for _, _, _, k in rows])
+        names = NameList([(d, s) for d, s, _, _ in rows], [n for _, _, n, _ in rows], [k for _, _, _, k in rows])
         if selection.everything:
-            self._listed[entity_type] = version, listed
-        return listed
+            self._name_lists[entity_type] = version, names
+        return names
 
     def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         return self._read(lambda c: c.execute(sql, values).fetchall())
 
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
-        """Read from one state of the file; what is done about damage is for subclasses to say."""
+        """Read from one state of the file; subclasses say what to do about damage."""
         return self.file.read(function)

@@ -24,28 +24,28 @@ R = TypeVar("R")
 BUSY_SECONDS = 10.0
 
 SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
-"""What reading a damaged file raises: Python cannot decode an error of SQLite that quotes bytes which are no UTF-8."""
+"""What reading a damaged file raises: Python cannot decode an error of SQLite that quotes bytes which are not UTF-8."""
 
 _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
 
 _CREATED = re.compile(r"CREATE (?:VIRTUAL )?TABLE (\w+)")
 
-_PASSING = {
+_TRANSIENT = {
     sqlite3.SQLITE_BUSY: "another program has it locked; close that program",
     sqlite3.SQLITE_LOCKED: "another program has it locked; close that program",
     sqlite3.SQLITE_FULL: "the disk is full; free some space",
     sqlite3.SQLITE_READONLY: "",
     sqlite3.SQLITE_CANTOPEN: "",
     sqlite3.SQLITE_PERM: "",
-    sqlite3.SQLITE_IOERR: "the disk does not read or write; check it and its free space",
+    sqlite3.SQLITE_IOERR: "the disk cannot be read or written; check it and its free space",
     sqlite3.SQLITE_NOMEM: "there is not enough memory",
-    sqlite3.SQLITE_TOOBIG: "an entry is larger than SQLite can keep",
+    sqlite3.SQLITE_TOOBIG: "an entry is larger than SQLite can store",
 }
-"""Primary result codes that say nothing against the file itself, and what to do about each; "" for `SqliteFile.advice`."""
+"""Primary result codes that do not mean damage, and what to do about each; "" for `SqliteFile.advice`."""
 
 
 class DamagedFileError(CacheError):
-    """The file is no sound SQLite database, or not one of ours."""
+    """The file is not a valid SQLite database, or not one of ours."""
 
 
 class SqliteFile:
@@ -63,7 +63,7 @@ class SqliteFile:
     """
 
     advice = "check the permissions of the file and its folder"
-    """What to do where it cannot be opened."""
+    """What to do if it cannot be opened."""
 
     def __init__(
         self, path: Path, kind: str, application: int, layouts: range, statements: Sequence[str], *, durable: bool
@@ -115,7 +115,7 @@ class SqliteFile:
             self._reading.close()
 
     def move_aside(self, suffix: str) -> Path | None:
-        """Rename the file and what SQLite keeps beside it; its new path, None where there is no file."""
+        """Rename the file and what SQLite keeps beside it; its new path, None if there is no file."""
         with self._writing.lock, self._reading.lock:
             self._writing.close()
             self._reading.close()
@@ -139,7 +139,7 @@ class SqliteFile:
         elif self.path.stat().st_size == 0:
             raise DamagedFileError(f"{self.kind} {self.path} is empty")
         for file in database_files(self.path):
-            keep_private(file)  # what an earlier version made may be open to others
+            keep_private(file)  # earlier versions may have left it readable for other users
         connection = connect(self.path)
         try:
             self._check(connection, side)
@@ -151,14 +151,14 @@ class SqliteFile:
         return connection
 
     def _check(self, connection: sqlite3.Connection, side: _Side) -> None:
-        """Refuse what is not a file of this kind and of a known format; let one of an earlier format be read."""
+        """Refuse a file of another kind or of an unknown format; a file of an earlier format can be read only."""
         if connection.execute("PRAGMA application_id").fetchone()[0] != self._application:
             self.refuse(connection)
-        found = read_format(connection)
-        found.require_known(f"{self.kind} {self.path}", self.layout)
-        if found.layout not in self._layouts:
-            raise DamagedFileError(f"{self.kind} {self.path} has layout {found.layout}, which is not known")
-        if not found.is_current(self.layout):
+        file_format = read_format(connection)
+        file_format.require_known(f"{self.kind} {self.path}", self.layout)
+        if file_format.layout not in self._layouts:
+            raise DamagedFileError(f"{self.kind} {self.path} has the unknown layout {file_format.layout}")
+        if not file_format.is_current(self.layout):
             if not side.read_only:
                 raise CacheError(f"{self.kind} {self.path} has an earlier format and must be upgraded first")
             self._add_missing(connection)
@@ -168,29 +168,29 @@ class SqliteFile:
         raise DamagedFileError(f"{self.path} is another program's database, not {self.kind}")
 
     def _add_missing(self, connection: sqlite3.Connection) -> None:
-        """Let a file of an earlier format be read like a current one: the tables and columns that it lacks are empty."""
+        """Make a file of an earlier format readable as a current one: the tables and columns that it lacks are empty."""
         with contextlib.closing(sqlite3.connect(":memory:")) as current:
             for statement in self._statements:
                 current.execute(statement)
                 (table,) = _CREATED.findall(statement)
-                held = columns(connection, table)
-                missing = [name for name in columns(current, table) if name not in held]
-                if not held:
+                names = columns(connection, table)
+                additions = [name for name in columns(current, table) if name not in names]
+                if not names:
                     connection.execute(statement.replace(f"TABLE {table}", f"TABLE temp.{table}", 1))
-                elif missing:
-                    absent = ", ".join(f'NULL AS "{name}"' for name in missing)
-                    connection.execute(f"CREATE TEMP VIEW {table} AS SELECT *, {absent} FROM main.{table}")
+                elif additions:
+                    empty = ", ".join(f'NULL AS "{name}"' for name in additions)
+                    connection.execute(f"CREATE TEMP VIEW {table} AS SELECT *, {empty} FROM main.{table}")
 
     def _create(self) -> None:
-        """Make the file under another name and move it into its place: nobody ever sees it half made."""
+        """Create the file under another name and rename it: no process ever sees it incomplete."""
         private_folder(self.path.parent)
-        fresh, creating = Path(f"{self.path}.new"), Path(f"{self.path}.creating")
+        target, creating = Path(f"{self.path}.new"), Path(f"{self.path}.creating")
         with FileLock(creating, mode=PRIVATE_FILE):
             if not self.path.exists():
-                for left in (*database_files(fresh), *log_files(self.path)):
-                    left.unlink(missing_ok=True)
-                self.make(fresh)
-                fresh.rename(self.path)
+                for leftover in (*database_files(target), *log_files(self.path)):
+                    leftover.unlink(missing_ok=True)
+                self.make(target)
+                target.rename(self.path)
             with contextlib.suppress(OSError):
                 creating.unlink()
 
@@ -208,7 +208,7 @@ class SqliteFile:
             connection.execute("COMMIT")
 
     def guarded(self, function: Callable[[], R]) -> R:
-        """Call a function with SQLite's errors about this file as ours."""
+        """Call a function, with SQLite's errors about this file translated to ours."""
         try:
             return function()
         except (*SQLITE_ERRORS, OSError, OverflowError) as error:
@@ -216,7 +216,7 @@ class SqliteFile:
 
     def _translated(self, error: Exception) -> CacheError:
         code = getattr(error, "sqlite_errorcode", None)
-        advice = _PASSING.get(code & 0xFF) if code is not None else None
+        advice = _TRANSIENT.get(code & 0xFF) if code is not None else None
         if advice is not None or isinstance(error, OSError):
             return CacheError(
                 f"{self.kind} {self.path} cannot be used: {error}; {advice or self.advice}, and try again"
@@ -263,12 +263,12 @@ def rename_database(path: Path, target: Path) -> None:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection that is in no transaction until it is told to begin one, for any thread."""
+    """A connection for any thread, in no transaction until one is begun explicitly."""
     return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
 
 def read_format(c: sqlite3.Connection, database: str = "main") -> Format:
-    """The format of one of the databases of a connection; DamagedFileError where it cannot be read."""
+    """The format of one of the databases of a connection; DamagedFileError if it cannot be read."""
     layout = c.execute(f"PRAGMA {database}.user_version").fetchone()[0]
     if not columns(c, "meta", database):
         return Format(layout, FIRST_DECLARATIONS)
@@ -276,11 +276,11 @@ def read_format(c: sqlite3.Connection, database: str = "main") -> Format:
         meta = dict(c.execute(f"SELECT key, value FROM {database}.meta"))
         return Format(layout, parse_declarations(json.loads(meta["fields"])), meta["version"])
     except (KeyError, ValueError) as error:
-        raise DamagedFileError(f"what a file says of its format is damaged ({error})") from error
+        raise DamagedFileError(f"the description of its format is damaged ({error})") from error
 
 
 def columns(c: sqlite3.Connection, table: str, database: str = "main") -> list[str]:
-    """The columns of a table, [] where there is none."""
+    """The columns of a table, [] if there is no such table."""
     return [row[1] for row in c.execute(f"PRAGMA {database}.table_info({table})")]
 
 

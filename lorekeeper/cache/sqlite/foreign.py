@@ -1,7 +1,7 @@
-"""A SQLite file from elsewhere, read and never changed: a library of ours, the companion of a Milvus library, an earlier cache.
+"""An untrusted SQLite file, opened read-only: a library of ours, the companion of a Milvus library, or an earlier cache.
 
-Whoever made it may mean harm. Only its real tables are read: no view, virtual table or generated column of it is ever evaluated,
-no trigger runs, and what it holds is bounded before it is unpacked.
+The file may be malicious. Only its real tables are read: no view, virtual table or generated column of it is ever evaluated,
+no trigger runs, and sizes are checked before anything is unpacked.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from lorekeeper.system import Closing
 BUSY_SECONDS = 2.0
 
 VECTORS = 500
-"""Vectors a batch."""
+"""Vectors per batch."""
 
 MAX_VECTOR_BYTES = 64 << 10
-"""Longest packed vector that is read; those of real models have up to 16 kB."""
+"""Longest packed vector that is read; vectors of real models take up to 16 kB."""
 
 MAX_ROW_BYTES = 16 << 20
 """Largest row that SQLite reads: ten entries of the largest size are smaller."""
@@ -41,11 +41,11 @@ MAX_TEXT_BYTES = 4 * MAX_RECORD_BYTES
 
 MAX_GROWTH = 10
 FREE_BYTES = 16 << 20
-"""How many times its size a file may unpack to, and what any file may: ours unpack to a few times their size."""
+"""A file may unpack to this many times its size, and any file to this size: ours unpack to a few times their size."""
 
 _STEPS = 1_000
 _MAX_CALLS = 10_000
-"""Instructions of SQLite's machine between two looks at the clockwork, and looks until the next row: a row takes some twenty."""
+"""Instructions of SQLite's virtual machine per call of the progress handler, and calls allowed per row: a row needs about 20."""
 
 _TOO_LARGE = f"it is damaged, or larger than an entry may be ({MAX_RECORD_BYTES:,} bytes as JSON)"
 
@@ -68,12 +68,12 @@ class SourceRow:
     """One entry as it stands in a file, or why it cannot be read.
 
     Attributes:
-        slug: its key, None where it is missing.
-        content: JSON text of the whole entry, of our own files that of `Entity.as_record`; None where ``problem`` is set.
-        document: key of its document where a column says it.
-        source_api: where it came from where a column says it.
-        name: as the column says it.
-        updated: seconds since the epoch, 0 where nothing says it.
+        slug: its key, None if it is missing.
+        content: JSON text of the whole entry, of our own files that of `Entity.as_record`; None if ``problem`` is set.
+        document: key of its document, if there is a column for it.
+        source_api: where it came from, if there is a column for it.
+        name: from its column.
+        updated: seconds since the epoch, 0 if not recorded.
         problem: why it cannot be read, in one sentence.
     """
 
@@ -95,11 +95,11 @@ class SqliteSource(Closing):
 
     Attributes:
         ours: whether it is a library or a companion of ours.
-        tables: those that hold entries.
+        tables: names of the tables that hold entries.
         fields: the declared fields of the entries of our own files, as `lorekeeper.cache.formats.declarations` writes them.
 
     Raises:
-        ImportFileError: it is no SQLite file, or locked, or holds nothing that LoreKeeper knows.
+        ImportFileError: it is not an SQLite file, or locked, or has no table that LoreKeeper can read.
     """
 
     def __init__(self, path: Path, layouts: Mapping[int, range]) -> None:
@@ -125,7 +125,7 @@ class SqliteSource(Closing):
             raise
 
     def rows(self, table: str) -> Iterator[SourceRow]:
-        """All entries of a table; where the file is damaged, one row says so and the rest is left out."""
+        """All entries of a table; if the file is damaged, one row says so and the rest is left out."""
         try:
             yield from self._records(table) if self.ours else self._legacy(table)
         except SQLITE_ERRORS as error:
@@ -136,8 +136,8 @@ class SqliteSource(Closing):
         tables = [f"{t}_passages" for t in self.tables] if self.ours else []
         for table in tables:
             with contextlib.suppress(*SQLITE_ERRORS):  # a vector that cannot be read is computed
-                found = self._columns(table) >= {"key", "vector"}
-                rows = filter(None, self._select(table, _VECTOR)) if found else iter(())
+                readable = self._columns(table) >= {"key", "vector"}
+                rows = filter(None, self._select(table, _VECTOR)) if readable else iter(())
                 yield from iter(lambda r=rows: list(itertools.islice(r, VECTORS)), [])  # type: ignore[misc]
 
     def close(self) -> None:
@@ -153,13 +153,13 @@ class SqliteSource(Closing):
         with self.path.open("rb") as file:
             header = file.read(20)
         if header[:16] != _MAGIC:
-            raise ImportFileError(str(self.path), "is empty" if not header else "is no SQLite database")
+            raise ImportFileError(str(self.path), "is not an SQLite database" if header else "is empty")
         place, options = self.path, "mode=ro"
         wal, shm = log_files(self.path)
         size = sum(file.stat().st_size for file in (self.path, wal) if file.exists())
         self._most = max(FREE_BYTES, MAX_GROWTH * size)
         if header[18:20] == _WAL and not shm.exists():
-            # SQLite would make files beside it: nobody has it open, so it can be read as it is, or as a copy with its log
+            # SQLite would create files beside it. No process has it open, so it is read as it is, or copied with its log
             if wal.exists() and wal.stat().st_size:
                 self._folder = tempfile.mkdtemp(prefix="lorekeeper-")
                 place = Path(self._folder) / self.path.name
@@ -182,13 +182,13 @@ class SqliteSource(Closing):
         return self._calls > _MAX_CALLS
 
     def _select(self, table: str, columns: str) -> Iterator[Any]:
-        """The rows of a table by their ids, None for one that is too large, or not where it should be."""
-        quoted, taken = table.replace('"', '""'), self._columns(table)
-        key = next((name for name in ("rowid", "_rowid_", "oid") if name not in taken), "rowid")
+        """The rows of a table by their ids, None for one that is too large, or missing under its id."""
+        quoted, names = table.replace('"', '""'), self._columns(table)
+        key = next((name for name in ("rowid", "_rowid_", "oid") if name not in names), "rowid")
         last = -math.inf
         for (row_id,) in self._rows(f'SELECT {key} FROM "{quoted}" NOT INDEXED'):
-            if not isinstance(row_id, int) or row_id <= last:  # pages that are listed many times over have no end
-                raise sqlite3.DatabaseError("its rows are not in order")
+            if not isinstance(row_id, int) or row_id <= last:  # a page that is listed again and again would never end
+                raise sqlite3.DatabaseError("its rows are out of order")
             last = row_id
             try:
                 yield next(self._rows(f'SELECT {columns} FROM "{quoted}" WHERE {key} = ?', [row_id]), None)
@@ -207,15 +207,15 @@ class SqliteSource(Closing):
             if version not in self._layouts[application]:
                 raise ImportFileError(
                     str(self.path),
-                    f"has layout {version}, which this version of LoreKeeper does not read; use the version that wrote it",
+                    f"has layout {version}, which this version of LoreKeeper cannot read; use the version that wrote it",
                 )
             return list(COLLECTIONS)
         tables = [n for n in names if n not in _NO_LORE and self._columns(n) >= _LEGACY]
         if not tables:
-            held = f"its tables are {', '.join(names[:10])}" if names else "it has no tables"
+            content = f"its tables are {', '.join(names[:10])}" if names else "it has no tables"
             raise ImportFileError(
                 str(self.path),
-                f"is no library and no earlier cache of LoreKeeper: {held}, none with slug, name and data",
+                f"is neither a LoreKeeper library nor an earlier cache: {content}, none with slug, name and data",
             )
         return tables
 
@@ -226,16 +226,16 @@ class SqliteSource(Closing):
             rows = {_text(key): _text(value) for key, value in filter(None, self._select("meta", "key, value"))}
             return parse_declarations(parse_json(rows.get("fields") or ""))
         except ValueError as error:
-            raise ImportFileError(str(self.path), f"does not say its fields as LoreKeeper does: {error}") from error
+            raise ImportFileError(str(self.path), f"has an invalid description of its fields: {error}") from error
 
     def _columns(self, table: str) -> set[str]:
         quoted = table.replace('"', '""')
-        rows = self._connection.execute(f'PRAGMA table_info("{quoted}")')  # which leaves generated columns out
+        rows = self._connection.execute(f'PRAGMA table_info("{quoted}")')  # leaves generated columns out
         return {row[1].decode("utf-8", "replace") for row in rows} if table in self._names else set()
 
     def _records(self, table: str) -> Iterator[SourceRow]:
         if not self._columns(table) >= {"slug", "record"}:
-            yield SourceRow(None, problem="the file has no such table with slug and record")
+            yield SourceRow(None, problem="the file has no such table with columns slug and record")
             return
         for row in self._select(table, "slug, record"):
             if row is None:
@@ -249,14 +249,17 @@ class SqliteSource(Closing):
                 continue
             self._unpacked += len(content)
             if self._unpacked > self._most:
-                yield SourceRow(_text(slug), problem="the rest of the file unpacks to far more than a library holds")
+                yield SourceRow(
+                    _text(slug),
+                    problem="the rest was not read: it unpacks to far more than a library holds",
+                )
                 return
             yield SourceRow(_text(slug), content)
 
     def _legacy(self, table: str) -> Iterator[SourceRow]:
-        known = self._columns(table)
-        wanted = ("slug", "name", "data", "document", "source_api", "updated_at")
-        columns = ", ".join(f'"{name}"' if name in known else "NULL" for name in wanted)
+        present = self._columns(table)
+        names = ("slug", "name", "data", "document", "source_api", "updated_at")
+        columns = ", ".join(f'"{name}"' if name in present else "NULL" for name in names)
         for row in self._select(table, columns):
             if row is None:
                 yield SourceRow(None, problem=_TOO_LARGE)
@@ -266,7 +269,7 @@ class SqliteSource(Closing):
             try:
                 name, data, document, source = (t.decode() if isinstance(t, bytes) else t for t in texts)
             except UnicodeDecodeError as error:
-                yield SourceRow(key, problem=f"is not UTF-8: {error.reason} at byte {error.start}")
+                yield SourceRow(key, problem=f"it is not UTF-8: {error.reason} at byte {error.start}")
                 continue
             problem = None if key and key.strip() else "its slug is missing"
             if not isinstance(data, str):
@@ -292,4 +295,6 @@ def _authorized(action: int, _one: str | None, _two: str | None, _database: str 
 
 
 def _text(value: Any) -> str | None:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else None if value is None else str(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return None if value is None else str(value)

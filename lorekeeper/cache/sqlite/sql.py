@@ -35,9 +35,9 @@ def where(selection: Selection) -> tuple[str, list[str | int]]:
     """A WHERE expression over the columns, and its parameters."""
     parts, values = ["1"], []  # type: list[str], list[str | int]
     for condition in selection.conditions:
-        part, own = _test(condition)
+        part, parameters = _test(condition)
         parts.append(part)
-        values += own
+        values += parameters
     if selection.documents is not None:
         parts.append(f"document IN ({_marks(selection.documents)})")
         values += selection.documents

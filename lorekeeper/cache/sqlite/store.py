@@ -1,6 +1,6 @@
 """The SQLite backend: a whole library in one file, vectors included, searched exactly with NumPy. Blocking.
 
-Everything of an entity is written in one transaction, so that nothing can fall out of step.
+An entity and all that is derived from it are written in one transaction, so that they always agree.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ APPLICATION = 0x4C4F5245
 """SQLite's application_id of a library: "LORE"."""
 
 LAYOUTS = range(1, 3)
-"""Layouts that can be read; the last one is written. Since 2 the file says its declared columns; see `cache.formats`."""
+"""Layouts that can be read; the last one is written. Since 2 the file records its declared columns; see `cache.formats`."""
 
 VECTORS = 500
 """Vectors read in one go."""
@@ -58,7 +58,7 @@ def statements() -> list[str]:
 
 @dataclass(frozen=True)
 class Matrix:
-    """All vectors of a type, those of one entity side by side.
+    """All vectors of a type, grouped by entity.
 
     Attributes:
         vectors: shape (passages, dimension) float32.
@@ -73,9 +73,9 @@ class Matrix:
     starts: Any
 
     @classmethod
-    def of(cls, vectors: Sequence[Vectors], parts: Sequence[int], owners: Sequence[int]) -> Matrix:
-        """The matrix of passages that are in order of their owners, at least one."""
-        entities, starts = np.unique(np.array(owners, dtype=np.int64), return_index=True)
+    def of(cls, vectors: Sequence[Vectors], parts: Sequence[int], row_ids: Sequence[int]) -> Matrix:
+        """The matrix of passages that are sorted by the row ids of their entities; at least one."""
+        entities, starts = np.unique(np.array(row_ids, dtype=np.int64), return_index=True)
         return cls(np.stack(vectors), np.array(parts), entities, starts)
 
     def best(self, scores: Any) -> tuple[Any, Any]:
@@ -86,7 +86,7 @@ class Matrix:
 
 
 class LibraryFile(SqliteFile):
-    """The file of a library; says what stands in its place where it is none."""
+    """The file of a library; if there is another database in its place, the error names it."""
 
     advice = "check LOREKEEPER_SQLITE_DB_PATH, and the permissions of the file and its folder"
 
@@ -97,11 +97,13 @@ class LibraryFile(SqliteFile):
         """Name what the database is instead."""
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         legacy = tables & {"api_cache", "monsters", "spells", "creatures"} and "spells_fts" not in tables
+        if legacy:
+            raise CacheError(
+                f"{self.path} is the cache of an earlier LoreKeeper; it was not changed. Set LOREKEEPER_SQLITE_DB_PATH to a "
+                f"new file and run 'lorekeeper migrate {self.path}'"
+            )
         raise CacheError(
-            f"{self.path} is the cache of an earlier LoreKeeper; it was left alone. Set LOREKEEPER_SQLITE_DB_PATH to a new "
-            f"file and run 'lorekeeper migrate {self.path}'"
-            if legacy
-            else f"{self.path} is another program's database, no library of LoreKeeper; it was left alone. Set "
+            f"{self.path} is another program's database, not a LoreKeeper library; it was not changed. Set "
             "LOREKEEPER_SQLITE_DB_PATH to a new file"
         )
 
@@ -110,7 +112,7 @@ class SqliteStore(Catalogue):
     """One library in one SQLite file, usable by several threads and processes.
 
     Args:
-        path: the file; made at first use, and upgraded where it has an earlier format.
+        path: the file; created at first use, and upgraded if it has an earlier format.
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
     """
 
@@ -132,7 +134,7 @@ class SqliteStore(Catalogue):
             yield
 
     def upgrade(self) -> None:
-        """Bring the library to the current format now; else that is done at its first use."""
+        """Upgrade the library to the current format now; otherwise that is done at its first use."""
         self._upgrade.settle()
 
     def _upgrade_file(self) -> None:
@@ -141,11 +143,11 @@ class SqliteStore(Catalogue):
 
     @property
     def upgrade_failure(self) -> CacheError | None:
-        """Why the library could not be upgraded; None where it has the current format, or was not opened yet."""
+        """Why the library could not be upgraded; None if it has the current format, or was not opened yet."""
         return self._upgrade.failure
 
     def closed_lock(self) -> AbstractContextManager[None]:
-        """The same lock, without opening the library: for what has to be done to one that cannot be opened."""
+        """The same lock, without opening the library, which may be impossible."""
         return self._lock.hold()
 
     # --- writing ---------------------------------------------------------------------------------------------------
@@ -167,13 +169,13 @@ class SqliteStore(Catalogue):
             self._write(store)
 
     def flush(self, entity_type: str) -> None:
-        """Nothing is left to do: every write is safe when it returns."""
+        """Nothing to do: every write is durable when it returns."""
 
     def delete_document(self, entity_type: str, document: str) -> int:
         """Remove a document's entities of one type; returns how many."""
         with self.write_lock():
-            found = self.find(Selection(entity_type, documents=[document]), None, 0)
-            return self._write(lambda c: _remove(c, entity_type, found))
+            identities = self.find(Selection(entity_type, documents=[document]), None, 0)
+            return self._write(lambda c: _remove(c, entity_type, identities))
 
     def delete_entities(self, entity_type: str, identities: Sequence[Identity]) -> int:
         """Remove entities by identity; returns how many there were."""
@@ -181,7 +183,7 @@ class SqliteStore(Catalogue):
             return self._write(lambda c: _remove(c, entity_type, identities))
 
     def begin_rebuild(self, entity_type: str, embedding: str, dimension: int) -> bool:  # noqa: ARG002
-        """Make the table that is to be filled anew; False where the type has nothing."""
+        """Create the table to rebuild into; False if nothing of the type is stored."""
 
         def begin(c: sqlite3.Connection) -> bool:
             if _embedding(c, entity_type) is None:
@@ -194,7 +196,7 @@ class SqliteStore(Catalogue):
         return self._write(begin)
 
     def rebuild(self, entity_type: str, chunked: Chunked, vectors: Vectors) -> None:
-        """Fill that table."""
+        """Fill the table of `begin_rebuild`."""
 
         def fill(c: sqlite3.Connection) -> None:
             (embedding,) = c.execute("SELECT following FROM models WHERE type = ?", (entity_type,)).fetchone()
@@ -205,7 +207,7 @@ class SqliteStore(Catalogue):
         self._write(fill)
 
     def end_rebuild(self, entity_type: str) -> None:
-        """Let that table's content take the place of the old one's."""
+        """Replace the old table with the rebuilt one."""
 
         def end(c: sqlite3.Connection) -> None:
             c.execute(f"DROP TABLE {entity_type}_passages")
@@ -218,7 +220,7 @@ class SqliteStore(Catalogue):
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def embedding_of(self, entity_type: str) -> str | None:
-        """What a type's vectors were made with, None where nothing was stored yet."""
+        """The fingerprint that a type's vectors were made with, None if nothing was stored yet."""
         return self._read(lambda c: _embedding(c, entity_type))
 
     def rank_semantic(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
@@ -231,7 +233,9 @@ class SqliteStore(Catalogue):
             if matrix is None or limit < 1:
                 return []
             if matrix.vectors.shape[1] != len(vector):
-                raise DamagedFileError(f"vectors of {entity_type} in the library {self.path} are not the model's")
+                raise DamagedFileError(
+                    f"the vectors of {entity_type} in the library {self.path} have another dimension than the model's"
+                )
             best, part = matrix.best(matrix.vectors @ vector)
             chosen = np.arange(len(best))
             if not selection.everything:
@@ -240,8 +244,8 @@ class SqliteStore(Catalogue):
                 chosen = np.flatnonzero(np.isin(matrix.entities, allowed))
             if len(chosen) > limit:
                 chosen = chosen[best[chosen] >= np.partition(best[chosen], -limit)[-limit]]
-            places = [_place(c, entity_type, int(matrix.entities[i]), part(i), float(best[i])) for i in chosen]
-            return sorted(places, key=lambda place: (-place.score, place.identity))[:limit]
+            hits = [_hit(c, entity_type, int(matrix.entities[i]), part(i), float(best[i])) for i in chosen]
+            return sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
 
         return self._read(rank)
 
@@ -279,16 +283,16 @@ class SqliteStore(Catalogue):
         self._upgrade.forget()
 
     def _matrix(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
-        """All vectors of a type, kept until it changes; None where it has none."""
-        version, kept = self.version(c, entity_type), self._matrices.get(entity_type)
-        if kept and kept[0] == version:
-            return kept[1]
+        """All vectors of a type, cached until it changes; None if it has none."""
+        version, cached = self.version(c, entity_type), self._matrices.get(entity_type)
+        if cached and cached[0] == version:
+            return cached[1]
         rows = c.execute(
             f"SELECT entity, part, key, vector FROM {entity_type}_passages ORDER BY entity, part"
         ).fetchall()
         vectors = [v for _, _, key, blob in rows if (v := unpack_vector(key, blob)) is not None]
         if len(vectors) < len(rows) or len({v.shape for v in vectors}) > 1:
-            raise DamagedFileError(f"vectors of {entity_type} in the library {self.path} are damaged")
+            raise DamagedFileError(f"the vectors of {entity_type} in the library {self.path} are damaged")
         matrix = Matrix.of(vectors, [r[1] for r in rows], [r[0] for r in rows]) if rows else None
         self._matrices[entity_type] = version, matrix
         return matrix
@@ -309,7 +313,7 @@ def _named_repair() -> Iterator[None]:
         yield
     except DamagedFileError as error:
         raise CacheError(
-            f"{error}. Run 'lorekeeper repair': it puts the file aside and keeps all that can still be read"
+            f"{error}. Run 'lorekeeper repair': it moves the file aside and keeps everything that can still be read"
         ) from error
 
 
@@ -342,7 +346,7 @@ def _insert_passages(
             c.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
-def _place(c: sqlite3.Connection, entity_type: str, entity: int, part: int, score: float) -> Ranked:
+def _hit(c: sqlite3.Connection, entity_type: str, entity: int, part: int, score: float) -> Ranked:
     row = c.execute(
         f"SELECT document, slug, name, passage, section FROM {entity_type} "
         f"JOIN {entity_type}_fts ON {entity_type}_fts.rowid = id JOIN {entity_type}_passages ON entity = id "
@@ -350,6 +354,6 @@ def _place(c: sqlite3.Connection, entity_type: str, entity: int, part: int, scor
         (entity, part),
     ).fetchone()
     if row is None:
-        raise DamagedFileError(f"an entry of {entity_type} is not whole")
+        raise DamagedFileError(f"an entry of {entity_type} is incomplete")
     document, slug, name, passage, section = row
     return Ranked((document, slug), name, score, passage, section)

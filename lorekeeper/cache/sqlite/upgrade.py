@@ -1,10 +1,10 @@
-"""Upgrading an SQLite file of ours: a new file is filled from the records of the earlier one, and then takes its place.
+"""Upgrades an SQLite file of ours: a new file is filled from the records of the earlier one, and then replaces it.
 
-The earlier file stays as it was until that moment, which is one step. A process that is killed leaves a part of the new file,
-and the next one goes on with it, if nothing was written to the earlier file in between.
+The earlier file stays unchanged until that moment, and the replacement is atomic. A process that is killed leaves an
+incomplete new file, which the next process completes, unless the earlier file was written to in between.
 
-First the earlier file leaves SQLite's WAL mode, which only works while no other process has it open: its log could otherwise
-meet the new file, and a program of the earlier version would go on writing to a file that is gone.
+First the earlier file leaves SQLite's WAL mode, which works only while no other process has it open. Otherwise its log could
+be applied to the new file, and a program of the earlier version would continue to write to the deleted file.
 See https://www.sqlite.org/howtocorrupt.html, sections 2.4 and 2.5.
 """
 
@@ -27,10 +27,10 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
 
 BATCH = 256
-"""Entities that are safe together."""
+"""Entities copied in one transaction."""
 
 ALONE_SECONDS = 3.0
-"""How long to wait for other processes to close the file: those that wait for the upgrade have it open for a moment."""
+"""How long to wait for other processes to close the file: those that wait for the upgrade open it briefly."""
 
 
 class FileUpgrade:
@@ -40,20 +40,19 @@ class FileUpgrade:
         file: the file, of an earlier format.
         normalized: gives the filter values that follow from an entity's data.
         parts: the suffixes of tables whose rows belong to the entities of a type, by their column "entity".
-        tables: those that are copied as they are.
+        tables: the tables that are copied unchanged.
     """
 
     def __init__(self, file: SqliteFile, normalized: Normalized, parts: Sequence[str], tables: Sequence[str]) -> None:
         self._file, self._normalized, self._parts, self._tables = file, normalized, parts, tables
         self._path = file.path
-        self._fresh = file.path.with_name(f"{file.path.name}.{UPGRADED}")
+        self._target = file.path.with_name(f"{file.path.name}.{UPGRADED}")
 
     def run(self) -> None:
         """Upgrade the file.
 
         Raises:
-            CacheError: it cannot be done: another process has the file open, the disk is full, an entry is damaged. The file
-                is as it was.
+            CacheError: another process has the file open, the disk is full, or an entry is damaged. The file is unchanged.
         """
         self._file.close()
         self._file.guarded(self._run)
@@ -63,9 +62,9 @@ class FileUpgrade:
         self._require_alone()
         try:
             self._fill()
-            self._fresh.replace(self._path)
+            self._target.replace(self._path)
         except Exception:
-            remove_database(self._fresh)
+            remove_database(self._target)
             with contextlib.suppress(sqlite3.Error), contextlib.closing(connect(self._path)) as c:
                 c.execute("PRAGMA journal_mode = WAL")
             raise
@@ -73,38 +72,38 @@ class FileUpgrade:
     def _require_space(self) -> None:
         size = sum(file.stat().st_size for file in database_files(self._path) if file.exists())
         free = shutil.disk_usage(self._path.parent).free
-        if free < size and not self._fresh.exists():
+        if free < size and not self._target.exists():
             raise CacheError(
-                f"{self._file.kind} {self._path} has to be upgraded, which takes about {size / 1e6:,.0f} MB, and the disk has "
-                f"{free / 1e6:,.0f} MB; free some space and try again"
+                f"{self._file.kind} {self._path} must be upgraded, which takes about {size / 1e6:,.0f} MB, but the disk has only "
+                f"{free / 1e6:,.0f} MB free; free some space and try again"
             )
 
     def _require_alone(self) -> None:
-        """Move the log into the file, which SQLite does where no other process has it open; CacheError where one has."""
+        """Merge the log into the file, which SQLite does if no other process has it open; CacheError if one has."""
         deadline = time.monotonic() + ALONE_SECONDS
         while True:
             with contextlib.closing(connect(self._path)) as c:
-                made_by = read_format(c).version or "0.1.0"
+                writer = read_format(c).version or "0.1.0"
                 c.execute("PRAGMA busy_timeout = 0")
                 with contextlib.suppress(sqlite3.OperationalError):
                     if c.execute("PRAGMA journal_mode = DELETE").fetchone()[0] == "delete":
                         return
             if time.monotonic() > deadline:
                 raise CacheError(
-                    f"{self._file.kind} {self._path} has the format of LoreKeeper {made_by} and must be upgraded to that of "
-                    f"{lorekeeper.__version__}, but another process has it open. Restart the older program, so that both are "
-                    "the same version, and try again"
+                    f"{self._file.kind} {self._path} has the format of LoreKeeper {writer} and must be upgraded to that of "
+                    f"{lorekeeper.__version__}, but another process has it open. Restart that process, so that both "
+                    "run the same version, and try again"
                 )
             time.sleep(0.05)
 
     def _fill(self) -> None:
-        """Copy everything to the new file, or what is not there yet."""
+        """Copy everything that the new file does not have yet."""
         with contextlib.closing(connect(self._path)) as c:
             source = _state(c)
-        if not self._fresh.exists() or _source_of(self._fresh) != source:
-            remove_database(self._fresh)
-            self._file.make(self._fresh)
-        with contextlib.closing(connect(self._fresh)) as c:
+        if not self._target.exists() or _source_of(self._target) != source:
+            remove_database(self._target)
+            self._file.make(self._target)
+        with contextlib.closing(connect(self._target)) as c:
             c.execute("INSERT OR REPLACE INTO meta VALUES ('source', ?)", [source])
             c.execute("ATTACH DATABASE ? AS earlier", [str(self._path)])
             earlier = read_format(c, "earlier")
@@ -117,7 +116,7 @@ class FileUpgrade:
             self._finish(c)
 
     def _require_known_types(self, c: sqlite3.Connection, earlier: Format) -> None:
-        """NewerLibraryError where there are entities of a type that is not declared: they would be lost."""
+        """NewerLibraryError if there are entities of a type that is not declared: they would be lost."""
         for entity_type in earlier.fields.keys() - COLLECTIONS.keys():
             if columns(c, entity_type, "earlier") and _count(c, entity_type):
                 raise newer(f"{self._file.kind} {self._path}", earlier.layout, earlier.version)
@@ -145,13 +144,13 @@ class FileUpgrade:
 
 
 def _state(c: sqlite3.Connection) -> str:
-    """What differs where the earlier file is another one, where it was written to, or where other columns are declared."""
+    """A text that changes if the earlier file is replaced or written to, or if other columns are declared."""
     changes = sorted(c.execute("SELECT type, number FROM changes"))
     return json.dumps([changes, read_format(c).layout, declarations(), lorekeeper.__version__])
 
 
 def _source_of(path: Path) -> str | None:
-    """What the new file that a killed process has left was being filled from; None where that is not known."""
+    """The `_state` of the file from which a killed process was filling a new one; None if it is not known."""
     try:
         with contextlib.closing(connect(path)) as c:
             row = c.execute("SELECT value FROM meta WHERE key = 'source'").fetchone()
@@ -162,8 +161,8 @@ def _source_of(path: Path) -> str | None:
 
 def _copy(c: sqlite3.Connection, table: str, condition: str = "", values: Sequence[int] = ()) -> None:
     """Copy the rows of a table, in the columns that both files have."""
-    there = columns(c, table, "earlier")
-    names = ", ".join(name for name in columns(c, table) if name in there)
+    source_columns = columns(c, table, "earlier")
+    names = ", ".join(name for name in columns(c, table) if name in source_columns)
     if names:
         c.execute(f"INSERT INTO main.{table} ({names}) SELECT {names} FROM earlier.{table} {condition}", values)
 
