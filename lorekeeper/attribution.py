@@ -1,4 +1,4 @@
-"""Attribution: who wrote a document, and under which licence, read from the shapes in which the sources say it."""
+"""Attribution: who wrote a document, and under which licence, read from the various shapes of the sources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lorekeeper.entities import Entity
 
 @dataclass(frozen=True)
 class Attribution:
-    """The credits of a document, to be shown with its entries; None or empty if its source does not say.
+    """The credits of a document, to be shown with its entries; None or empty if its source does not give them.
 
     Attributes:
         title: of the document.
@@ -19,7 +19,7 @@ class Attribution:
         author: its author, if the source names one beside the publisher.
         game_system: game and edition.
         licenses: names or URLs of its licences.
-        url: where it is published.
+        url: of its publication.
     """
 
     title: str | None

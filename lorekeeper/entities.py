@@ -1,4 +1,4 @@
-"""Entity types, their kinds and filter fields: the one table that all else follows from.
+"""Entity types, their kinds and filter fields: the table from which everything else follows.
 
 The Milvus and SQLite schemas, the filters, the parameters of the lookup tools, their documentation and the command
 line read `COLLECTIONS`. To add an entity type or a filter field, add one declaration here, and in `normalize` a line that
@@ -150,7 +150,7 @@ BASE_FIELDS = (
     NAME,
     Field("kind", T.TEXT, "kind of entry"),
     Field("document", T.TEXT, "key of the source document", fold=str.strip),
-    Field("source_api", T.TEXT, "where the entry is from"),
+    Field("source_api", T.TEXT, "the source of the entry"),
 )
 
 COLLECTIONS: dict[str, Collection] = {
@@ -253,12 +253,12 @@ def canonical_json(value: object) -> str:
 
 
 def refuse_constant(constant: str) -> NoReturn:
-    """For ``parse_constant`` of the json module, which else takes NaN and infinities for numbers."""
+    """For ``parse_constant`` of the json module, which otherwise accepts NaN and infinities."""
     raise ValueError(f"{constant} is not a JSON number")
 
 
 def parse_json(text: str | bytes | bytearray) -> Any:
-    """The value of a JSON text; raises ValueError also on NaN, infinities, and nesting too deep for the parser."""
+    """The value of a JSON text; also raises ValueError for NaN, infinities, and nesting too deep for the parser."""
     try:
         return json.loads(text, parse_constant=refuse_constant)
     except RecursionError:

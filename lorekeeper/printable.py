@@ -1,4 +1,4 @@
-"""Text from outside, made safe to store and to show: no control or invisible characters, no forged lines, no endless echo."""
+"""Text from outside, made safe to store and to show: no control or invisible characters, no forged lines, no long echo."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_SHOWN = 200
 """Most characters of a value that a message repeats."""
 
 MAX_REASON = 300
-"""Most characters of a reason that is passed on: it may echo what came from outside."""
+"""Most characters of a reason that is passed on: it may repeat text from outside."""
 
 FORBIDDEN = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
 """Control characters, line separators and bidirectional overrides, as a range of a regular expression's set.

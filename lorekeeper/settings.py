@@ -1,6 +1,6 @@
 """Settings from the environment and the user's own file, read once, checked, and each with its origin.
 
-Nothing is taken from the current folder: it may be anybody's, since editors start servers in whatever folder is open.
+Nothing is read from the current folder, which cannot be trusted: editors start servers in any folder that is open.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BACKENDS = {
     "milvus": "lorekeeper.cache.milvus",
     "sqlite": "lorekeeper.cache.sqlite",
 }
-"""The package of each cache backend, a `cache.backends.BackendPackage`; the setting NAME_db_path says where its library is."""
+"""The package of each cache backend, a `cache.backends.BackendPackage`; the setting NAME_db_path is its library's path."""
 
 PROVIDERS = {
     "auto": "lorekeeper.embedding.auto",
@@ -41,20 +41,20 @@ ENV_FILE = PREFIX + "ENV_FILE"
 HOME = Path("~/.lorekeeper")
 
 OWN_FILE = HOME / ".env"
-"""The user's own settings, where LOREKEEPER_ENV_FILE names no other file."""
+"""The user's own settings, unless LOREKEEPER_ENV_FILE names another file."""
 
 FOLDER_FILE = Path(".env")
-"""A file that the current folder may have; it is never read for settings."""
+"""A file that may be in the current folder; settings are never read from it."""
 
 FOLDER_FILE_BYTES = 64 * 1024
-"""How much of that file is searched for lines meant for LoreKeeper."""
+"""How much of that file is searched for lines intended for LoreKeeper."""
 
 
 def _absolute(path: Path) -> Path:
     try:
         return Path(os.path.abspath(path.expanduser()))
     except RuntimeError as error:
-        raise ValueError(f"{error}; write the whole path") from error
+        raise ValueError(f"{error}; write the full path") from error
 
 
 def _address(text: str) -> str:
@@ -63,7 +63,7 @@ def _address(text: str) -> str:
     except ValueError:  # its message repeats the address, password and all
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError("an address like https://api.open5e.com is needed")
+        raise ValueError("it must be an address like https://api.open5e.com")
     return re.sub(r"(/v[12])?/*$", "", text)
 
 
@@ -110,12 +110,12 @@ class Settings(BaseModel):
 
     @property
     def library_path(self) -> Path:
-        """Where the current library is; with a Milvus server, where its companion files are."""
+        """Path of the current library; with a Milvus server, of its companion files."""
         path: Path = getattr(self, f"{self.cache_backend}_db_path")
         return path
 
     def require_local(self, name: str) -> None:
-        """ConfigError if these settings forbid the network and the address in the setting of that name leads there."""
+        """ConfigError if these settings forbid the network, but the address in the setting of that name is on it."""
         address = getattr(self, name)
         if self.offline and address and not is_local(address):
             raise ConfigError(
@@ -130,7 +130,7 @@ OTHERS = frozenset({"corpus", "milvus_server"})
 SECRETS = frozenset({"milvus_token", "embedding_api_key", "http_token"})
 
 ADDRESSES = frozenset({"milvus_uri", "embedding_url", "open5e_base_url"})
-"""Settings that may hold a password within an address."""
+"""Settings that may contain a password in an address."""
 
 
 def load_settings(
@@ -141,7 +141,7 @@ def load_settings(
     Args:
         environ: the environment; the process's own by default.
         env_file: a file of NAME=value lines, which need not exist; by default the one that LOREKEEPER_ENV_FILE names,
-            which has to, or `OWN_FILE`. The environment wins. A value is taken as it is written: ``${NAME}`` stays.
+            which must exist, or `OWN_FILE`. The environment takes precedence. Values are literal: ``${NAME}`` is not expanded.
 
     Raises:
         ConfigError: an unknown variable or value (the message lists the allowed ones), or a file that cannot be read.
@@ -164,7 +164,7 @@ def load_settings(
 
 
 def _collected(sources: Iterable[tuple[Mapping[str, str], str]]) -> tuple[dict[str, str], dict[str, str]]:
-    """The values of variables with our prefix, by setting, and the origin of every setting; later sources win."""
+    """The values of variables with our prefix, by setting, and the origin of every setting; later sources take precedence."""
     values: dict[str, str] = {}
     origins = dict.fromkeys(Settings.model_fields, "default")
     for variables, origin in sources:
@@ -178,7 +178,7 @@ def _collected(sources: Iterable[tuple[Mapping[str, str], str]]) -> tuple[dict[s
 
 
 def ignored_file(settings: Settings) -> str | None:
-    """A warning for a user whose current folder has a ``.env`` with lines for LoreKeeper; None if there is none."""
+    """A warning if the current folder has a ``.env`` with lines for LoreKeeper, which is ignored; otherwise None."""
     try:
         if not FOLDER_FILE.is_file() or FOLDER_FILE.samefile(own_file(settings.env_file)):
             return None
@@ -192,13 +192,13 @@ def ignored_file(settings: Settings) -> str | None:
     if not re.search(rb"^[^\S\n]*(export\s+)?%s\w+[^\S\n]*=" % PREFIX.encode(), start, re.MULTILINE):
         return None
     return (
-        f"the {FOLDER_FILE} of the current folder has {PREFIX} lines, which are not read: move those that you want to "
+        f"the {FOLDER_FILE} in the current folder has {PREFIX} lines, which are ignored: move the ones you need to "
         f"{own_file(settings.env_file)}, or set them in the environment"
     )
 
 
 def shown_value(name: str, value: object) -> str:
-    """A setting's value for people: neither a secret nor the password in an address."""
+    """A setting's value for display, without secrets and passwords."""
     if value is None:
         return ""
     if name in SECRETS:
@@ -216,7 +216,7 @@ def _settings_file(environ: Mapping[str, str]) -> tuple[Path, bool]:
 
 
 def own_file(named: Path | None) -> Path:
-    """Where the user's own settings are read from, unless LOREKEEPER_ENV_FILE names another file."""
+    """Path of the user's own settings: the named file, or `OWN_FILE`."""
     return _absolute(named or OWN_FILE)
 
 

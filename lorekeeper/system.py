@@ -63,21 +63,21 @@ def descriptor_share(most: int) -> int:
 
 
 def claim_process() -> None:
-    """Note that this process runs LoreKeeper alone, so that settings may be made which last as long as the process."""
+    """Declare that this process runs only LoreKeeper, so that process-wide settings may be changed."""
     global _own_process
     _own_process = True
 
 
 def is_own_process() -> bool:
-    """Whether this process runs LoreKeeper alone; not if a program uses LoreKeeper as a library."""
+    """Whether this process runs only LoreKeeper; not if a program uses LoreKeeper as a library."""
     return _own_process
 
 
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
-    """Load much that stays without garbage collection, which would take a fifth of the start-up time.
+    """Load many permanent objects without garbage collection, which would take a fifth of the start-up time.
 
-    Afterwards the collector runs if it ran before, whatever was raised; `gc.unfreeze` lets it look at these objects again.
+    Afterwards the collector runs if it ran before, even after an error; `gc.unfreeze` lets it examine these objects again.
     """
     running = gc.isenabled()
     gc.disable()
@@ -85,7 +85,7 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         if _own_process:
-            gc.freeze()  # these objects stay: collections need not look at them
+            gc.freeze()  # these objects are permanent: collections need not examine them
         if running:
             gc.enable()
 

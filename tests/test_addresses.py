@@ -238,7 +238,7 @@ async def test_b17_errors_of_embedding_servers_and_sources_hide_passwords(status
 
 
 async def test_b17_errors_without_a_server_hide_passwords():
-    async with Open5eClient(NOWHERE, attempts=1, patient=False) as client:
+    async with Open5eClient(NOWHERE, attempts=1, retry_connect=False) as client:
         with pytest.raises(SourceError) as source:
             await client.page("v2/spells", "limit=1")
     assert "http://***@127.0.0.1:9" in str(source.value)

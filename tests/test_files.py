@@ -201,8 +201,8 @@ async def test_broken_lines_are_reported_by_file_and_line_and_the_rest_is_read(f
     reasons = [f.reason for f in found.failed]
     assert reasons[0].startswith("invalid JSON")
     assert reasons[1:5] == [
-        "a JSON object is needed, not list",
-        "a JSON object is needed, not str",
+        "it must be a JSON object, not list",
+        "it must be a JSON object, not str",
         "its keys are neither those of an Open5e object nor those of our own JSON ('collection', 'name')",
         "it has no name: name must be a non-empty text, not ''",
     ]
@@ -234,11 +234,11 @@ BROKEN = {
     "invalid UTF-8": (b'{"collection": "spells", "name": "\xff"}', "not UTF-8"),
     "UTF-16": (json.dumps(A).encode("utf-16"), "not UTF-8"),
     "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not UTF-8"),
-    "plain text": (b"Once upon a time\nthere was a drake.\n", "format cannot be imported"),
-    "a page of a web server": (b"<!doctype html><html><body>502</body></html>", "format cannot be imported"),
+    "plain text": (b"Once upon a time\nthere was a drake.\n", "format is not supported"),
+    "a page of a web server": (b"<!doctype html><html><body>502</body></html>", "format is not supported"),
     "a cut object": (json.dumps(A, indent=2).encode()[:-9], "invalid JSON"),
-    "a number": (b"42", "a JSON object is needed, not int"),
-    "null": (b"null", "a JSON object is needed"),
+    "a number": (b"42", "it must be a JSON object, not int"),
+    "null": (b"null", "it must be a JSON object"),
     "NaN": (b'{"collection": "spells", "name": "x", "level": NaN}', "NaN is not a JSON number"),
     "Infinity": (b'{"collection": "spells", "name": "x", "odd": -Infinity}', "-Infinity is not a JSON number"),
     "a number beyond all": (b'{"collection": "spells", "name": "x", "odd": 1e999}', "JSON"),
@@ -416,13 +416,13 @@ async def test_b24_a_file_of_failures_only_is_given_up(file, monkeypatch):
     monkeypatch.setattr(formats.json, "MAX_FAILURES", 10)
     found = await read(file(lines(*[FOREIGN] * 12, A), "lore.jsonl"))
     assert (found.names, len(found.failed)) == ([], 11)
-    assert "the rest of it was not tried" in found.why
+    assert "the rest of the file was not read" in found.why
 
 
 async def test_what_comes_before_the_broken_end_of_a_list_is_read(file):
     found = await read(file(json.dumps([A, B])[:-1] + ", {broken"))
     assert (found.names, found.where) == (["Ash Storm", "Brine Lance"], ["lore.json"])
-    assert "the 2 entries before are read" in found.why
+    assert "the 2 entries before it were read" in found.why
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
@@ -444,7 +444,7 @@ async def test_b23_a_pipe_without_a_writer_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(streams, "WRITER_SECONDS", 0.05)
     os.mkfifo(tmp_path / "pipe")
     found = await read(tmp_path / "pipe")
-    assert "no program began to write" in found.why
+    assert "no program is writing" in found.why
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
@@ -573,7 +573,7 @@ async def test_d4_entries_of_one_identity_are_told_and_the_last_is_kept(file, tm
             assert (report.stored, report.unchanged, report.failed) == (stored, unchanged, [])
             (told,) = report.warnings
             assert told.where == f"{last}[1]"
-            assert f"lore://spells/homebrew/ash-storm is in {first}:1 too" in told.reason
+            assert f"lore://spells/homebrew/ash-storm is also in {first}:1," in told.reason
         levels = {e.name: e.fields.get("level") for e in await library.cache.get_entities("spells")}
     assert levels == {"Ash Storm": 2, "Brine Lance": None, "Cinder Veil": None}
 

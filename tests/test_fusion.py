@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.search.fusion import HEAD, FusedHit, fuse, min_max, reciprocal_rank
+from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, fuse, min_max, reciprocal_rank
 
 keys = st.sampled_from([f"{letter}{number}" for letter in "abcdefgh" for number in range(4)])
 
@@ -115,9 +115,9 @@ def test_a_duplicate_does_not_count_twice():
 def test_a_longer_ranking_keeps_the_order_of_the_shorter_ones_head():
     semantic = [(f"s{number:03}", 1.0 - number / 1000) for number in range(400)]
     keyword = [(f"s{number:03}", float(500 - number)) for number in range(0, 400, 7)]
-    short = [hit.key for hit in fused(semantic[:HEAD], keyword[:HEAD])]
+    short = [hit.key for hit in fused(semantic[:FUSED_BY_SCORE], keyword[:FUSED_BY_SCORE])]
     long = [hit.key for hit in fused(semantic, keyword)]
-    assert long[:HEAD] == short[:HEAD]
+    assert long[:FUSED_BY_SCORE] == short[:FUSED_BY_SCORE]
 
 
 def test_one_retriever_alone_keeps_its_order_and_its_name():

@@ -223,7 +223,7 @@ async def test_b8_a_list_of_very_many_files_is_refused_before_it_is_read(sqlite,
             archive.writestr(f"{number}", b"")
 
     error = await refusal(sqlite, write_archive(tmp_path / "shelf.zip", change=add))
-    assert "does not end as an archive" in error.reason
+    assert "not that of an archive" in error.reason
 
 
 def bomb_end(archive: Path) -> tuple[str, int]:

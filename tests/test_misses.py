@@ -190,7 +190,7 @@ async def test_a_server_that_hangs_holds_nobody_up_for_long(library, server, mon
     monkeypatch.setattr("lorekeeper.intake.on_demand.FETCH_SECONDS", 0.3)
     server.fault = lambda path, _: time.sleep(1.5) if path == "v2/spells" else None
     page = await look(library, level=1)
-    assert "for lack of time" in (page.note or "")
+    assert "no time to fetch" in (page.note or "")
     server.fault = lambda *_: None
     monkeypatch.undo()
     assert (await look(library, level=1)).total == 2
@@ -217,7 +217,7 @@ async def test_b6_a_lookup_keeps_the_users_own_entry_and_stores_the_other_beside
     await library.import_paths([write_lines(tmp_path / "own.jsonl", [own])])
     page = await look(library, level=2)
     assert [r.entity.uri for r in page.results] == ["lore://spells/tide-atlas/tide-lance-open5e"]
-    assert "1 of them kept apart from your own entries" in (page.note or "")
+    assert "1 of them is stored beside your own entries" in (page.note or "")
     (kept,) = await library.cache.load("spells", [("tide-atlas", "tide-lance")])
     assert kept.data == own
     report = await library.sync(["spells"])

@@ -420,7 +420,7 @@ def test_b18_a_message_that_is_too_long_is_refused_with_a_reason(
     server: EmbeddedBackend, client: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(messages, "MESSAGE_BYTES", 1000)
-    with pytest.raises(CacheError, match="too many for one call"):
+    with pytest.raises(CacheError, match="is too large; request less"):
         client.get("rules", ["k" * 2000], ["name"])
     client.create_collection("rules", columns(COLLECTIONS["rules"], 4), "said")
     assert client.description("rules") == "said"

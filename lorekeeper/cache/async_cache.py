@@ -26,8 +26,8 @@ class ThreadedCache(AsyncClosing):
     """A cache that opens its store at first use.
 
     Args:
-        store: keeps everything.
-        embedding: makes the vectors.
+        store: stores everything.
+        embedding: computes the vectors.
     """
 
     def __init__(self, store: Store, embedding: EmbeddingService) -> None:

@@ -142,8 +142,8 @@ def _column(field: Field) -> str:
 def upgraded(entity: Entity, earlier: str, normalized: Normalized) -> Entity:
     """An entity with the filter values that the current declarations require.
 
-    A field whose declaration is unchanged keeps its value. The value of an added or revised field is derived from the
-    entity's data. If that gives none, the field keeps the stored value if that is still valid.
+    A field whose declaration is unchanged keeps its value. An added field takes a value that is stored anyway,
+    else the one that the entity's data gives; a revised field the one from the data, else the stored one if it is valid.
 
     Args:
         entity: as it was stored; values of fields that are no longer declared are dropped.

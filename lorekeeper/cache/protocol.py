@@ -66,7 +66,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a backend reports of itself.
+    """Statistics of a backend.
 
     Attributes:
         backend: "milvus" or "sqlite".
@@ -74,8 +74,8 @@ class Statistics:
         counts: entities by type, types without entities included.
         kinds: entities by type and kind.
         passages: vectors by type.
-        embedding: fingerprint of the model the vectors were made with, None while there are none.
-        details: what else is worth knowing, by label.
+        embedding: fingerprint of the model the vectors were made with, None if there are none.
+        details: further facts, by label.
     """
 
     backend: str
@@ -98,7 +98,7 @@ class CacheProtocol(Protocol):
     async def store_entities(
         self, entities: Sequence[Entity], entity_type: str, progress: Progress | None = None
     ) -> int:
-        """Store entities of one type with their vectors; those of equal identity are replaced.
+        """Store entities of one type with their vectors; entities of equal identity are replaced.
 
         When it returns, all of them survive the end of the process. Of several with one identity the last is kept.
         Returns how many were stored.
@@ -162,11 +162,11 @@ class CacheProtocol(Protocol):
         ...
 
     async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
-        """Those of the words that occur, in any form of theirs, in an entity of the type."""
+        """The words that occur, in any form, in an entity of the type."""
         ...
 
     async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        """The entities of these identities, in their order; those that are gone are left out."""
+        """The entities of these identities, in their order; those that no longer exist are left out."""
         ...
 
     def iterate(self, entity_type: str, batch_size: int = 2 * BATCH) -> AsyncIterator[list[Entity]]:
@@ -204,7 +204,7 @@ class CacheProtocol(Protocol):
         ...
 
     async def open(self, types: Iterable[str] = COLLECTIONS) -> None:
-        """Open the store and these types now, so that the first query need not wait; else each opens at first use."""
+        """Open the store and these types now, so that the first query need not wait; otherwise each is opened at first use."""
         ...
 
     async def close(self) -> None:

@@ -51,7 +51,7 @@ class Call:
         return Library.from_settings(self.settings)
 
     def show(self, content: Any, print_for_people: Callable[[], None]) -> None:
-        """Print the result: ``content`` as one JSON document, or as people read it."""
+        """Print the result: ``content`` as one JSON document, or for people to read."""
         if self.json:
             print_json(content)
         else:

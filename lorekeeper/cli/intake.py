@@ -1,4 +1,4 @@
-"""Commands that bring entries into the library: import, sync; and schema, which says how to write them."""
+"""Commands that add entries to the library: import, sync; and schema, which describes their format."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def import_files(call: Call) -> int:
 @commands.add(
     "sync",
     "update the library from Open5e: add what is new, replace what has changed, remove what is gone",
-    argument("source", choices=["open5e"], help="where from"),
+    argument("source", choices=["open5e"], help="the source"),
     DOCUMENT,
     TYPE,
     JSON,

@@ -27,11 +27,11 @@ TOPICS = (serving.commands, lookup.commands, intake.commands, maintenance.comman
 """All commands, in the order in which the help lists them."""
 
 MAX_USAGE = 1000
-"""Longest message about wrong use, in characters."""
+"""Longest usage error, in characters."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status: 0 done, 1 failed, 2 wrong use, 130 interrupted."""
+    """Run one command; returns the exit status: 0 done, 1 failed, 2 usage error, 130 interrupted."""
     arguments = parser().parse_args(argv)
     claim_process()
     os.umask(0o077)  # all files that we or an engine create from here on belong to this user alone
@@ -62,7 +62,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _show_upgrade(what: str, total: int) -> Iterator[Progress]:
-    """A progress bar for the upgrade of a library, wherever a command meets one."""
+    """A progress bar for upgrades of the library, in every command."""
     from lorekeeper.cli.render import Bar
 
     with Bar(what) as bar:
@@ -92,7 +92,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Makes a message safe to print: an argument may be the name of a file from anywhere."""
+    """Makes a message safe to print: an argument may be the name of an untrusted file."""
 
     def error(self, message: str) -> NoReturn:
         super().error(one_line(message, MAX_USAGE))

@@ -1,4 +1,4 @@
-"""Commands that look after a library: doctor, backup, restore, migrate, repair, reindex."""
+"""Commands that maintain a library: doctor, backup, restore, migrate, repair, reindex."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def restore(call: Call) -> int:
 @commands.add(
     "migrate",
     "import another library, SQLite or embedded Milvus, or the cache of an earlier LoreKeeper",
-    argument("source", metavar="FILE", help="a SQLite file, or the folder of an embedded Milvus library"),
+    argument("source", metavar="FILE", help="an SQLite file, or the folder of an embedded Milvus library"),
     DRY_RUN,
     JSON,
 )

@@ -1,4 +1,4 @@
-"""What the command line shows people: tables on stdout, progress bars and problems on stderr."""
+"""Output for people: tables on stdout, progress bars and problems on stderr."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Bars:
         self._tasks: dict[str, TaskID] = {}
 
     def step(self, label: str, more: int, done: int) -> None:
-        """Add to what there is to do, and to what is done."""
+        """Add to the total, and to what is done."""
         if label not in self._tasks:
             self._tasks[label] = self._progress.add_task(label, total=None)
         task = self._progress.tasks[self._tasks[label]]
@@ -102,7 +102,7 @@ class Bar(Bars):
         self.step(label, 0, 0)
 
     def start(self, total: int) -> None:
-        """Add to what there is to do."""
+        """Add to the total."""
         self.step(self._label, total, 0)
 
     def advance(self, done: int) -> None:
@@ -168,8 +168,8 @@ def print_problems(report: ImportReport, *, failed: bool = True) -> None:
     """What was skipped, what was fixed, and (with ``failed``) what could not be imported, on stderr."""
     for name, number in sorted(report.skipped.items()):
         errors.print(f"[dim]{plain(name)}: {number:,} without lore, skipped[/]", soft_wrap=True)
-    if report.passed_over:
-        errors.print(f"[dim]skipped in folders: {plain(by_suffix(report.passed_over))}[/]", soft_wrap=True)
+    if report.other_files:
+        errors.print(f"[dim]skipped in folders: {plain(by_suffix(report.other_files))}[/]", soft_wrap=True)
     _print_grouped("[yellow]warning[/]", report.warnings)
     if failed:
         _print_grouped("[red]failed[/] ", report.failed, where="; --json lists them")
@@ -200,7 +200,7 @@ def print_migration(report: MigrationReport, *, dry_run: bool) -> None:
 
 
 def print_backup(report: ArchiveReport) -> None:
-    """What an archive holds."""
+    """The content of an archive."""
     counts = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.counts.items() if number)
     console.print(
         f"{plain(report.archive)}: {counts or 'nothing'}, {report.vectors:,} vectors, in {report.seconds:.1f} s"
@@ -223,22 +223,22 @@ def print_repair(report: RepairReport) -> None:
         for problem in problems[:SHOWN_FAILURES]:
             console.print(f"[red]{entity_type}[/]: {plain(problem)}")
     if report.corrected:
-        console.print(
-            f"{report.corrected:,} entries of an earlier migration were filed under the right document and key."
-        )
+        console.print(f"{report.corrected:,} entries of an earlier migration were moved to the right document and key.")
     if report.dropped:
-        console.print(f"{report.dropped:,} unusable vectors were removed from the embedding cache.")
+        console.print(f"{report.dropped:,} invalid vectors were removed from the embedding cache.")
     if report.aside is None:
         changed = report.corrected or report.dropped
         console.print("The library is sound." if changed else "The library is sound; nothing was changed.")
         return
     kept = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.kept.items() if number)
     console.print(f"Kept: {kept}; {report.embedded:,} texts embedded again, in {report.seconds:.1f} s")
-    console.print(f"The damaged library was moved to {plain(report.aside)}; delete it once nothing is missing.")
+    console.print(
+        f"The damaged library was moved to {plain(report.aside)}; delete it when you are sure that nothing is missing."
+    )
 
 
 def print_statistics(statistics: Statistics) -> None:
-    """Counts by type and kind, and where they are kept."""
+    """Counts by type and kind, and the location of the library."""
     table = _table("type", "entries", "passages", "kinds", right=("entries", "passages"))
     for name, count in statistics.counts.items():
         kinds = ", ".join(f"{plain(k)} {n:,}" for k, n in statistics.kinds.get(name, {}).items())

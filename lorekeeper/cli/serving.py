@@ -1,4 +1,4 @@
-"""Commands that offer the library to others: serve, demo."""
+"""Commands that run an MCP server: serve, demo."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _port(text: str) -> int:
     argument("--port", type=_port, default=8765, help="port to listen on with http (default: 8765)"),
 )
 async def serve(call: Call) -> int:
-    """Serve until the client hangs up, or, over HTTP, until the process is told to end."""
+    """Serve until the client disconnects, or, over HTTP, until the process is terminated."""
     with collector_paused():
         from lorekeeper.server.mcp import serve_http, serve_stdio
 

@@ -85,7 +85,9 @@ def _repository(name: str) -> str:
         return f"sentence-transformers/{name.removeprefix('sentence-transformers/')}"
     if name.count("/") == 1 and not name.startswith((".", "~", "/")):
         return name
-    raise EmbeddingError(f"there is no model folder {name}; set LOREKEEPER_EMBEDDING_MODEL to one, or to {MINILM}")
+    raise EmbeddingError(
+        f"the model folder {name} does not exist; set LOREKEEPER_EMBEDDING_MODEL to a model folder, or to {MINILM}"
+    )
 
 
 def _package_folder() -> Path | None:

@@ -23,7 +23,7 @@ GRAPH = Path(__file__).resolve().parent.parent / "data" / "minilm.onnx"
 WEIGHTS = "model.safetensors"
 
 FOLDER_ENTRY = "session.model_external_initializers_file_folder_path"
-"""Option for where the runtime finds the weights; it maps them into memory, and copies only those it rearranges."""
+"""Option that gives the runtime the weights; it maps them into memory, and copies only those it rearranges."""
 
 PROVIDERS = ["CPUExecutionProvider"]
 
@@ -106,7 +106,7 @@ def load(settings: Settings) -> OnnxProvider:
 
 
 class TensorRange(NamedTuple):
-    """Where a tensor is in a file: its first byte, the byte after its last, and its shape."""
+    """The position of a tensor in a file: its first byte, the byte after its last, and its shape."""
 
     start: int
     end: int
@@ -114,7 +114,7 @@ class TensorRange(NamedTuple):
 
 
 def weight_ranges(path: Path) -> dict[str, TensorRange]:
-    """Where the float32 tensors of a safetensors file are, by name.
+    """The positions of the float32 tensors of a safetensors file, by name.
 
     The format is described in https://huggingface.co/docs/safetensors/index#format
     """

@@ -23,14 +23,14 @@ R = TypeVar("R")
 logger = logging.getLogger(__name__)
 
 SLICE = 64
-"""Texts per call in the thread: between two calls other tasks get their turn, and a cancelled import stops."""
+"""Texts per call in the thread: between two calls other tasks run, and a cancelled import stops."""
 
 QUERIES_KEPT = 512
-"""Queries whose vectors are remembered."""
+"""Queries whose vectors are cached."""
 
 
 class EmbeddingCache(Protocol):
-    """Vectors computed before, by model and text. Blocking; never raises: what it does not have is computed."""
+    """Vectors computed before, by model and text. Blocking; never raises: what is not cached is computed."""
 
     def get(self, model: str, texts: Sequence[str], dimension: int) -> dict[str, Vectors]:
         """The cached vectors by text, each of shape (dimension,) float32 and length 1; ``model`` is a fingerprint."""
@@ -117,7 +117,7 @@ class EmbeddingService:
         return np.stack([vectors[t] for t in texts]) if texts else np.empty((0, provider.dimension), dtype=np.float32)
 
     async def embed_query(self, query: str) -> Vectors:
-        """Vector of one query, shape (dimension,). The latest are remembered, and concurrent calls share one computation."""
+        """Vector of one query, shape (dimension,). The latest ones are cached, and concurrent calls share one computation."""
         future = self._queries.get(query)
         if future is None:
             future = self._queries[query] = self._worker.submit(self._embed_slice, [query])
@@ -134,7 +134,7 @@ class EmbeddingService:
         return vector
 
     def close(self) -> None:
-        """Let the thread and the file of known vectors go. A service that is used again starts anew."""
+        """End the thread and close the embedding cache. A service that is used again starts them again."""
         self._worker.shutdown(wait=False, cancel_futures=True)
         self._queries.clear()
         if self._cache:

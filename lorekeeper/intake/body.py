@@ -9,10 +9,10 @@ from lorekeeper.entities import parse_json
 from lorekeeper.printable import shown
 
 PIECE_BYTES = 1 << 20
-"""Most bytes unpacked at a time: one compressed byte may stand for a thousand."""
+"""Most bytes unpacked at a time: one compressed byte may expand to a thousand."""
 
 MAX_VALUES = 1_000_000
-"""Most JSON values in a response: a parsed value takes up to 200 bytes, however few it takes in the text."""
+"""Most JSON values in a response: a parsed value takes up to 200 bytes, even if it is short in the text."""
 
 
 class RefusedBodyError(ValueError):
@@ -79,7 +79,7 @@ class Body:
         if self._unpacker is not None and not self._unpacker.eof:
             raise DamagedBodyError("its answer is incomplete")
         if sum(map(self.content.count, (b",", b"[", b"{"))) > MAX_VALUES:
-            raise RefusedBodyError(f"more than {MAX_VALUES:,} values at once")
+            raise RefusedBodyError(f"more than {MAX_VALUES:,} values in one response")
         try:
             return parse_json(self.content)
         except ValueError as error:
@@ -87,4 +87,4 @@ class Body:
 
     def _check(self, size: int) -> None:
         if size > self._max_bytes:
-            raise RefusedBodyError(f"more than {self._max_bytes / 2**20:g} MB at once")
+            raise RefusedBodyError(f"more than {self._max_bytes / 2**20:g} MB in one response")

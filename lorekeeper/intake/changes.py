@@ -1,4 +1,4 @@
-"""What entities would change in a library: those that it holds as they are need neither be embedded nor written."""
+"""Which entities differ from the library's: unchanged ones need neither be embedded nor written."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from lorekeeper.intake.reports import ImportReport
 from lorekeeper.printable import MAX_SHOWN, one_line
 
 IMPORT_BATCH = 4 * BATCH
-"""Entities of one type stored in one go; when it is done they are safe."""
+"""Entities of one type stored at a time; they are durable when that returns."""
 
 IMPORT_CHARS = 8 << 20
-"""Text of the entities, of all types, that an import holds before it stores them."""
+"""Characters of entities, of all types, that an import collects before it stores them."""
 
 Hashes = Mapping[Identity, str]
 """``Entity.content_hash`` of entities of one type."""
 
 
 def is_unchanged(entity: Entity, stored: Hashes) -> bool:
-    """Whether a library with these content hashes holds an entity as it is."""
+    """Whether a library with these content hashes has an entity with the same content."""
     return stored.get(entity.identity) == entity.content_hash
 
 
 @dataclass(frozen=True)
 class Changes:
-    """How the entities that a library is to hold of a type differ from those that it holds.
+    """How the entities of a type that a library is to have differ from those that it has.
 
     Attributes:
-        new: identities that the library does not hold.
-        changed: identities that it holds with other content.
-        unchanged: identities that it holds as they are.
-        removed: identities that it alone holds.
+        new: identities that the library does not have.
+        changed: identities that it has with other content.
+        unchanged: identities that it has with the same content.
+        removed: identities that only the library has.
     """
 
     new: set[Identity]
@@ -45,24 +45,24 @@ class Changes:
 
     @classmethod
     def between(cls, stored: Hashes, target: Hashes) -> Changes:
-        """The changes that lead from the hashes of what is stored to those of what is to be stored."""
+        """The changes from the stored content hashes to the target ones."""
         common = stored.keys() & target.keys()
         unchanged = {identity for identity in common if stored[identity] == target[identity]}
         return cls(target.keys() - common, common - unchanged, unchanged, stored.keys() - common)
 
     @property
     def replaces(self) -> bool:
-        """Whether something that the library holds is changed or removed."""
+        """Whether something in the library is changed or removed."""
         return bool(self.changed or self.removed)
 
     @property
     def to_store(self) -> set[Identity]:
-        """New and changed ones."""
+        """The new and the changed identities."""
         return self.new | self.changed
 
 
 class StoredHashes:
-    """The content hashes of everything in a library, read once for each type, when they are first asked for."""
+    """The content hashes of everything in a library, read once per type, at first use."""
 
     def __init__(self, cache: CacheProtocol) -> None:
         self._cache = cache
@@ -76,14 +76,14 @@ class StoredHashes:
 
 
 class PendingEntities:
-    """The entities of an import that the library does not hold as they are, until they are stored.
+    """The new and changed entities of an import, until they are stored.
 
-    They wait until there are `IMPORT_BATCH` of their type, or until all have `IMPORT_CHARS` of text together. Of several
+    They wait until there are `IMPORT_BATCH` of their type, or until all together have `IMPORT_CHARS`. Of several
     entries with one identity the last is kept, with a warning if their content differs.
 
     Args:
         cache: what is imported into.
-        report: its ``stored``, ``unchanged`` and ``warnings`` are kept up to date.
+        report: its ``stored``, ``unchanged`` and ``warnings`` are updated.
     """
 
     def __init__(self, cache: CacheProtocol, report: ImportReport) -> None:
@@ -94,8 +94,8 @@ class PendingEntities:
         self._chars = 0
 
     async def add(self, batch: Batch) -> None:
-        """Take in what was read: all that differs from the library and from earlier entries of the import."""
-        for entity, place in batch.found:
+        """Add the entities of a batch that differ from the library and from earlier entries of the import."""
+        for entity, place in batch.entries:
             self._add(entity, place, await self._stored.of(entity.type))
         self._chars += batch.chars
 
@@ -128,7 +128,7 @@ class PendingEntities:
 
     def _warn(self, entity: Entity, place: str, earlier_place: str) -> None:
         uri = one_line(entity.uri, MAX_SHOWN)
-        reason = f"{uri} is in {earlier_place} too, with other content; this one, the last, is kept"
+        reason = f"{uri} is also in {earlier_place}, with other content; this one, the last, is kept"
         self._report.warnings.append(ImportFileError(place, reason))
 
 
@@ -136,8 +136,8 @@ async def store_in_batches(
     cache: CacheProtocol, by_type: Mapping[str, Sequence[Entity]], progress: Progress | None = None
 ) -> int:
     """Store entities by type, `IMPORT_BATCH` at a time; returns how many."""
-    stored = 0
+    number = 0
     for entity_type, entities in by_type.items():
         for first in range(0, len(entities), IMPORT_BATCH):
-            stored += await cache.store_entities(entities[first : first + IMPORT_BATCH], entity_type, progress)
-    return stored
+            number += await cache.store_entities(entities[first : first + IMPORT_BATCH], entity_type, progress)
+    return number

@@ -1,4 +1,4 @@
-"""Files, pipes and folders to entities, batch by batch: while one is stored, the rest is still on the disk."""
+"""Reads entities from files, pipes and folders in batches: while one is stored, the rest stays on the disk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.formats import HEAD_CHARS, SUFFIXES, format_of, supported
-from lorekeeper.intake.formats.text_file import MARKDOWN, Found, TextFile, UnknownFormatError
+from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, TextFile, UnknownFormatError
 from lorekeeper.intake.json_stream import Window
 from lorekeeper.intake.reports import ImportReport, by_suffix
 from lorekeeper.intake.streams import Source, require_regular
@@ -21,7 +21,7 @@ from lorekeeper.intake.streams import Source, require_regular
 BATCH_ENTITIES = 128
 
 BATCH_CHARS = 1 << 20
-"""Most text that the entities of a batch are made of, except for its last entity."""
+"""Most characters read for a batch, not counting its last entity."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Batch:
     """Entities that were read together.
 
     Attributes:
-        found: at most `BATCH_ENTITIES` of them, in the order of the files.
+        entries: at most `BATCH_ENTITIES` of them, in the order of the files.
         size: bytes of regular files that were read for them.
         chars: characters that were read for them.
     """
 
-    found: list[Found]
+    entries: list[Entry]
     size: int
     chars: int
 
@@ -42,9 +42,9 @@ class Batch:
 class Reader:
     """Reads all entities in files, pipes and folders; the format of each file is recognised from its content.
 
-    What cannot be read is skipped and reported in ``report.failed``, what was fixed in the report's warnings; and
-    ``report.skipped`` counts, by file, what holds no lore (licences, publishers, ...). In a folder, the regular files with
-    the suffix of a known format are read, except hidden ones and those that begin with an underscore; a folder without any
+    What cannot be read is skipped and reported in ``report.failed``, what was fixed in ``report.warnings``;
+    ``report.skipped`` counts, by file, entries without lore (licences, publishers, ...). In a folder, the regular files with
+    the suffix of a supported format are read, except hidden ones and those that begin with an underscore; a folder without any
     is a failure.
 
     Args:
@@ -69,7 +69,7 @@ class Reader:
         self.size = sum(map(_size, self._files))
         """Bytes of the regular files, as they are on the disk."""
 
-    def read(self) -> Iterator[Found]:
+    def read(self) -> Iterator[Entry]:
         """All entities, in the order of the files. Blocking."""
         for path in self._files:
             yield from self._file(path)
@@ -87,10 +87,10 @@ class Reader:
             self._stopped.set()
 
     def _batches(self) -> Iterator[Batch]:
-        batch: list[Found] = []
+        batch: list[Entry] = []
         first_byte = first_char = 0
-        for found in self.read():
-            batch.append(found)
+        for entry in self.read():
+            batch.append(entry)
             size, chars = self._progress()
             if len(batch) >= BATCH_ENTITIES or chars - first_char > BATCH_CHARS:
                 yield Batch(batch, size - first_byte, chars - first_char)
@@ -99,26 +99,26 @@ class Reader:
         yield Batch(batch, size - first_byte, chars - first_char)
 
     def _progress(self) -> tuple[int, int]:
-        """How many bytes on the disk, and how many characters, have been read."""
+        """Bytes on the disk, and characters, read so far."""
         size = self._bytes_before + (self._source.tell() if self._source else 0)
         return size, self._chars_before + (self._window.offset() if self._window else 0)
 
-    def _file(self, path: Path) -> Iterator[Found]:
+    def _file(self, path: Path) -> Iterator[Entry]:
         try:
             with Source(path, self._stopped) as source:
                 self._source, self._window = source, Window(source.text())
-                known = format_of(path, self._window.head(HEAD_CHARS))
-                yield from known.read(TextFile(path, self._window, self._document, self._report))
+                file_format = format_of(path, self._window.peek(HEAD_CHARS))
+                yield from file_format.read(TextFile(path, self._window, self._document, self._report))
         except UnknownFormatError:
-            self._fail(path, f"its format cannot be imported; {supported(markdown=path.suffix.lower() in MARKDOWN)}")
+            self._fail(path, f"its format is not supported; {supported(markdown=path.suffix.lower() in MARKDOWN)}")
         except (OSError, EOFError, zlib.error) as error:
-            imported = "; what came before is imported" if self._window and self._window.offset() else ""
+            imported = "; everything before it was imported" if self._window and self._window.offset() else ""
             self._fail(path, f"cannot be read: {error}{imported}")
         except ValueError as error:
             self._fail(path, str(error))
 
     def _in_folder(self, folder: Path) -> list[Path]:
-        """The files of a folder that are read; others are counted, or named, in the report."""
+        """The files of a folder that are to be read; the others are counted in the report."""
         files: list[Path] = []
         others: Counter[str] = Counter()
         for path in sorted(folder.rglob("*")):
@@ -135,7 +135,7 @@ class Reader:
             else:
                 others[path.suffix.lower()] += 1
         if files:
-            self._report.passed_over.update(others)
+            self._report.other_files.update(others)
         else:
             content = f"none of its files can be imported ({by_suffix(others)})" if others else "it has no files"
             self._fail(folder, f"{content}; {supported(markdown=not others.keys().isdisjoint(MARKDOWN))}")

@@ -1,4 +1,4 @@
-"""Entries that an earlier migration filed under a wrong identity are given the right one."""
+"""Corrects the identity of entries that an earlier migration stored under a wrong one."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lorekeeper.normalize import legacy
 
 
 async def correct_identities(cache: CacheProtocol, types: Iterable[str] = COLLECTIONS) -> int:
-    """Give every entry of these types that `legacy.corrected` recognises its right identity; returns how many.
+    """Correct the identity of every entry of these types that `legacy.corrected` recognises; returns how many.
 
-    Each is stored before what it replaces is deleted, so that nothing is lost or doubled wherever this ends; the next call
+    Each is stored before the one it replaces is deleted, so that nothing is lost if this is interrupted; the next call
     continues. An entry that came from Open5e under the right identity is kept as it is; if one of the user's own has it, both
-    are kept. The embedded text does not change, so that no vector is computed.
+    are kept. The embedded text does not change, so no vector is computed.
 
     Raises:
         CacheError: the library cannot be read or written.
@@ -33,7 +33,7 @@ async def correct_identities(cache: CacheProtocol, types: Iterable[str] = COLLEC
 
 
 def _is_suspect(identity: Identity) -> bool:
-    """Whether an entry may have a wrong identity, to load few: its document is a title, as no key of Open5e's is."""
+    """Whether an entry may have a wrong identity: its document is a title, which no key of Open5e is."""
     return legacy.is_title(identity[0])
 
 
@@ -41,9 +41,9 @@ async def _replace(cache: CacheProtocol, entity_type: str, pairs: list[tuple[Ide
     targets = [right.identity for _, right in pairs]
     sources = {e.identity: e.source_api for e in await cache.load(entity_type, targets)}
     movable = [(wrong, e) for wrong, e in pairs if _same_source(sources.get(e.identity, e.source_api), e.source_api)]
-    missing = [right for _, right in movable if right.identity not in sources]
-    if missing:
-        await cache.store_entities(missing, entity_type)
+    additions = [right for _, right in movable if right.identity not in sources]
+    if additions:
+        await cache.store_entities(additions, entity_type)
     return await cache.delete_entities(entity_type, [wrong for wrong, _ in movable]) if movable else 0
 
 

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from lorekeeper.entities import refuse_constant
 
 MAX_ENTRY_CHARS = 4 << 20
-"""Longest entry or line that is parsed, with indentation: about four times what can be stored of one."""
+"""Longest entry or line that is parsed, with indentation: about four times the largest that can be stored."""
 
 MAX_CHARS = 1 << 30
 """Longest text of a file, unpacked."""
@@ -25,7 +25,7 @@ NUMBER_TAIL = 3
 """Characters after a number that show whether it continues: ``1`` may be the beginning of ``1e+5``."""
 
 TOKEN_TAIL = 12
-"""Characters before the end of a text in which an error may only mean that a word or an escape is cut off there."""
+"""Characters before the end of a text in which an error may only mean that a word or an escape is truncated."""
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 
@@ -37,7 +37,7 @@ class TooLongError(ValueError):
     """An entry is longer than `MAX_ENTRY_CHARS`."""
 
     def __init__(self) -> None:
-        super().__init__(f"it is longer than {MAX_ENTRY_CHARS >> 20} MB, more than one entry may have; split it")
+        super().__init__(f"it is longer than {MAX_ENTRY_CHARS >> 20} MB, more than an entry may have; split it")
 
 
 class UndecodedError(ValueError):
@@ -52,7 +52,7 @@ class NotJsonError(ValueError):
 
 
 class Window:
-    """The part of a text that is being read: what comes before is dropped, what follows is read when it is needed.
+    """The part of a text that is being read: what precedes it is dropped, what follows is read when needed.
 
     Args:
         stream: the text, decoded with ``errors="surrogateescape"`` and ``newline="\\n"``.
@@ -66,7 +66,7 @@ class Window:
         self._counted = 0
         self.text = ""
         self.at = 0
-        """Where in ``text`` the reader is."""
+        """The reader's position in ``text``."""
 
     def line(self) -> int:
         """Number of the reader's line, from 1."""
@@ -89,11 +89,11 @@ class Window:
         self._dropped += self.at
         self.text, self.at, self._counted = self.text[self.at :] + part, 0, 0
         if self._dropped + len(self.text) > MAX_CHARS:
-            raise ValueError(f"it is larger than {MAX_CHARS >> 20} MB; the rest was not read, split it")
+            raise ValueError(f"it is larger than {MAX_CHARS >> 20} MB, so the rest was not read; split it")
         return True
 
-    def head(self, chars: int, lines: int | None = None) -> str:
-        """What follows: at least this many characters or lines, or all there is."""
+    def peek(self, chars: int, lines: int | None = None) -> str:
+        """The following text: at least this many characters or lines, or all there is."""
         while len(self.text) - self.at < chars and (lines is None or self.text.count("\n", self.at) < lines):
             if not self.grow():
                 break
@@ -111,10 +111,10 @@ class Window:
                 return ""
 
     def take(self, expected: str) -> str:
-        """Pass the next character that is not white space; ValueError if it is none of the expected ones."""
+        """Consume the next character that is not white space; ValueError if it is not one of the expected ones."""
         character = self.next()
         if not character or character not in expected:
-            raise ValueError(f"invalid JSON: {' or '.join(map(repr, expected))} is missing in line {self.line()}")
+            raise ValueError(f"invalid JSON: expected {' or '.join(map(repr, expected))} in line {self.line()}")
         self.at += 1
         return character
 
@@ -124,7 +124,7 @@ class Window:
         Raises:
             UndecodedError: it is not UTF-8; the reader is after it anyway.
             TooLongError: it is longer than `MAX_ENTRY_CHARS`.
-            ValueError: there is none.
+            ValueError: it is not valid JSON.
         """
         self.next()
         while True:
@@ -151,7 +151,7 @@ class Window:
             yield self.line(), self._rest_of_line()
 
     def skip_line(self) -> None:
-        """Pass the rest of the line without keeping it in memory."""
+        """Skip the rest of the line without keeping it in memory."""
         while (end := self.text.find("\n", self.at)) < 0:
             self.at = len(self.text)
             if not self.grow():
@@ -167,7 +167,7 @@ class Window:
         return "".join(parts)
 
     def line_of(self, place: int) -> int:
-        """Number of the line of a place in ``text`` after the reader."""
+        """Number of the line of a position in ``text`` after the reader."""
         return self.line() + self.text.count("\n", self.at, place)
 
     def _grow_for_one(self) -> bool:
@@ -194,7 +194,7 @@ class Window:
 def entries(where: str, window: Window) -> Iterator[tuple[str, Any]]:
     """(where, value) of each entry of a JSON document (an object, a list, an API page) or of JSON lines.
 
-    In place of an entry that cannot be read, or of the rest of the text, there is a ValueError that says why.
+    Instead of an entry that cannot be read, or of the rest of the text, the value is a ValueError that says why.
     """
     if not window.next():
         yield where, ValueError("the file is empty")
@@ -205,15 +205,15 @@ def entries(where: str, window: Window) -> Iterator[tuple[str, Any]]:
 
 
 def _is_lines(window: Window) -> bool:
-    """Whether a text does not begin as one JSON document, whole or cut, and one of its lines is an object."""
-    head = window.head(MAX_ENTRY_CHARS, LINES_TRIED + 1)
-    lines = [line for line in head.split("\n") if line.strip()][:LINES_TRIED]
-    beginning = "\n".join(lines).rstrip()
+    """Whether one of a text's lines is an object, and its beginning is not one JSON document, whole or truncated."""
+    beginning = window.peek(MAX_ENTRY_CHARS, LINES_TRIED + 1)
+    lines = [line for line in beginning.split("\n") if line.strip()][:LINES_TRIED]
+    tried = "\n".join(lines).rstrip()
     try:
-        _, end = _DECODER.raw_decode(beginning)
-        document = end == len(beginning)
+        _, end = _DECODER.raw_decode(tried)
+        document = end == len(tried)
     except json.JSONDecodeError as error:
-        document = _may_be_cut(error, TOKEN_TAIL if len(head) >= MAX_ENTRY_CHARS else 0)
+        document = _may_be_cut(error, TOKEN_TAIL if len(beginning) >= MAX_ENTRY_CHARS else 0)
     except (ValueError, RecursionError):
         document = False
     return not document and len(lines) > 1 and any(line.startswith("{") and _is_json(line) for line in lines)
@@ -231,7 +231,7 @@ def _of_document(where: str, window: Window) -> Iterator[tuple[str, Any]]:
             yield place, value
             number += 1
         if window.next():
-            raise ValueError(f"invalid JSON: more text after its end, in line {window.line()}")
+            raise ValueError(f"invalid JSON: unexpected text after its end, in line {window.line()}")
     except TooLongError as error:
         if window.line() > 1 or "\n" in window.text:
             yield where, _stopped(error, number)
@@ -245,7 +245,7 @@ def _of_document(where: str, window: Window) -> Iterator[tuple[str, Any]]:
 
 def _stopped(error: ValueError, number: int) -> ValueError:
     """An error that ends the reading of a text after a number of entries."""
-    return ValueError(f"{error}; the {number:,} entries before are read, the rest is not") if number else error
+    return ValueError(f"{error}; the {number:,} entries before it were read, the rest was not") if number else error
 
 
 def _single(where: str, window: Window) -> Iterator[tuple[str, Any]]:
@@ -279,7 +279,7 @@ def _elements(where: str, window: Window) -> Iterator[tuple[str, Any]]:
 
 
 def _object(where: str, window: Window) -> Iterator[tuple[str, Any]]:
-    """An object; of an API page, which is one with a list of "results", the elements of these."""
+    """An object; for an API page, which is an object with a list of "results", the elements of that list."""
     value: dict[str, Any] = {}
     chars, page = 0, False
     window.take("{")
@@ -290,7 +290,7 @@ def _object(where: str, window: Window) -> Iterator[tuple[str, Any]]:
         start = window.offset()
         key = window.value()
         if not isinstance(key, str):
-            raise ValueError(f"invalid JSON: a key is not a text in line {window.line()}")
+            raise ValueError(f"invalid JSON: a key is not a string in line {window.line()}")
         window.take(":")
         if key == "results" and window.next() == "[":
             page = True
@@ -318,7 +318,7 @@ def _may_be_cut(error: json.JSONDecodeError, tail: int) -> bool:
 
 
 def _parsed(line: str) -> Any:
-    """The value of a line, or a ValueError that says why there is none."""
+    """The value of a line, or a ValueError that says why it is invalid."""
     if UNDECODED.search(line):
         return UndecodedError()
     try:

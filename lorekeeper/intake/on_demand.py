@@ -1,7 +1,7 @@
-"""Read-through for lookups: what the library does not have is fetched from Open5e, stored, and then found.
+"""Read-through for lookups: what the library does not have is fetched from Open5e, stored, and then returned.
 
-Only what a lookup asks for is stored, and that within seconds: embedding a whole book takes minutes. So the library may have
-a part of a type, which is never taken for all of it: until a sync has brought the rest, each new lookup asks the server again.
+Only what a lookup needs is stored, within seconds: embedding a whole book takes minutes. So the library may have a part of a
+type, which is never mistaken for all of it: until a sync has fetched the rest, each new lookup queries the server again.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from lorekeeper.system import in_thread
 
 FETCH_SECONDS = 12.0
 STORE_SECONDS = 12.0
-"""How much longer a lookup may take, so that no client gives up on it."""
+"""How much longer a lookup may take, so that clients do not time out."""
 
 CONNECT_SECONDS = 0.4
-"""Longest wait for a connection: an answer without a network is due within a second."""
+"""Longest wait for a connection: without a network, a lookup must be answered within a second."""
 
 DOWN_SECONDS = 60.0
-"""How long a server that could not be reached is left alone."""
+"""How long a server that could not be reached is not tried again."""
 
 STORED_AT_ONCE = 16
-"""Entities stored in one go: few, so that the time is checked often."""
+"""Entities stored at a time: few, so that the time is checked often."""
 
 ELSEWHERE = "elsewhere"
 """The documents of the lookup are not Open5e's: there is nothing to fetch or to report."""
@@ -49,7 +49,7 @@ _NARROWED = {
     "challenge_rating": "challenge_rating",
     "armor_class": "armor_class",
 }
-"""Filters of Open5e that take the same values as our fields, so that less has to be fetched."""
+"""Filters of Open5e that take the same values as our fields, which reduces what has to be fetched."""
 
 _BOUNDS = {"min": "__gte", "max": "__lte"}
 
@@ -60,15 +60,15 @@ class _Fetched:
 
     Attributes:
         by_list: entities by list.
-        asked: whether the server was asked for any list but that of the documents.
-        complete: whether everything came, and was stored, in time.
+        sent: whether any list but that of the documents was requested.
+        complete: whether everything was fetched and stored in time.
         stored: number of entries stored.
         removed: uris of entries that were removed, as in `Outcome`.
         renamed: number of entries that are stored beside the library's own entries of the same key, as in `Outcome`.
     """
 
     by_list: dict[str, list[Entity]] = field(default_factory=dict)
-    asked: bool = False
+    sent: bool = False
     complete: bool = True
     stored: int = 0
     removed: set[str] = field(default_factory=set)
@@ -76,18 +76,21 @@ class _Fetched:
 
     def note(self) -> str:
         """What happened, in words for the note of a page."""
-        if not self.asked:
+        if not self.sent:
             return ELSEWHERE
         if self.complete and not self.stored:
-            return "Open5e was asked and has nothing more that fits."
-        renamed = f" {self.renamed} of them kept apart from your own entries of the same key." if self.renamed else ""
-        late = "" if self.complete else ", and not all that fit, for lack of time"
+            return "Open5e has no further matching entries."
+        verb = "is" if self.renamed == 1 else "are"
+        renamed = (
+            f" {self.renamed} of them {verb} stored beside your own entries of the same key." if self.renamed else ""
+        )
+        late = "" if self.complete else "; there was no time to fetch all that match"
         return f"Fetched {self.stored} entries from Open5e for this lookup{late}.{renamed}"
 
 
 @dataclass(frozen=True)
 class _Request:
-    """What is asked of one list: where to begin, and which of its entries count."""
+    """A request for one list: its first query, and which entries count."""
 
     list: Endpoint
     query: str
@@ -96,12 +99,12 @@ class _Request:
 
 
 class ReadThroughSearcher:
-    """A searcher that fetches what a structured lookup needs if the library was never filled, or long ago.
+    """A searcher that fetches what a structured lookup needs, if the library was not synced recently.
 
     Args:
         searcher: answers from the library.
         cache: the library's.
-        source: where to fetch from.
+        source: the server to fetch from.
         offline: never fetch; only say what is missing.
     """
 
@@ -118,7 +121,7 @@ class ReadThroughSearcher:
     async def search(self, query: Query) -> ResultPage:
         """As `Searcher.search`; the note says what was fetched, or what is missing and which command fetches it.
 
-        Never raises because of the source: without it, the answer is what the library has.
+        A source that fails raises no error: the answer is then what the library has.
         """
         if query.text is not None:
             return await self._searcher.search(query)
@@ -174,17 +177,17 @@ class ReadThroughSearcher:
         return self._latest[1]
 
     async def _is_complete(self, query: Query, state: SyncState) -> bool:
-        """Whether the library has all that Open5e has of what a query asks for, and recently so."""
+        """Whether the library recently got everything from Open5e that a query may match."""
         names = [e.name for e in _lists(query)]
-        if not state.fresh(names, query.documents, self._source.days):
+        if not state.is_recent(names, query.documents, self._source.days):
             return False
-        seen = any(state.lists[name].seen for name in names)
-        return not seen or any([await self._cache.count_entities(t) for t in query.types])
+        filled = any(state.lists[name].seen for name in names)
+        return not filled or any([await self._cache.count_entities(t) for t in query.types])
 
     # --- fetching ----------------------------------------------------------------------------------------------------
 
     async def _fetch(self, query: Query) -> str:
-        """Fetch and store what a query asks for; what happened, in words for the note."""
+        """Fetch and store what may match a query; returns what happened, in words for the note."""
         path = self._source.state_path
         try:
             async with in_thread(sync_lock(path)):
@@ -201,16 +204,16 @@ class ReadThroughSearcher:
         return fetched.note()
 
     async def _fetched(self, query: Query, state: SyncState) -> _Fetched:
-        """What Open5e has of what a query asks for, as far as it comes in time; the documents first if they are missing."""
+        """What Open5e has for a query, as far as it arrives in time; the documents first if they are missing."""
         fetched = _Fetched()
-        async with Open5eClient(self._source.base_url, connect_seconds=CONNECT_SECONDS, patient=False) as client:
+        async with Open5eClient(self._source.base_url, connect_seconds=CONNECT_SECONDS, retry_connect=False) as client:
             try:
                 async with asyncio.timeout(FETCH_SECONDS):
-                    if not state.fresh(["documents"], None, self._source.days):
+                    if not state.is_recent(["documents"], None, self._source.days):
                         (documents,) = endpoints(["documents"])
                         await _read(client, _Request(documents, list_query(None, 2)), fetched)
                     requests = _requests(query, _document_keys(fetched, state))
-                    fetched.asked = bool(requests)
+                    fetched.sent = bool(requests)
                     await asyncio.gather(*(_read(client, request, fetched) for request in requests))
             except TimeoutError as error:
                 if not client.reached:
@@ -223,22 +226,22 @@ class ReadThroughSearcher:
         until = time.monotonic() + STORE_SECONDS
         for name in sorted(fetched.by_list, key=lambda name: name != "documents"):
             entities = fetched.by_list[name]
-            kept: list[Entity] = []
+            current: list[Entity] = []
             for start in range(0, len(entities), STORED_AT_ONCE):
                 if time.monotonic() > until:
                     fetched.complete = False
                     break
                 part = entities[start : start + STORED_AT_ONCE]
                 outcome = await store_from_source(self._cache, part[0].type, part)
-                kept += outcome.stored + outcome.unchanged
+                current += outcome.stored + outcome.unchanged
                 fetched.removed |= set(outcome.removed)
                 if name != "documents":
                     fetched.stored += len(part)
                     fetched.renamed += len(outcome.clashes)
-            fetched.by_list[name] = kept
+            fetched.by_list[name] = current
 
     def _remember(self, query: Query, state: SyncState, fetched: _Fetched) -> None:
-        """Record what came, and which lists are complete; a part of a type is marked by what was asked for."""
+        """Record what was fetched, and which lists are complete; a part of a type is recorded by the query."""
         now = time.time()
         for name, entities in fetched.by_list.items():
             state.of(name).seen |= {e.uri for e in entities}
@@ -270,16 +273,16 @@ def _advice(query: Query, why: str) -> str:
 
 
 def _key(query: Query) -> str:
-    """What a query asks for, whatever page of it. It begins with the type."""
+    """A key for a query, the same for all its pages. It begins with the type."""
     filters = {name: value for name, value in query.filters.items() if value is not None}
     return json.dumps([*query.types, sorted(query.documents or []), filters], sort_keys=True, default=str)
 
 
-# --- asking the server -----------------------------------------------------------------------------------------------
+# --- the server -----------------------------------------------------------------------------------------------
 
 
 def _lists(query: Query) -> list[Endpoint]:
-    """The lists that may hold what a query asks for: if it names a kind, those of that kind."""
+    """The lists that may have matches for a query: if it names a kind, only lists of that kind."""
     kind = query.filters.get("kind")
     lists = endpoints([t for t in query.types if t in COLLECTIONS])
     return [e for e in lists if not isinstance(kind, str) or callable(e.kind) or fold(e.kind) == fold(kind)]
@@ -292,7 +295,7 @@ def _document_keys(fetched: _Fetched, state: SyncState) -> set[str]:
 
 
 def _requests(query: Query, known_documents: set[str]) -> list[_Request]:
-    """What to ask of each list for a query; nothing of a list that has none of the query's documents."""
+    """The requests for a query; none for a list that has none of the query's documents."""
     conditions = {t: parse_filters(t, query.filters) for t in query.types}
     requests = []
     for endpoint in _lists(query):
@@ -307,7 +310,7 @@ def _requests(query: Query, known_documents: set[str]) -> list[_Request]:
 
 
 async def _read(client: Open5eClient, request: _Request, fetched: _Fetched) -> None:
-    """Read one list, page by page. Its entries are filtered here too: servers ignore filters that they do not know."""
+    """Read one list, page by page. Its entries are filtered here too: servers ignore filters that they do not support."""
     matching = fetched.by_list.setdefault(request.list.name, [])
     async with aclosing(client.pages(list_path(request.list), request.query)) as pages:
         async for page in pages:
@@ -325,7 +328,7 @@ def _matching(obj: Any, request: _Request) -> list[Entity]:
 
 
 def _narrowed(conditions: Sequence[Condition], endpoint: Endpoint) -> dict[str, str]:
-    """Filters for the server, as far as it surely reads them as we do: numbers, and the longest word of a name."""
+    """Filters for the server, if it certainly reads them as we do: numbers, and the longest word of a name."""
     narrowed: dict[str, str] = {}
     for condition in conditions:
         name = condition.field.name

@@ -62,7 +62,7 @@ ANSWER_SECONDS = 120.0
 PAGE_SECONDS = 300.0
 LIST_SECONDS = 1800.0
 """Longest time for a response, for a page with all attempts and pauses, and for all pages of a list.
-The time that the caller takes for the pages does not count."""
+The time that the caller takes to process pages does not count."""
 
 ATTEMPTS = 6
 LONGEST_PAUSE = 60.0
@@ -137,7 +137,7 @@ class Open5eClient(AsyncClosing):
         attempts: at a request before it counts as failed.
         connect_seconds: longest wait for a connection.
         limits: of what is accepted from the server.
-        patient: whether to retry if there is no connection.
+        retry_connect: whether to retry if there is no connection.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class Open5eClient(AsyncClosing):
         attempts: int = ATTEMPTS,
         connect_seconds: float = CONNECT_SECONDS,
         limits: Limits = DEFAULT_LIMITS,
-        patient: bool = True,
+        retry_connect: bool = True,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self.shown = shown_address(self.base_url)
@@ -159,7 +159,7 @@ class Open5eClient(AsyncClosing):
         self.received = 0
         """Bytes of responses so far, unpacked."""
         self._attempts = attempts
-        self._patient = patient
+        self._retry_connect = retry_connect
         self._limits = limits
         self._slots = asyncio.Semaphore(CONCURRENCY)
         self._client = _http_client(connect_seconds)
@@ -232,7 +232,7 @@ class Open5eClient(AsyncClosing):
             except TimeoutError as error:
                 raise self._unavailable(f"took too long to answer for {path}; try again later") from error
             except httpx.RemoteProtocolError as error:
-                raise self._unavailable(f"broke off its answer for {path}; try again later") from error
+                raise self._unavailable(f"ended its answer for {path} early; try again later") from error
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 raise self._unavailable(
                     f"cannot be reached ({type(error).__name__}); check your connection and "
@@ -307,7 +307,7 @@ class Open5eClient(AsyncClosing):
                 return True
             return error.pause if error.pause <= LONGEST_PAUSE else False
         logger.info("%s: %s", type(error).__name__, error)
-        if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)) and not self._patient:
+        if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)) and not self._retry_connect:
             return False
         transient = (httpx.TransportError, TimeoutError)
         return isinstance(error, transient) and not isinstance(error, httpx.UnsupportedProtocol)

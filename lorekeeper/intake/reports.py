@@ -22,7 +22,7 @@ _PLACE = re.compile(r"(:\d+){1,2}$|\[\d+\]$")
 
 
 class Computes(Protocol):
-    """What counts the texts that it embeds: an `EmbeddingService`."""
+    """An object that counts the texts it embeds, such as `EmbeddingService`."""
 
     computed: int
 
@@ -43,7 +43,7 @@ class Report:
 
     @contextmanager
     def measured(self, embedding: Computes) -> Iterator[None]:
-        """Add the time of a block, and the texts that it has embedded."""
+        """Add the duration of a block, and the texts embedded in it."""
         began, computed = time.monotonic(), embedding.computed
         try:
             yield
@@ -62,12 +62,12 @@ class ImportReport(Report):
 
     Attributes:
         stored: entries that were new or had changed.
-        unchanged: entries that the library holds as they are.
+        unchanged: entries that the library already has, with the same content.
         removed: entries that the server no longer has; of a sync only.
         failed: what could not be read.
-        skipped: entries that hold no lore, by file.
-        warnings: what was fixed while it was read, and entries that another one of the same import replaced.
-        passed_over: files in folders that are not named like data, by suffix, where others were read.
+        skipped: entries without lore, by file.
+        warnings: problems that were fixed, and entries that a later one of the same import replaced.
+        other_files: files with other suffixes in folders from which files were read, by suffix.
         by_type: numbers of stored, unchanged and removed entries by type; of a sync only.
     """
 
@@ -79,14 +79,14 @@ class ImportReport(Report):
     failed: list[ImportFileError] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
     warnings: list[ImportFileError] = field(default_factory=list)
-    passed_over: Counter[str] = field(default_factory=Counter)
+    other_files: Counter[str] = field(default_factory=Counter)
     by_type: dict[str, Counter[str]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """``{"stored", "unchanged", "embedded", "removed", "failed": [{"where", "why"}], "seconds"}``.
 
-        More than `SAME_LISTED` failures of one file for one reason are listed once: the place of the first, and their number
-        behind the reason.
+        More than `SAME_LISTED` failures of one file for one reason are listed once, with the place of the first, and their
+        number after the reason.
         """
         groups = [group if len(group) <= SAME_LISTED else [summary(group)] for group in grouped(self.failed)]
         failed = [{"where": failure.where, "why": failure.reason} for group in groups for failure in group]
@@ -105,7 +105,7 @@ def _plain(value: object) -> Any:
 
 
 def grouped(problems: Iterable[ImportFileError]) -> list[list[ImportFileError]]:
-    """Problems of one file for one and the same reason together, in the order of the first of each group."""
+    """Problems grouped by file and reason, in the order of the first of each group."""
     groups: dict[tuple[str, str], list[ImportFileError]] = {}
     for problem in problems:
         groups.setdefault((_PLACE.sub("", problem.where), problem.reason), []).append(problem)
@@ -113,7 +113,7 @@ def grouped(problems: Iterable[ImportFileError]) -> list[list[ImportFileError]]:
 
 
 def summary(group: list[ImportFileError]) -> ImportFileError:
-    """One problem in place of a group: the first, with the number of all of them behind its reason."""
+    """One problem for a group: the first one, with the size of the group after its reason."""
     first, number = group[0], len(group)
     return first if number == 1 else ImportFileError(first.where, f"{first.reason} ({number:,} times)")
 
@@ -122,5 +122,5 @@ def by_suffix(files: Mapping[str, int]) -> str:
     """Numbers of files by suffix, most first: "116 .md, 2 .png, 1 without a suffix"."""
     ranked = Counter(files).most_common()
     shown = [f"{number:,} {suffix or 'without a suffix'}" for suffix, number in ranked[:SUFFIXES_SHOWN]]
-    others = sum(number for _, number in ranked[SUFFIXES_SHOWN:])
-    return ", ".join([*shown, f"{others:,} others"] if others else shown)
+    hidden = sum(number for _, number in ranked[SUFFIXES_SHOWN:])
+    return ", ".join([*shown, f"{hidden:,} others"] if hidden else shown)

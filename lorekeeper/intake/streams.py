@@ -1,4 +1,4 @@
-"""Files and pipes as streams: what is named to be imported may be written by another program meanwhile."""
+"""Files and pipes as streams; another program may still be writing to a pipe that is imported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WRITER_SECONDS = 10.0
 """Longest wait for a program to write to a pipe."""
 
 PAUSE_SECONDS = 0.01
-"""Between two attempts to read an empty pipe."""
+"""Pause between two attempts to read an empty pipe."""
 
 _GZIP = b"\x1f\x8b"
 
@@ -89,10 +89,10 @@ class _Pipe(io.RawIOBase):
         deadline = time.monotonic() + WRITER_SECONDS
         while True:
             number = self._raw.readinto(buffer)
-            self._written = self._written or number != 0  # None: there is a writer, with nothing written yet
+            self._written = self._written or number != 0  # None: there is a writer that has not written yet
             if number or (number == 0 and self._written):
                 return number
             if not self._written and time.monotonic() > deadline:
-                raise OSError(f"no program began to write to this pipe within {WRITER_SECONDS:.0f} s")
+                raise OSError(f"timed out after {WRITER_SECONDS:.0f} s: no program is writing to this pipe")
             if self._stopped.wait(PAUSE_SECONDS):
                 raise StoppedError

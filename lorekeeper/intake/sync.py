@@ -1,4 +1,4 @@
-"""Bringing a library up to date with an Open5e server: list by list, page by page, resumed where it was interrupted."""
+"""Syncs a library with an Open5e server: list by list, page by page; resumes where it was interrupted."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.system import in_thread
 
 Step = Callable[[str, int, int], None]
-"""Called, for an entity type, with how many more entries there are to do and how many more are done."""
-
+"""Called, for an entity type, with how many more entries are to be read and how many more have been read."""
 
 SOURCE = "open5e"
 """Prefix of `Entity.source_api` of what came from Open5e, and suffix of slugs that differ from those of other entries."""
@@ -37,7 +36,7 @@ MAX_REASON = 500
 
 
 def endpoints(types: Sequence[str]) -> list[Endpoint]:
-    """The lists that hold entities of these types, that of the documents first."""
+    """The lists of entities of these types, the documents first."""
     lists = [e for e in ENDPOINTS.values() if e.type in types and e.version is not None]
     return sorted(lists, key=lambda e: e.type != "documents")
 
@@ -49,7 +48,7 @@ class Syncer:
         cache: the library's.
         client: connects to the server.
         path: file of the library's `SyncState`.
-        report: is filled in.
+        report: is updated.
         step: called with the progress.
     """
 
@@ -63,7 +62,7 @@ class Syncer:
         self._step = step or (lambda *_: None)
         self._saving = asyncio.Lock()
         self._hashes: dict[str, dict[Identity, str]] = {}
-        """Content hashes of what the library holds, by type."""
+        """Content hashes of the library's entities, by type."""
         self._state = SyncState(client.base_url)
 
     async def run(self, types: Sequence[str], documents: Sequence[str] | None) -> None:
@@ -75,7 +74,7 @@ class Syncer:
         Raises:
             SourceUnavailableError: the server cannot be reached at all.
             CacheError: the library cannot be written, or another process is syncing it.
-            EmbeddingError: there are no embeddings.
+            EmbeddingError: the embedding model is not available.
         """
         synced = list(dict.fromkeys(["documents", *types]))
         async with in_thread(sync_lock(self._path)):
@@ -110,7 +109,7 @@ class Syncer:
             await self._try(waiting.popleft(), run)
 
     async def _try(self, endpoint: Endpoint, run: Run) -> SourceError | None:
-        """Read one list; an error is reported, and a list that has changed meanwhile is read from its start next time."""
+        """Read one list; an error is reported. A list that changed meanwhile is read from its start next time."""
         try:
             await self._list(endpoint, run)
         except SourceError as error:
@@ -138,7 +137,7 @@ class Syncer:
                     read.following, read.objects = page.following, objects
                     await self._save()
         if objects != count:
-            raise SourceError(f"it announced {count} entries and returned {objects}; run the same command again")
+            raise SourceError(f"it announced {count} entries but returned {objects}; run the same command again")
         if not read.failed:
             await self._remove(endpoint, run, read, count)
         self._finish(endpoint, run, read)
@@ -147,7 +146,7 @@ class Syncer:
     def _entities(
         self, objects: Sequence[Any], endpoint: Endpoint, documents: Sequence[str] | None, read: Read
     ) -> list[Entity]:
-        """The entities of a page's objects, of these documents only: servers ignore filters that they do not know."""
+        """The entities of a page's objects, of these documents only: servers ignore filters that they do not support."""
         entities: list[Entity] = []
         for obj in objects:
             try:
@@ -160,7 +159,7 @@ class Syncer:
         return [e for e in entities if documents is None or e.document in documents]
 
     async def _store(self, endpoint: Endpoint, entities: Sequence[Entity]) -> set[str]:
-        """Store what is new or changed; uris of all of them, as they are in the library."""
+        """Store what is new or changed; returns the uris of all entities, as they are in the library."""
         assert endpoint.type is not None
         hashes = self._hashes[endpoint.type]
         outcome = await store_from_source(self._cache, endpoint.type, entities, hashes)
@@ -168,25 +167,25 @@ class Syncer:
         for uri in outcome.removed:
             hashes.pop(_identity(uri), None)
             self._state.of(endpoint.name).seen.discard(uri)
-        for kept, renamed in outcome.clashes:
-            reason = f"the library has an entry of its own at {kept}, which is kept; this one is {renamed}"
+        for uri, renamed in outcome.clashes:
+            reason = f"the library has its own entry {uri}, which is kept; this one is stored as {renamed}"
             self._report.warnings.append(ImportFileError(list_path(endpoint), reason))
         stored, unchanged = len(outcome.stored), len(outcome.unchanged)
         self._count(endpoint.type, stored=stored, unchanged=unchanged, removed=len(outcome.removed))
         return {e.uri for e in (*outcome.stored, *outcome.unchanged)}
 
     async def _remove(self, endpoint: Endpoint, run: Run, read: Read, count: int) -> None:
-        """Remove what came from this list and is no longer in it, nor in any other."""
+        """Remove what came from this list and is no longer in it or in any other."""
         assert endpoint.type is not None
-        others = {u for name, state in self._state.lists.items() if name != endpoint.name for u in state.seen}
+        elsewhere = {u for name, state in self._state.lists.items() if name != endpoint.name for u in state.seen}
         before = self._state.of(endpoint.name).seen
         within = {u for u in before if run.documents is None or parse_uri(u)[1] in run.documents}
-        missing = [_identity(u) for u in sorted(within - read.found - others)]
-        if missing and not count:
-            reason = f"it is empty now; the {len(missing)} entries that came from it before are kept"
+        obsolete = [_identity(u) for u in sorted(within - read.found - elsewhere)]
+        if obsolete and not count:
+            reason = f"it is empty now; the {len(obsolete)} entries that came from it earlier are kept"
             self._report.failed.append(ImportFileError(list_path(endpoint), reason))
             return
-        removable = [e.identity for e in await self._cache.load(endpoint.type, missing) if _is_from_source(e)]
+        removable = [e.identity for e in await self._cache.load(endpoint.type, obsolete) if _is_from_source(e)]
         self._count(endpoint.type, removed=await self._cache.delete_entities(endpoint.type, removable))
         self._state.of(endpoint.name).seen = before - within
 
@@ -220,10 +219,10 @@ class Outcome:
     """What became of entities that came from a source.
 
     Attributes:
-        stored: those that were new or had changed, as they were stored.
-        unchanged: those that the library holds as they are.
-        removed: uris of copies that were removed because their entity is stored under its own slug now.
-        clashes: uris of entries that are not from the source, each with the uri that the source's entity has instead.
+        stored: those that were new or had changed, as stored.
+        unchanged: those that the library already has, with the same content.
+        removed: uris of copies that were removed because their entity is now stored under its own slug.
+        clashes: uris of entries that are not from the source, each with the uri under which the source's entity is stored.
     """
 
     stored: list[Entity] = field(default_factory=list)
@@ -238,14 +237,14 @@ async def store_from_source(
     """Store what came from a source, without replacing anything that did not come from it.
 
     If the library has an entry of its own under an entity's identity, the entity is stored beside it, under the first of its
-    slugs with a suffix (`_with_suffix`) that is free or holds it already. When that entry is gone, the entity is stored under
+    slugs with a suffix (`_with_suffix`) that is free or already its own. Once that entry is removed, the entity is stored under
     its own slug, and the copy with the suffix is removed.
 
     Args:
         cache: the library's.
-        entity_type: of all the entities; of several with one identity the last is stored.
-        entities: what came.
-        hashes: content hashes of what the library holds, as far as they are known, so that less has to be loaded.
+        entity_type: type of all the entities.
+        entities: from the source; of several with one identity the last is stored.
+        hashes: content hashes of the library's entities, as far as they are known; they save loading entities.
     """
     outcome = Outcome()
     waiting = [(e, e) for e in {e.identity: e for e in entities}.values()]
@@ -267,27 +266,28 @@ async def _place(
     hashes: Hashes,
     outcome: Outcome,
 ) -> list[tuple[Entity, Entity]]:
-    """Sort entities, each with itself under the slug to try, into an outcome; those whose slug is taken, with the next one.
+    """Add entities, each paired with its copy under the slug to try, to an outcome.
 
-    The hashes may be out of date, so everything that would be stored is compared with what the library holds now.
+    Returns those whose slug is in use, with the next slug to try. The hashes may be out of date, so everything that would be
+    stored is compared with the current content of the library.
     """
     attempts = [(entity, placed, _with_suffix(entity, number)) for entity, placed in waiting]
     unlike = [(placed, after) for _, placed, after in attempts if not is_unchanged(placed, hashes)]
-    stored = {e.identity: e for e in await _load(cache, entity_type, [e.identity for pair in unlike for e in pair])}
+    occupants = {e.identity: e for e in await _load(cache, entity_type, [e.identity for pair in unlike for e in pair])}
     current = {p.identity: hashes[p.identity] for _, p, _ in attempts if p.identity in hashes}
-    current |= {identity: e.content_hash for identity, e in stored.items()}
-    taken: list[tuple[Entity, Entity]] = []
+    current |= {identity: e.content_hash for identity, e in occupants.items()}
+    remaining: list[tuple[Entity, Entity]] = []
     for entity, placed, after in attempts:
-        occupant, copy = stored.get(placed.identity), stored.get(after.identity)
+        occupant, copy = occupants.get(placed.identity), occupants.get(after.identity)
         if occupant is not None and not _is_from_source(occupant):
-            taken.append((entity, after))
+            remaining.append((entity, after))
             continue
         (outcome.unchanged if is_unchanged(placed, current) else outcome.stored).append(placed)
         if placed is not entity:
             outcome.clashes.append((entity.uri, placed.uri))
         if copy is not None and copy.content_hash == placed.content_hash:
             outcome.removed.append(after.uri)
-    return taken
+    return remaining
 
 
 async def _load(cache: CacheProtocol, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
@@ -313,12 +313,12 @@ def entities_of(obj: Any, endpoint: Endpoint) -> list[Entity]:
     entities = normalize_open5e(obj, hint=endpoint.name)
     for entity in entities:
         if entity.type != endpoint.type:
-            raise UnknownShapeError(f"its keys are those of another type of entry, {entity.type}")
+            raise UnknownShapeError(f"its keys are those of another type, {entity.type}")
     return entities
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error that ended a group of tasks: one of LoreKeeper's if there is any."""
+    """The error that ended a group of tasks: preferably one of LoreKeeper's own."""
     leaves = list(_leaves(errors))
     return next((e for e in leaves if isinstance(e, LoreKeeperError)), leaves[0])
 
@@ -332,7 +332,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def list_path(endpoint: Endpoint) -> str:
-    """Where a list is on the server."""
+    """Path of a list on the server."""
     return f"v{endpoint.version}/{endpoint.name}"
 
 

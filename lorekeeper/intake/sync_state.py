@@ -1,7 +1,7 @@
-"""What a library has from Open5e: one small file beside it, which may be lost at any time without harm.
+"""What a library has from Open5e: one small file beside it, which can be deleted at any time without harm.
 
 It records which lists were read completely and when, which entries came from them (so that only these are ever removed), and
-how far an interrupted sync got. A file that is damaged, of another format or about another server counts as none.
+how far an interrupted sync got. A file that is damaged, of another format or about another server is ignored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ALL = "*"
 """Stands for all documents of a list."""
 
 RESUME_SECONDS = 24 * 3600.0
-"""A sync that was interrupted longer ago than this starts over: what it has read is no longer up to date."""
+"""A sync that was interrupted longer ago than this starts over: what it has read is out of date."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Source:
     Attributes:
         base_url: its address.
         state_path: file of the library's `SyncState`.
-        days: after how many days what the library has counts as stale.
+        days: age in days at which what the library has counts as stale.
     """
 
     base_url: str
@@ -67,8 +67,8 @@ class Run:
     """A sync that is not finished.
 
     Attributes:
-        types: the entity types it brings.
-        documents: keys of the documents it is restricted to, None for all.
+        types: the entity types it syncs.
+        documents: keys of the documents to which it is restricted, None for all.
         began: when it began, in seconds since 1970.
         done: lists that it has finished.
         reading: lists that it has begun.
@@ -83,7 +83,7 @@ class Run:
 
 @dataclass
 class Listed:
-    """What is known of one list.
+    """What is known about one list.
 
     Attributes:
         whole: when it was last read completely, by document key or `ALL`, in seconds since 1970.
@@ -96,12 +96,12 @@ class Listed:
 
 @dataclass
 class SyncState:
-    """What is known of a library and one server. Lists are named by their endpoints.
+    """What is known about a library and one server. Lists are named by their endpoints.
 
     Attributes:
         source: address of the server.
-        lists: what is known of each list, by endpoint.
-        asked: when a lookup without results was last answered from the server, by what it asked for.
+        lists: what is known about each list, by endpoint.
+        asked: when a lookup without results was last sent to the server, by its query.
         run: the sync that is not finished.
     """
 
@@ -120,19 +120,19 @@ class SyncState:
         return last
 
     def of(self, name: str) -> Listed:
-        """What is known of a list."""
+        """What is known about a list."""
         return self.lists.setdefault(name, Listed())
 
-    def fresh(self, names: Iterable[str], documents: Sequence[str] | None, days: float) -> bool:
-        """Whether lists were read completely within so many days: all of each, or its entries of these documents."""
+    def is_recent(self, names: Iterable[str], documents: Sequence[str] | None, days: float) -> bool:
+        """Whether lists were read completely within the last ``days``: whole, or their entries of these documents."""
         since = time.time() - days * 86400
 
-        def is_fresh(state: Listed) -> bool:
+        def is_list_recent(state: Listed) -> bool:
             keys = [ALL] if documents is None else documents
             newest = state.whole.get(ALL, 0.0)
             return all(max(state.whole.get(key, 0.0), newest) > since for key in keys)
 
-        return all(name in self.lists and is_fresh(self.lists[name]) for name in names)
+        return all(name in self.lists and is_list_recent(self.lists[name]) for name in names)
 
 
 def load_state(path: Path, source: str) -> SyncState:
@@ -155,9 +155,9 @@ def encode(state: SyncState) -> bytes:
 def save(path: Path, content: bytes) -> None:
     """Write an encoded state to its file, completely or not at all. Blocking; CacheError if it cannot be written."""
     try:
-        written = private_folder(path.parent) / f"{path.name}.new"
-        private_file(written).write_bytes(content)
-        written.replace(path)
+        target = private_folder(path.parent) / f"{path.name}.new"
+        private_file(target).write_bytes(content)
+        target.replace(path)
     except OSError as error:
         raise CacheError(f"{path} cannot be written: {error}; free space, or choose another folder") from error
 
@@ -167,7 +167,7 @@ def sync_lock(path: Path) -> Iterator[None]:
     """One sync at a time of the library with this state file, over all processes. Blocking.
 
     Raises:
-        CacheError: another process is syncing it, or the file of the lock cannot be written.
+        CacheError: another process is syncing it, or the lock file cannot be written.
     """
     lock = FileLock(f"{path}.lock", timeout=0, mode=PRIVATE_FILE, thread_local=False)
     try:

@@ -1,7 +1,7 @@
 """The format of backups: one portable archive of a whole library, the same for every backend.
 
-It is a zip file: ``manifest.json``, one file of JSON lines for each type, and the vectors that are known. Its last 64 bytes
-are the SHA-256 of everything before them, so that no flipped bit goes unnoticed.
+It is a zip file: ``manifest.json``, one file of JSON lines for each type, and the cached vectors. Its last 64 bytes
+are the SHA-256 of everything before them, so that every flipped bit is detected.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _MAX_MANIFEST_BYTES = 1 << 20
 
 _FREE_BYTES = 64 << 20
 _MAX_GROWTH = 50
-"""What any archive may unpack to, and how many times its size a larger one may: JSON lines of real books shrink to a fifth,
-vectors hardly at all."""
+"""What any archive may unpack to, and how many times its size a larger one may: JSON lines of real books compress to a
+fifth, vectors hardly at all."""
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 1
@@ -68,7 +68,7 @@ _UNREADABLE = (
     zlib.error,
     zipfile.BadZipFile,
 )
-"""What Python's readers raise on files that are not what they seem to be."""
+"""What Python's readers raise on damaged or malicious files."""
 
 
 class ArchiveWriter(Closing):
@@ -78,14 +78,14 @@ class ArchiveWriter(Closing):
         target: its path.
 
     Raises:
-        ImportFileError: it cannot be written, or there is something else in its place.
+        ImportFileError: it cannot be written, or another file has its name.
     """
 
     def __init__(self, target: Path) -> None:
         if target.is_dir() or not target.parent.is_dir():
-            raise ImportFileError(str(target), "cannot be written: give the name of a file in a folder that exists")
+            raise ImportFileError(str(target), "cannot be written: name a file in an existing folder")
         if target.exists() and not zipfile.is_zipfile(target):
-            raise ImportFileError(str(target), "exists already and is not an archive; give another name")
+            raise ImportFileError(str(target), "already exists and is not an archive; choose another name")
         self._target, self._part = target, target.with_name(f"{target.name}.part")
         self._checksums: dict[str, str] = {}
         with self._explained():
@@ -123,7 +123,7 @@ class ArchiveWriter(Closing):
             self._part.replace(self._target)
 
     def close(self) -> None:
-        """Close it; what is not finished is removed."""
+        """Close it; an unfinished archive is removed."""
         with contextlib.suppress(OSError):
             self._zip.close()
         with contextlib.suppress(OSError):
@@ -154,7 +154,7 @@ def entity_line(entity: Entity) -> bytes:
 class Archive(Closing):
     """An archive, open, and checked from end to end: its seal, every checksum, every count, every entry. Blocking.
 
-    It may come from anywhere, so it is read as a stream: neither its manifest nor what it unpacks to can fill the memory. Use
+    It is not trusted, so it is read as a stream: neither its manifest nor what it unpacks to can exhaust the memory. Use
     it as a context manager.
 
     Args:
@@ -166,7 +166,7 @@ class Archive(Closing):
         model: fingerprint of the model that they were made with, "" if the manifest has none.
 
     Raises:
-        ImportFileError: something is not as a backup writes it; the message says what and where.
+        ImportFileError: something differs from what a backup writes; the message says what and where.
     """
 
     def __init__(self, path: Path) -> None:
@@ -184,7 +184,7 @@ class Archive(Closing):
                 for entity_type, number in manifest["counts"].items():
                     self.hashes[entity_type] = self._checked(entity_type, manifest)
                     if len(self.hashes[entity_type]) != number:
-                        raise ValueError("the number of its entries is not that of its manifest")
+                        raise ValueError("the number of its entries differs from its manifest")
                 with self._member(VECTORS, manifest["sha256"][VECTORS]) as member:
                     while member.read(_CHUNK):
                         pass
@@ -193,14 +193,14 @@ class Archive(Closing):
                 raise
 
     def entities(self, entity_type: str, identities: Collection[Identity]) -> Iterator[list[Entity]]:
-        """Those of its entries that have one of the identities, in batches to be stored in one go."""
+        """Its entries with one of the identities, in batches to be stored together."""
         batch: list[Entity] = []
         size = 0
         with self._explained(), self._member(f"{entity_type}.jsonl") as member:
             for entity, length in self._entities(entity_type, member):
                 if entity.identity in identities:
                     if self.hashes[entity_type].get(entity.identity) != entity.content_hash:
-                        raise ValueError("it was changed while it was read")
+                        raise ValueError("it was changed while it was being read")
                     batch.append(entity)
                     size += length
                 if len(batch) >= IMPORT_BATCH or size > _BATCH_BYTES:
@@ -210,7 +210,7 @@ class Archive(Closing):
             yield batch
 
     def vector_rows(self) -> Iterator[list[tuple[bytes, bytes]]]:
-        """Its vectors by key, packed, in batches; those that cannot be read are left out, to be computed."""
+        """Its vectors by key, packed, in batches; those that cannot be read are left out, and computed again."""
         with contextlib.suppress(ValueError), self._member(VECTORS) as member:
             yield from read_packed(member)
 
@@ -224,7 +224,7 @@ class Archive(Closing):
         file.seek(max(0, size - SEAL_BYTES))
         checksum = file.read()
         if not zipfile.is_zipfile(file):
-            raise ImportFileError(str(self.path), "is not an archive of LoreKeeper, or is damaged")
+            raise ImportFileError(str(self.path), "is not a LoreKeeper archive, or is damaged; use another backup")
         if _checksum(file) != checksum:
             raise ImportFileError(
                 str(self.path), "is damaged: its checksum does not match; nothing was changed. Use another backup"
@@ -233,11 +233,11 @@ class Archive(Closing):
         archive = self._opened.enter_context(zipfile.ZipFile(file))
         members = archive.infolist()
         if len({m.filename for m in members}) < len(members):
-            raise ValueError("several of its files have the same name")
+            raise ValueError("two of its files have the same name")
         if any(m.flag_bits & _ENCRYPTED or m.compress_type not in _METHODS for m in members):
             raise ValueError("its files are encrypted, or compressed by an unsupported method")
         if (total := sum(m.file_size for m in members)) > max(_FREE_BYTES, _MAX_GROWTH * size):
-            raise ValueError(f"it would unpack to {total:,} bytes, more than {_MAX_GROWTH} times its size")
+            raise ValueError(f"it would unpack to {total:,} bytes, more than {_MAX_GROWTH} times its own size")
         return archive
 
     def _manifest(self) -> dict[str, Any]:
@@ -245,7 +245,7 @@ class Archive(Closing):
             content = member.read(_MAX_MANIFEST_BYTES + 1)
         manifest = parse_json(content) if len(content) <= _MAX_MANIFEST_BYTES else None
         if not isinstance(manifest, dict):
-            raise ValueError("its manifest is not a JSON object of a reasonable size")
+            raise ValueError(f"its manifest is not a JSON object of at most {_MAX_MANIFEST_BYTES:,} bytes")
         if manifest["format"] != FORMAT:
             raise ImportFileError(
                 str(self.path),
@@ -257,7 +257,7 @@ class Archive(Closing):
         return manifest
 
     def _declared_fields(self, manifest: dict[str, Any]) -> dict[str, str]:
-        """The declared fields of its entries; ImportFileError if a later version declared others than this one."""
+        """The declared fields of its entries; ImportFileError if a later version declared other fields."""
         fields, version = (
             parse_declarations(manifest.get("fields", FIRST_DECLARATIONS)),
             str(manifest.get("version", "0")),
@@ -265,7 +265,7 @@ class Archive(Closing):
         if fields != declarations() and is_later(version):
             raise ImportFileError(
                 str(self.path),
-                f"was written by LoreKeeper {version[:MAX_SHOWN]}, with fields that this one does not know; update this program",
+                f"was written by LoreKeeper {version[:MAX_SHOWN]}, with fields that this version does not have; update LoreKeeper",
             )
         return fields
 
@@ -276,7 +276,9 @@ class Archive(Closing):
         with self._member(name, manifest["sha256"][name]) as member:
             for number, (entity, _) in enumerate(self._entities(entity_type, member), 1):
                 if entity.identity in hashes:
-                    raise ImportFileError(f"{self.path}:{name}:{number}", "repeats an entry; nothing was changed")
+                    raise ImportFileError(
+                        f"{self.path}:{name}:{number}", "is a duplicate of an earlier entry; nothing was changed"
+                    )
                 hashes[entity.identity] = entity.content_hash
         return hashes
 
@@ -310,12 +312,14 @@ class Archive(Closing):
         try:
             yield
         except _UNREADABLE as error:
-            reason = f"is not an archive of LoreKeeper, or is damaged ({one_line(str(error), MAX_REASON)}); nothing was changed"
+            reason = (
+                f"is not a LoreKeeper archive, or is damaged ({one_line(str(error), MAX_REASON)}); nothing was changed"
+            )
             raise ImportFileError(str(self.path), reason) from error
 
 
 class _Hashing(io.RawIOBase):
-    """A stream that computes the SHA-256 of all that is read of another."""
+    """A stream that computes the SHA-256 of everything that is read from another."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -333,11 +337,11 @@ class _Hashing(io.RawIOBase):
 
 def _checksum(file: IO[bytes]) -> bytes:
     """SHA-256 of a file without its last 64 bytes, in hexadecimal digits."""
-    digest, left = hashlib.sha256(), file.seek(0, os.SEEK_END) - SEAL_BYTES
+    digest, remaining = hashlib.sha256(), file.seek(0, os.SEEK_END) - SEAL_BYTES
     file.seek(0)
-    while left > 0 and (part := file.read(min(_CHUNK, left))):
+    while remaining > 0 and (part := file.read(min(_CHUNK, remaining))):
         digest.update(part)
-        left -= len(part)
+        remaining -= len(part)
     return digest.hexdigest().encode()
 
 
@@ -347,7 +351,7 @@ def model_of(embedding: object) -> str:
 
 
 def _require_few(file: IO[bytes], size: int) -> None:
-    """ValueError if a zip file lists more than an archive has: the list alone could fill the memory.
+    """ValueError if a zip file lists more than an archive has: the list alone could exhaust the memory.
 
     Layout of its end: https://pkware.cachefly.net/webdocs/APPNOTE/APPNOTE-6.3.10.TXT, sections 4.3.15 and 4.3.16.
     """
@@ -355,6 +359,6 @@ def _require_few(file: IO[bytes], size: int) -> None:
     tail = file.read(_LOCATOR_BYTES + _END.size)
     signature, _, _, _, members, length, _, comment = _END.unpack(tail[_LOCATOR_BYTES:])
     few = members <= _MAX_MEMBERS and length <= _MAX_LIST_BYTES and comment == SEAL_BYTES
-    large = tail.startswith(_LOCATOR) and size < zipfile.ZIP64_LIMIT  # which replaces these numbers by others
+    large = tail.startswith(_LOCATOR) and size < zipfile.ZIP64_LIMIT  # which would replace these numbers
     if signature != _END_SIGNATURE or not few or large:
-        raise ValueError("it does not end as an archive does")
+        raise ValueError("its zip directory is not that of an archive")

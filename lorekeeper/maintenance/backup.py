@@ -33,9 +33,9 @@ class ArchiveReport(Report):
         counts: entries in it, by type.
         vectors: vectors in it.
         stored: entries written to the library; of a restore only.
-        unchanged: entries that the library held as they are; of a restore only.
-        removed: entries of the library that the archive does not have; of a restore only.
-        before: archive of what the library held before, if entries were changed or removed; of a restore only.
+        unchanged: entries that the library already had, with the same content; of a restore only.
+        removed: entries that were in the library only; of a restore only.
+        before: archive of the library before the restore, if entries were changed or removed; of a restore only.
     """
 
     KEYS = ("archive", "counts", "vectors", "stored", "unchanged", "removed", "embedded", "before", "seconds")
@@ -55,7 +55,7 @@ class ArchiveReport(Report):
 async def backup(
     settings: Settings, target: Path, start: Progress | None = None, progress: Progress | None = None
 ) -> ArchiveReport:
-    """Write everything in the library to an archive, while others read it; writers wait until it is done.
+    """Write the whole library to an archive. It can be read meanwhile; writers wait.
 
     Args:
         settings: say which library.
@@ -64,7 +64,7 @@ async def backup(
         progress: called with the number of further entries written.
 
     Raises:
-        ImportFileError: the archive cannot be written, or there is something else in its place.
+        ImportFileError: the archive cannot be written, or another file has its name.
         CacheError: the library cannot be read.
     """
     async with (
@@ -104,7 +104,7 @@ async def _fill(
     report: ArchiveReport,
     progress: Progress | None,
 ) -> None:
-    """Write all entries to an archive, then the vectors that are known of their texts."""
+    """Write all entries to an archive, then the cached vectors of their texts."""
     packed: dict[bytes, bytes] = {}
     for entity_type in COLLECTIONS:
         lines: list[bytes] = []
@@ -139,11 +139,11 @@ def _embedded_texts(entities: Iterable[Entity]) -> Iterator[str]:
 async def restore(
     settings: Settings, source: Path, start: Progress | None = None, progress: Progress | None = None
 ) -> ArchiveReport:
-    """Replace what a library holds by what an archive holds, while others use it.
+    """Replace the content of a library with that of an archive, while it is in use.
 
     The whole archive is read and checked before anything is changed. If entries of the library are changed or removed, an
-    archive of it is written beside it first. Entries are stored and then removed batch by batch, each of them being at any
-    time as it was or as it is in the archive; to finish an interrupted restore, run it again. ``start`` is called with the
+    archive of it is written beside it first. Entries are stored and then removed in batches, so that each one is at any
+    time either the old or the restored one; to finish an interrupted restore, run it again. ``start`` is called with the
     number of entries to store, ``progress`` with the number of further ones stored.
 
     Raises:
@@ -159,7 +159,7 @@ async def restore(
             async with in_thread(await asyncio.to_thread(Archive, source)) as archive:
                 changes = await _changes(library, archive, report)
                 if any(change.replaces for change in changes.values()):
-                    report.before = str(await asyncio.to_thread(_unused, folder))
+                    report.before = str(await asyncio.to_thread(_unused_path, folder))
                     await _back_up(library, vectors, Path(report.before))
                 if start:
                     start(sum(len(change.to_store) for change in changes.values()))
@@ -168,7 +168,7 @@ async def restore(
 
 
 async def _changes(library: Library, archive: Archive, report: ArchiveReport) -> dict[str, Changes]:
-    """How an archive differs from the library, by type; the report says what is in it."""
+    """How an archive differs from the library, by type; also counts its content in the report."""
     report.counts = {entity_type: len(hashes) for entity_type, hashes in archive.hashes.items()}
     report.vectors = archive.vectors
     return {
@@ -185,9 +185,9 @@ async def _apply(
     report: ArchiveReport,
     progress: Progress | None,
 ) -> None:
-    """Store what is new or changed, then remove what the archive does not have."""
+    """Store what is new or changed, then remove what is not in the archive."""
     if any(change.to_store for change in changes.values()):
-        await _take_vectors(library, vectors, archive, changes)
+        await _adopt_vectors(library, vectors, archive, changes)
     for entity_type, change in changes.items():
         report.unchanged += len(change.unchanged)
         batches = archive.entities(entity_type, change.to_store)
@@ -197,8 +197,8 @@ async def _apply(
         report.removed += await library.cache.delete_entities(entity_type, sorted(change.removed))
 
 
-async def _take_vectors(library: Library, vectors: VectorCache, archive: Archive, changes: dict[str, Changes]) -> None:
-    """Take over those vectors of an archive that are of the texts of its own entries, and of the current model."""
+async def _adopt_vectors(library: Library, vectors: VectorCache, archive: Archive, changes: dict[str, Changes]) -> None:
+    """Add an archive's vectors to the embedding cache: those of its own entries' texts, by the current model."""
     provider = await library.embedding.provider()
     if archive.model == provider.fingerprint:
         batches = (batch for t, change in changes.items() for batch in archive.entities(t, change.to_store))
@@ -207,8 +207,8 @@ async def _take_vectors(library: Library, vectors: VectorCache, archive: Archive
         await asyncio.to_thread(vectors.adopt, rows, provider.fingerprint, entities, provider.dimension)
 
 
-def _unused(folder: Path) -> Path:
-    """A name for the archive of what a restore replaces, that no file has yet."""
+def _unused_path(folder: Path) -> Path:
+    """A path for the archive of what a restore replaces, that does not exist yet."""
     name = time.strftime("before-restore-%Y-%m-%d-%H%M%S")
     suffixes = itertools.chain([""], (f"-{i}" for i in itertools.count(2)))
     return next(path for suffix in suffixes if not (path := folder / f"{name}{suffix}.zip").exists())

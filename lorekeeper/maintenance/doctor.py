@@ -22,7 +22,7 @@ PACKAGES = ("pymilvus", "milvus-lite", "sentence-transformers", "torch", "mcp", 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was checked, and the result in words."""
+    """One check, and its result in words."""
 
     name: str
     ok: bool
@@ -52,7 +52,7 @@ class Findings:
 
 
 async def examine(settings: Settings, origins: dict[str, str]) -> Findings:
-    """Check everything; nothing is changed beyond what opening a library changes."""
+    """Check everything. Changes nothing, except that opening a library may upgrade it."""
     checks = [_versions(), await asyncio.to_thread(_file, settings)]
     try:
         async with Library.from_settings(settings) as library:
@@ -70,9 +70,9 @@ def _settings(settings: Settings, origins: dict[str, str]) -> list[dict[str, str
 
 
 def _file(settings: Settings) -> Check:
-    """Which file of settings is read, and which one is not."""
+    """Which settings file is read, and which one is ignored."""
     file = own_file(settings.env_file)
-    usual = f"{file} is read" if file.exists() else f"there is no {file}"
+    usual = f"{file} is read" if file.exists() else f"{file} does not exist"
     return Check("settings file", True, "; ".join(filter(None, [usual, ignored_file(settings)])))
 
 
@@ -107,7 +107,7 @@ async def _library(library: Library) -> Check:
 
 
 async def _damage(library: Library, settings: Settings) -> Check:
-    """Everything that is stored, read and compared with its checksums."""
+    """Read everything that is stored, and compare it with its checksums."""
     async with in_thread(closing(vector_cache(settings))) as vectors:
         backend = repair_backend(settings, library, vectors)
         problems = await asyncio.to_thread(examine_store, backend)

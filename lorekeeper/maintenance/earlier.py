@@ -1,4 +1,4 @@
-"""Entities of archives and library files that an earlier version wrote, with the fields that are declared now."""
+"""Entities of archives and library files of earlier versions, with the currently declared fields."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def current_entity(entity_type: str, record: object, declaration: str) -> Entity
 
     Args:
         entity_type: its type.
-        record: as `Entity.as_record` made it, when other fields may have been declared.
+        record: as written by `Entity.as_record`, possibly with other fields declared.
         declaration: the fields that were declared then, as `lorekeeper.cache.formats.declared` writes them.
 
     Raises:
-        FilterError: it is not a record, or not one that an import would have taken.
+        FilterError: it is not a record, or not one that an import would accept.
     """
     if declaration == declared(collection_of(entity_type)):
         return checked(entity_type, record)
@@ -28,12 +28,12 @@ def current_entity(entity_type: str, record: object, declaration: str) -> Entity
 
 
 def _without_changed(entity_type: str, record: object, declaration: str) -> object:
-    """A record without the fields that were declared then and are not declared now, or with another type."""
+    """A record without the fields that were declared then and are now declared with another type, or not at all."""
     fields = record.get("fields") if isinstance(record, Mapping) else None
     if not isinstance(record, Mapping) or not isinstance(fields, Mapping):
         return record
-    today = names(declared(COLLECTIONS[entity_type]))
-    changed = {name for name, column in names(declaration).items() if _type(column) != _type(today.get(name, ""))}
+    current = names(declared(COLLECTIONS[entity_type]))
+    changed = {name for name, column in names(declaration).items() if _type(column) != _type(current.get(name, ""))}
     return {**record, "fields": {name: value for name, value in fields.items() if name not in changed}}
 
 

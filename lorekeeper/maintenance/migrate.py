@@ -1,6 +1,6 @@
-"""``lorekeeper migrate``: entries of another file taken over into the library: one of ours, or an earlier cache.
+"""``lorekeeper migrate``: entries of another library file, or of an earlier cache, copied to the library.
 
-What the library already holds is left alone, so that a migration can be stopped and run again.
+What the library already has is left alone, so that a migration can be stopped and run again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COUNTS = ("read", "stored", "unchanged", "merged", "skipped")
 
 @dataclass
 class Failure:
-    """An entry that could not be taken over: its key, None if it has none, and why."""
+    """An entry that could not be migrated: its key, None if it has none, and why."""
 
     slug: str | None
     reason: str
@@ -42,15 +42,15 @@ class Failure:
 
 @dataclass
 class TableReport:
-    """What became of a table's entries: ``read`` is the sum of all that follow.
+    """What became of a table's entries: ``read`` is the sum of all other numbers.
 
     Attributes:
         read: entries in the table.
         stored: written to the library (or, in a dry run, to be written).
-        unchanged: held by the library as they are, or complete where the cache kept a part.
+        unchanged: in the library with the same content, or completely if the cache kept only a part.
         merged: another entry of the source has the same identity, and was updated later or came first.
-        skipped: bookkeeping that holds no lore.
-        failed: could not be taken over.
+        skipped: bookkeeping without lore.
+        failed: could not be migrated.
     """
 
     read: int = 0
@@ -76,7 +76,7 @@ class MigrationReport(Report):
 
     @property
     def failed(self) -> list[tuple[str, Failure]]:
-        """(table, failure) of all that could not be taken over."""
+        """(table, failure) of all that could not be migrated."""
         return [(name, failure) for name, table in self.tables.items() for failure in table.failed]
 
     def as_dict(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class MigrationReport(Report):
 
 @dataclass
 class _Entry:
-    """One row of the source that can be taken over: its entities (a class brings its subclasses), where, how new."""
+    """One row of the source that can be migrated: its table, its entities (a class and its subclasses), and its age."""
 
     table: str
     entities: list[Entity]
@@ -106,7 +106,7 @@ async def migrate(
     start: Progress | None = None,
     progress: Progress | None = None,
 ) -> MigrationReport:
-    """Take over a whole SQLite file, or the folder of an embedded Milvus library, into the library of the settings.
+    """Copy a whole SQLite file, or the folder of an embedded Milvus library, to the library of the settings.
 
     The source is opened read-only and never changed.
 
@@ -128,7 +128,7 @@ async def migrate(
             if start:
                 start(sum(map(len, changed.values())))
             if changed and not dry_run:
-                await _take_vectors(settings, library, source, changed)
+                await _adopt_vectors(settings, library, source, changed)
                 await store_in_batches(library.cache, changed, progress)
     return report
 
@@ -137,10 +137,10 @@ async def migrate(
 
 
 def _read(settings: Settings, source: Path, report: MigrationReport) -> list[_Entry]:
-    """All entries of a source, those of equal identity merged: the one updated last is kept, else the first."""
+    """All entries of a source; of several with one identity, the one updated last is kept, else the first."""
     if same_library(settings, source):
         raise ImportFileError(
-            str(source), "is the current library itself; set LOREKEEPER_CACHE_BACKEND to the one to migrate to"
+            str(source), "is the current library itself; set LOREKEEPER_CACHE_BACKEND to the backend to migrate to"
         )
     chosen: dict[Key, _Entry] = {}
     with open_file(source) as file:
@@ -153,7 +153,7 @@ def _read(settings: Settings, source: Path, report: MigrationReport) -> list[_En
 
 
 def _choose(entry: _Entry, chosen: dict[Key, _Entry], report: MigrationReport) -> None:
-    """Keep an entry, unless another one of its identity is newer or, if equally old, came first."""
+    """Keep an entry, unless another one of its identity is newer or, if they are equally old, came first."""
     other = chosen.get(entry.key)
     if other is None:
         chosen[entry.key] = entry
@@ -165,7 +165,7 @@ def _choose(entry: _Entry, chosen: dict[Key, _Entry], report: MigrationReport) -
 
 
 def _titles(file: SqliteSource) -> legacy.Titles:
-    """The documents that the source describes, by title; what cannot be read is reported when its turn comes."""
+    """The documents that the source describes, by title; unreadable ones are reported when the table itself is read."""
     table = "documents"
     entries = _entries(file, table, TableReport(), {}) if table in file.tables else ()
     return legacy.titles(entity for entry in entries for entity in entry.entities)
@@ -198,10 +198,10 @@ def _entities(file: SqliteSource, table: str, row: SourceRow) -> list[Entity]:
     )
 
 
-async def _take_vectors(
+async def _adopt_vectors(
     settings: Settings, library: Library, source: Path, by_type: Mapping[str, Sequence[Entity]]
 ) -> None:
-    """Take over those vectors of a source that are of the texts of its own entries, and of the current model."""
+    """Add a source's vectors to the embedding cache: those of its own entries' texts, by the current model."""
     provider = await library.embedding.provider()
     entities = [entity for entities in by_type.values() for entity in entities]
 
@@ -216,13 +216,13 @@ async def _take_vectors(
 
 
 async def _changed(library: Library, entries: list[_Entry], report: MigrationReport) -> dict[str, list[Entity]]:
-    """The entities that the library does not hold as they are, by type; each row is counted."""
-    stored, keys = StoredHashes(library.cache), {entry.key for entry in entries}
+    """The entities that are new or differ from the library's, by type; each row is counted."""
+    stored_hashes, keys = StoredHashes(library.cache), {entry.key for entry in entries}
     changed: dict[Key, Entity] = {}
     for entry in entries:
-        first, *others = entry.entities
-        brought = [first, *(entity for entity in others if (entity.type, entity.identity) not in keys)]
-        changes = [entity for entity in brought if await _is_change(library, stored, entity)]
+        first, *children = entry.entities
+        entities = [first, *(entity for entity in children if (entity.type, entity.identity) not in keys)]
+        changes = [entity for entity in entities if await _is_change(library, stored_hashes, entity)]
         changed |= {(entity.type, entity.identity): entity for entity in changes}
         if changes:
             report.tables[entry.table].stored += 1
@@ -232,15 +232,15 @@ async def _changed(library: Library, entries: list[_Entry], report: MigrationRep
     return {name: [entity for entity in changed.values() if entity.type == name] for name in types}
 
 
-async def _is_change(library: Library, stored: StoredHashes, entity: Entity) -> bool:
-    hashes = await stored.of(entity.type)
+async def _is_change(library: Library, stored_hashes: StoredHashes, entity: Entity) -> bool:
+    hashes = await stored_hashes.of(entity.type)
     if is_unchanged(entity, hashes):
         return False
     return entity.identity not in hashes or not await _is_complete(library, entity)
 
 
 async def _is_complete(library: Library, entity: Entity) -> bool:
-    """Whether the library has an entry from Open5e itself, of which an earlier cache kept only some of the values."""
+    """Whether the library has the complete entry from Open5e, of which an earlier cache kept only some values."""
     if entity.source_api != "open5e-v2" or "key" in entity.data:
         return False
     complete = await library.cache.get_entity(entity.type, *entity.identity)

@@ -1,4 +1,4 @@
-"""``lorekeeper repair``: a damaged library is quarantined and rebuilt from all that can still be read."""
+"""``lorekeeper repair``: a damaged library is quarantined and rebuilt from everything that can still be read."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class RepairReport(Report):
     Attributes:
         problems: what was wrong, by type; empty if the library is sound.
         kept: entries of the rebuilt library, by type.
-        corrected: entries of an earlier migration that were given the right identity.
-        dropped: unusable vectors that were removed from the embedding cache.
+        corrected: entries of an earlier migration whose identity was corrected.
+        dropped: invalid vectors that were removed from the embedding cache.
         aside: where the damaged library is now; None if nothing was rebuilt.
     """
 
@@ -43,8 +43,8 @@ class RepairReport(Report):
 async def repair(settings: Settings, start: Progress | None = None, progress: Progress | None = None) -> RepairReport:
     """Examine the library of the settings, and rebuild it if it is damaged.
 
-    What can still be read is stored in a new library beside the damaged one, with the vectors that are known; then the new
-    one takes its place. Until then the damaged library stays as it was, whatever ends the process.
+    What can still be read is stored in a new library beside the damaged one, with the cached vectors; then the new one
+    replaces it. Until then the damaged library is unchanged, even if the process is killed.
 
     Args:
         settings: say which library.
@@ -52,7 +52,7 @@ async def repair(settings: Settings, start: Progress | None = None, progress: Pr
         progress: called with the number of further entries kept.
 
     Raises:
-        CacheError: nothing can be read any more, or another process has to end first.
+        CacheError: nothing can be read any more, or another process has the library open.
     """
     report = RepairReport()
     async with (

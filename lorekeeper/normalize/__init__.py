@@ -51,7 +51,7 @@ def normalize_open5e(obj: Mapping[str, Any], *, hint: str | None = None, documen
 
 @contextmanager
 def _reasons() -> Iterator[None]:
-    """Turn what a malformed object raises into `UnknownShapeError`."""
+    """Translate the errors that a malformed object raises to `UnknownShapeError`."""
     try:
         yield
     except UnknownShapeError:

@@ -47,7 +47,7 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an entry is from.
+    """The source of an entry.
 
     Attributes:
         source_api: as in `Entity.source_api`.
@@ -107,7 +107,7 @@ def checked(entity_type: str, record: object) -> Entity:
         FilterError: it is not a record, or an import would have refused it; the message says why.
     """
     if not isinstance(record, Mapping):
-        raise FilterError(f"a JSON object is needed, not {type(record).__name__}")
+        raise FilterError(f"it must be a JSON object, not {type(record).__name__}")
     if missing := [key for key in RECORD_KEYS if key not in record]:
         raise FilterError(f"it lacks {', '.join(missing)}")
     fields, declared = record["fields"], {f.name for f in collection_of(entity_type).fields}
@@ -130,7 +130,7 @@ def slugify(name: str) -> str:
 
 
 def _check_values(value: object, depth: int = 0) -> None:
-    """FilterError on what no store can keep: integers beyond 64 bits come back as floats, deep nesting cannot be parsed."""
+    """FilterError for what no store can keep: integers beyond 64 bits come back as floats, deep nesting cannot be parsed."""
     if depth > MAX_DEPTH:
         raise FilterError(f"it cannot be stored as JSON: it is nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, int) and not -(2**63) <= value < 2**63:

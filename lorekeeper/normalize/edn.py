@@ -80,7 +80,7 @@ class Map(dict[str, Any]):
 
 @dataclass(frozen=True)
 class Problem:
-    """Something wrong.
+    """A problem in a text.
 
     Attributes:
         at: offset in the text.
@@ -168,7 +168,7 @@ class _Reader:
         self.opened = Counter[str]()
         """Number of frames on the stack by the bracket that they close with."""
         self.warned: set[str] = set()
-        """What has been warned of, and is not again."""
+        """Causes that have been warned about, which is done once."""
 
     def read(self) -> None:
         for kind, token, at in self._shallow():
@@ -194,7 +194,9 @@ class _Reader:
         """Close what is still open at the end of the text."""
         if len(self.stack) > 1:
             opened = self.lines.place(self.stack[-1].at)
-            self._problem(len(self.text), f"the file ends inside what begins at {opened}: is it cut off?", "map")
+            self._problem(
+                len(self.text), f"the file ends before what begins at {opened} is closed: is it truncated?", "map"
+            )
         while len(self.stack) > 1:
             self._leave(len(self.text), whole=False)
 

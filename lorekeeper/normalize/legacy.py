@@ -1,4 +1,4 @@
-"""Rows of an earlier LoreKeeper's cache to entities: objects as their source wrote them, in one table per type."""
+"""Rows of an earlier LoreKeeper's cache to entities: objects in their source's shape, in one table per type."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ORCBREW = frozenset({"option-pack", "spell-lists", "casting-time", "hit-points"
 _ORCBREW_TYPES = {"creatures": "monsters", "species": "races"}
 
 DOCUMENT = "earlier-cache"
-"""The document of entries without any."""
+"""The document of entries without one."""
 
 BOOKS = {
     "a5e-ag": ("Adventurer's Guide",),
@@ -63,7 +63,7 @@ Titles = Mapping[str, frozenset[str]]
 def entities(
     table: str, data: str | bytes, *, slug: str, name: str | None, document: str | None, source_api: str | None
 ) -> list[Entity]:
-    """The entities of one row; an empty list for an object that holds no lore.
+    """The entities of one row; an empty list for an object without lore.
 
     An object of unknown shape is kept as a whole too, under the type of its table, with those filter fields that can be
     read.
@@ -159,7 +159,7 @@ def _is_wrapped(obj: Mapping[str, Any]) -> bool:
 
 
 def _unwrapped(obj: Mapping[str, Any], table: str, row: Mapping[str, str | None]) -> list[Entity]:
-    """The entry of a wrapped OrcBrew object, as an import of its pack makes it."""
+    """The entry of a wrapped OrcBrew object, as an import of its pack would create it."""
     inner = obj["data"]
     named = (inner.get("option-pack"), row["document"], obj.get("document"), obj.get("source"))
     title = next((t.strip() for t in named if isinstance(t, str) and t.strip()), None)

@@ -16,7 +16,7 @@ from lorekeeper.errors import FilterError
 from lorekeeper.normalize.build import Origin, build, feet, flag, gold, local_key, local_keys, number, ref_key, slugify
 
 UNKNOWN_DOCUMENT = "open5e-unknown"
-"""The document of objects that do not name theirs."""
+"""The document of objects that do not name one."""
 
 Object = Mapping[str, Any]
 Fields = dict[str, Any]
@@ -36,7 +36,7 @@ class Endpoint:
         type: its collection; None for objects that hold no lore.
         kind: the entity's kind, or a function of the object.
         fields: its raw filter fields.
-        slug_suffix: keeps its slugs apart from those of another endpoint of the same collection with the same keys.
+        slug_suffix: distinguishes its slugs from another endpoint's, of the same collection with the same keys.
         version: of the API that lists it; None if the lists of other endpoints have the same objects.
         children: nested objects that are entities of their own, each with the name of its endpoint.
     """
@@ -293,7 +293,7 @@ ENDPOINTS: dict[str, Endpoint] = {
 """Every endpoint by name; if an object matches several, the first one wins."""
 
 _BARE = frozenset({"key", "name", "url", "document"})
-"""Keys of objects that only have a name, such as publishers and item categories; none of them hold lore."""
+"""Keys of objects that only have a name, such as publishers and item categories; none of them has lore."""
 
 
 def endpoint_of(obj: Object, hint: str | None = None) -> Endpoint | None:
@@ -315,7 +315,7 @@ def endpoint_of(obj: Object, hint: str | None = None) -> Endpoint | None:
 
 
 def entities(obj: Object, endpoint: Endpoint, document: str | None = None) -> list[Entity]:
-    """The entity of an object, and those of its children; an empty list if it holds no lore."""
+    """The entities of an object and of its children; an empty list if it has no lore."""
     if endpoint.type is None:
         return []
     version = 2 if "key" in obj else 1

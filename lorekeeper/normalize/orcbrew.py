@@ -132,7 +132,7 @@ TYPES: dict[str, tuple[str, str, Callable[[Object], dict[str, Any]]]] = {
 """The content types with lore: collection, kind and filter fields."""
 
 NO_LORE = frozenset({"selections", "encounters"})
-"""Content types that are of use only in the program they are from: lists of choices, and of monsters to fight."""
+"""Content types that are useful only in the program they are from: selections and encounters."""
 
 
 def looks_like_orcbrew(text: str) -> bool:
@@ -165,7 +165,7 @@ class _Packs:
         """Offsets of entries with invisible characters."""
         self._offsets = [problem.at for problem in reading.problems]
         self._more = Counter(failed=reading.more["map"] + reading.more["value"], warnings=reading.more["none"])
-        """How many problems of each list are not listed."""
+        """How many problems of each list are omitted."""
 
     def imported(self) -> Imported:
         if self._reading.problems and _is_json(self._reading.text):
@@ -182,7 +182,7 @@ class _Packs:
         return self._result
 
     def _finish(self) -> None:
-        """Report what concerns the file as a whole, and how many problems are not listed."""
+        """Report problems of the file as a whole, and how many problems are omitted."""
         for problem in self._reading.problems:
             if problem.at not in self._reported:
                 (self._warn if problem.harm == "none" else self._fail)(problem.at, problem.reason)
@@ -249,7 +249,7 @@ class _Packs:
             self._fail(entry.broken.at, f"{what}: {entry.broken.reason}")
             return
         if not entry.whole:
-            self._fail(entry.at, f"{what}: it is cut off")
+            self._fail(entry.at, f"{what}: it is truncated")
             return
         for problem in problems:
             if problem.harm == "none":

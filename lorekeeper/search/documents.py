@@ -23,7 +23,7 @@ NEARLY_ALL = 0.9
 """Share of the starter's entries of a type that an SRD needs to hide them: a part of an SRD hides nothing."""
 
 MAX_AGE_SECONDS = 10.0
-"""How long the list of documents is relied on."""
+"""How long the list of documents is used before it is read again."""
 
 Scopes = dict[str, list[str] | None]
 """Keys of the documents to search, by entity type; None for all."""
@@ -31,7 +31,7 @@ Scopes = dict[str, list[str] | None]
 
 @dataclass
 class _Snapshot:
-    """The documents as they were at one time.
+    """A snapshot of the documents.
 
     Attributes:
         taken: when, on the monotonic clock.
@@ -90,7 +90,7 @@ class DocumentRegistry:
         )
 
     async def _check(self, documents: Sequence[str]) -> None:
-        """UnknownDocumentError for a document that neither has a record nor entries; an empty library knows all."""
+        """UnknownDocumentError for a document without record and entries; an empty library accepts all."""
         if (await self.titles()).keys() >= set(documents):
             return
         self.forget()
@@ -102,7 +102,7 @@ class DocumentRegistry:
 
     async def _snapshot(self, types: Sequence[str] = ()) -> _Snapshot:
         """The current snapshot, or a new one, with the counts of these types."""
-        async with self._lock:  # several retrievers ask at once
+        async with self._lock:  # several retrievers call this concurrently
             snapshot = self._current
             if snapshot is None or time.monotonic() - snapshot.taken > MAX_AGE_SECONDS:
                 snapshot = self._current = await self._taken()

@@ -1,4 +1,4 @@
-"""Fusion: one ranking from those of several retrievers; pure functions.
+"""Fusion: one ranking from the rankings of several retrievers; pure functions.
 
 The heads of the rankings are fused by the weighted sum of their min-max normalised scores (Lee, SIGIR 1997; Weaviate's
 ``relativeScoreFusion``). On graded queries that beats reciprocal rank fusion, since it keeps how far a hit is ahead of
@@ -21,14 +21,14 @@ Ranking = Sequence[tuple[K, float]]
 RRF_K = 60
 """The constant of reciprocal rank fusion; Cormack, Clarke and Buettcher, SIGIR 2009."""
 
-HEAD = 60
-"""Length of each ranking's head: what is fused by scores."""
+FUSED_BY_SCORE = 60
+"""How many entries of each ranking are fused by their scores."""
 
 WEIGHTS: Mapping[Retriever, float] = {"semantic": 0.4, "keyword": 0.6}
 """Shares of the two retrievers, tuned on one half of the graded queries and checked on the other."""
 
 LEXICAL_WEIGHTS: Mapping[Retriever, float] = {"semantic": 0.2, "keyword": 0.8}
-"""The same for a lexical query, which is after its very words."""
+"""The same for a lexical query, which asks for its exact words."""
 
 NAME_WEIGHT, EXACT_NAME = 4.0, 1.0
 """A query that is a name, even misspelled, outweighs both retrievers; a correct name outweighs misspelled ones."""
@@ -90,7 +90,9 @@ def fuse(
         group: the same for all duplicates of an entry.
         preference: sort key within a group, smallest first.
     """
-    scores = _normalised(semantic[:HEAD], keyword[:HEAD], names, LEXICAL_WEIGHTS if lexical else WEIGHTS)
+    scores = _normalised(
+        semantic[:FUSED_BY_SCORE], keyword[:FUSED_BY_SCORE], names, LEXICAL_WEIGHTS if lexical else WEIGHTS
+    )
     hits = _ordered(_grouped(scores, group), dict(names), preference)
     return hits + _tail(hits, semantic, keyword)
 

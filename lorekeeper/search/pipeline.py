@@ -15,7 +15,7 @@ from lorekeeper.filters import collection_of, require_unicode
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
-from lorekeeper.search.fusion import HEAD, FusedHit, Retriever, fuse
+from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever, fuse
 from lorekeeper.search.results import Key, Mode, Result, ResultPage, ranked_result, unranked_result
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.names import canonical_name
@@ -30,8 +30,8 @@ Ranking = dict[Key, Ranked]
 MAX_QUERY_CHARS = 2000
 MAX_LIMIT = 50
 
-DEPTHS = (HEAD, 4 * HEAD, 16 * HEAD, 64 * HEAD, 256 * HEAD)
-"""How many entries each retriever ranks: the least that reaches the end of the page.
+DEPTHS = tuple(factor * FUSED_BY_SCORE for factor in (1, 4, 16, 64, 256))
+"""How many entries each retriever ranks: the smallest number that reaches the end of the page.
 
 The head is always the same, so that pages join without overlap or gap."""
 
@@ -40,10 +40,10 @@ OFF_TOPIC = ((0.50, 0.34), (0.45, 0.50), (0.35, 0.67), (0.32, 1.0))
 words that occur in the library at most the second: tuned between nonsense and the hardest real questions."""
 
 LEXICAL_HITS = 3
-"""A query is lexical if one of so many best keyword hits has all its content words."""
+"""A query is lexical if one of this many best keyword hits has all its content words."""
 
 LARGE_LIBRARY = 300
-"""Number of entries from which on a query may be called off-topic because its words do not occur."""
+"""Fewest entries with which a query can be off-topic because its words do not occur."""
 
 NOTHING_CLOSE = "Nothing in the library is close to this query. Rephrase it, or give the name of the entry."
 
@@ -173,7 +173,7 @@ class Searcher:
     # --- retrieval ---------------------------------------------------------------------------------------------------
 
     async def _retrieve(self, query: Query, text: str, scopes: Scopes) -> _Retrieved:
-        """All retrievers that the mode asks for, at the same time."""
+        """All retrievers of the mode, concurrently."""
         depth = next(d for d in DEPTHS if d >= query.offset + query.limit or d == DEPTHS[-1])
         semantic = asyncio.ensure_future(self._semantic(query, text, scopes, depth))
         keyword = asyncio.ensure_future(self._keyword(query, text, scopes, depth))
@@ -219,7 +219,7 @@ class Searcher:
         return sum([await self._cache.count_entities(t, scopes[t], **query.filters) for t in query.types])
 
     async def _is_off_topic(self, query: Query, text: str, retrieved: _Retrieved) -> bool:
-        """Whether a text has nothing to do with the library: nothing is similar, and few of its words occur."""
+        """Whether a text is off-topic: nothing is similar, and few of its words occur."""
         if retrieved.names or query.filters or retrieved.count < LARGE_LIBRARY:
             return False
         closest = max((ranked.score for ranked in retrieved.semantic.values()), default=0.0)
@@ -231,7 +231,7 @@ class Searcher:
         return any(closest < similarity and share <= most for similarity, most in OFF_TOPIC)
 
     async def _results(self, hits: Sequence[FusedHit[Key]], semantic: Ranking, text: str) -> list[Result]:
-        """The hits with their entities; those that are gone by now are left out."""
+        """The hits with their entities; those that no longer exist are left out."""
         titles = await self.documents.titles()
         entities: dict[Key, Entity] = {}
         for entity_type in dict.fromkeys(hit.key[0] for hit in hits):
@@ -257,7 +257,7 @@ async def _over_types(
 
 
 async def _finished(*tasks: asyncio.Task[object]) -> None:
-    """Wait for all tasks, then raise the first error: no task may go on while its caller closes the library."""
+    """Wait for all tasks, then raise the first error: no task may continue while its caller closes the library."""
     await asyncio.gather(*tasks, return_exceptions=True)
     for task in tasks:
         task.result()
@@ -288,7 +288,7 @@ def _scores(ranking: Ranking) -> list[tuple[Key, float]]:
 
 
 def _preference(key: Key, documents: Sequence[str] | None, ages: Mapping[str, int]) -> tuple[bool, int, int]:
-    """Which of several duplicates comes first: by the order of the documents asked for, else the newest.
+    """Which of several duplicates comes first: by the order of the requested documents, else the newest.
 
     The starter's comes last.
     """
@@ -324,7 +324,7 @@ def _check(query: Query) -> None:
 
 def _check_text(text: str) -> None:
     if not text.strip():
-        raise FilterError("the query is empty; say in a few words what to search for")
+        raise FilterError("the query is empty; describe in a few words what to search for")
     require_unicode("the query", text)
     if len(text) > MAX_QUERY_CHARS:
         raise FilterError(

@@ -59,7 +59,7 @@ class ResultPage:
 
 
 def unranked_result(entity: Entity, titles: Mapping[str, str], match: Retriever | None) -> Result:
-    """An entry of a structured lookup; ``titles`` are those of the documents by key."""
+    """An entry of a structured lookup; ``titles`` has the title of each document by key."""
     return Result(entity, _title(entity, titles), None, match, facts(entity), entity_excerpt(entity, ""))
 
 

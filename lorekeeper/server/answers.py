@@ -121,8 +121,8 @@ def _entity_text(entity: Entity, content: JsonObject) -> str:
     source = f"{content['document_name']} [{one_line(entity.document)}]"
     if content["attribution"]:
         source += f", {content['attribution']}"
-    head = f"{content['name']} ({content['facts']})\nSource: {source}\n{entity.uri}"
-    return f"{head}\n\n{_quoted(full_text(entity))}".rstrip()
+    heading = f"{content['name']} ({content['facts']})\nSource: {source}\n{entity.uri}"
+    return f"{heading}\n\n{_quoted(full_text(entity))}".rstrip()
 
 
 # --- documents -------------------------------------------------------------------------------------------------------

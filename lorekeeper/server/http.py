@@ -28,7 +28,7 @@ MAX_CONNECTIONS = 256
 """Most connections; fewer if the process has few file descriptors."""
 
 ACCEPTED_AT_ONCE = 16
-"""Connections accepted in one go: few, so that none is closed for its successors before it could send a request."""
+"""Connections accepted at a time: few, so that none is closed to make room before it could send a request."""
 
 QUEUE = 4096
 """Connections that may wait to be accepted; what exceeds the queue is retried by the client's system a second later."""
@@ -52,11 +52,11 @@ MAX_SESSIONS = 100
 """Most sessions; each takes about 55 kB."""
 
 MESSAGES, MESSAGE_CHARS, MINUTE = 10, 500, 60.0
-"""Most messages a minute from one place in the code, and the longest text of one."""
+"""Most messages per minute from one place in the code, and the longest text of each."""
 
 
 async def serve(server: Server[Any], host: str, port: int, token: str | None) -> None:
-    """Serve clients at ``http://host:port/mcp`` until the process is told to end.
+    """Serve clients at ``http://host:port/mcp`` until the process is terminated.
 
     Args:
         server: answers the messages.
@@ -76,7 +76,7 @@ async def serve(server: Server[Any], host: str, port: int, token: str | None) ->
         log_config=None,
         log_level="warning",
         backlog=ACCEPTED_AT_ONCE,
-        limit_concurrency=2 * MAX_CONNECTIONS,  # connections, and requests whose clients have hung up
+        limit_concurrency=2 * MAX_CONNECTIONS,  # connections, and requests whose clients have disconnected
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=CLOSING_SECONDS,
         h11_max_incomplete_event_size=HEADER_BYTES,
@@ -162,7 +162,7 @@ class _Connection(H11Protocol):  # type: ignore[misc]
 
 
 class _Sessions(StreamableHTTPSessionManager):  # type: ignore[misc]
-    """Sessions: if there are too many, the one that has been idle longest ends, and its client begins another one."""
+    """Sessions: if there are too many, the one that has been idle longest ends, and its client starts another one."""
 
     def _admit_session(self, requestor: Any) -> Any:
         if len(self._server_instances) >= MAX_SESSIONS:
@@ -175,7 +175,7 @@ class _Sessions(StreamableHTTPSessionManager):  # type: ignore[misc]
 
 
 class LogThrottle(logging.Filter):
-    """Lets at most `MESSAGES` a minute pass from one place in the code, each cut to `MESSAGE_CHARS`."""
+    """Lets at most `MESSAGES` a minute pass from one place in the code, each truncated to `MESSAGE_CHARS`."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The words of a text that carry meaning, and what a keyword search is asked."""
+"""The words of a text that carry meaning, and the query of a keyword search."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class KeywordQuery:
 
     @classmethod
     def of(cls, text: str, alternatives: str = "") -> Self:
-        """The first `MAX_WORDS` content words of a text, then those of the alternatives that it does not have."""
+        """The first `MAX_WORDS` content words of a text, then the words that only the alternatives have."""
         words = content_words(_folded(text))
         others = [word for word in content_words(_folded(alternatives)) if word not in words]
         return cls(tuple(words[:MAX_WORDS]), tuple(others[: max(MAX_WORDS - len(words), 0)]))

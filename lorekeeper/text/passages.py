@@ -148,7 +148,7 @@ def _short_words(sentence: str, budget: int) -> Iterator[str]:
 
 @lru_cache(maxsize=256)
 def _capped(text: str, tokens: int) -> str:
-    """The start of a name or heading, at most so many tokens: those of real entries are far shorter."""
+    """The start of a name or heading, up to a number of tokens: real names are far shorter."""
     while estimate_tokens(text) > tokens:
         text = text[: max(len(text) * 3 // 4, 1)] if len(text) > 1 else ""
     return text

@@ -16,10 +16,10 @@ from lorekeeper.entities import Entity
 from lorekeeper.text.names import base_name
 
 STARTER = Path(__file__).parent.parent / "data" / "starter"
-"""The starter compendium: one file per collection, one entry a line."""
+"""The starter compendium: one file per collection, one entry per line."""
 
 PHRASES = STARTER.with_name("phrases")
-"""Phrases for entries that the starter does not have: one file per collection, one name a line."""
+"""Phrases for entries that the starter does not have: one file per collection, one name per line."""
 
 SHIPPED_VECTORS = STARTER.with_name("starter.npz")
 """Vectors of the starter's passages with the default model, made by `scripts/build_starter_vectors.py`."""
@@ -30,7 +30,7 @@ STARTER_DOCUMENT = "lorekeeper-starter"
 
 @dataclass(frozen=True)
 class Hint:
-    """Words to find one entry by.
+    """Words by which an entry is found.
 
     Attributes:
         description: what it is, in plain words; "" if there are only phrases.

@@ -43,7 +43,7 @@ SPELLINGS = {
     "sulphur": "sulfur",
     "vapour": "vapor",
 }
-"""British spellings, folded, and those that most books use."""
+"""British spellings, folded, and the spellings that most books use."""
 
 SYNONYMS = {
     "creep": "sneak stealth hide",
@@ -57,4 +57,4 @@ SYNONYMS = {
     "stealthy": "stealth hide",
     "tiptoe": "stealth sneak",
 }
-"""Players' words, folded, and those of the rules; for keyword search only, since embeddings know synonyms."""
+"""Players' words, folded, and the words of the rules; for keyword search only, since embeddings know synonyms."""

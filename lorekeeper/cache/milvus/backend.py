@@ -27,7 +27,7 @@ class DamagedError(RefusedError):
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a backend can do, and how collections are made there.
+    """What a backend can do, and how collections are created there.
 
     Attributes:
         format: of new collections.
@@ -83,7 +83,7 @@ class Backend(Protocol):
         ...
 
     def flush(self, name: str) -> None:
-        """Called after the last of several writes; what was written is safe, and visible to all, without it."""
+        """Called after the last of several writes, which are durable and visible even without it."""
         ...
 
     def search(self, name: str, vector: Vectors, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
@@ -123,7 +123,7 @@ class LazyBackend(Backend, Protocol):
 
     @property
     def location(self) -> str:
-        """Path or address, for people: without the password that an address may hold."""
+        """Path or address, for messages: without the password that an address may contain."""
         ...
 
     @property
@@ -132,7 +132,7 @@ class LazyBackend(Backend, Protocol):
         ...
 
     def open(self) -> int:
-        """Open now, unless it is open; returns the number of this opening. What was read under another may be stale."""
+        """Open now, unless it is open; returns the number of this opening. What was read under an earlier one may be stale."""
         ...
 
 
@@ -155,13 +155,13 @@ def refusal(error: Exception) -> RefusedError:
 def damaged(location: str, entity_type: str, reason: object) -> MilvusSchemaError:
     """The error for a collection that cannot be read, or has lost entries."""
     return MilvusSchemaError(
-        f"the library {location} is damaged: its {entity_type} cannot be relied on ({reason}). Run 'lorekeeper repair': "
-        "it moves the library aside and keeps everything that can still be read. Other types keep working"
+        f"the library {location} is damaged: its {entity_type} are incomplete or corrupt ({reason}). Run 'lorekeeper repair': "
+        "it moves the library aside and keeps everything that can still be read. Other types are not affected"
     )
 
 
 def _unreadable(error: BaseException) -> bool:
-    """Whether a file is missing, cut off or corrupt. Arrow raises errors of its own and OSErrors without a number."""
+    """Whether a file is missing, truncated or corrupt. Arrow raises its own errors, and OSErrors without a number."""
     if isinstance(error, OSError):
         return error.errno in (None, errno.ENOENT)
     return isinstance(error, EOFError) or type(error).__module__.partition(".")[0] == "pyarrow"

@@ -1,4 +1,4 @@
-"""The driver of Milvus servers: its client, its errors as ours, and what a server of a version can do."""
+"""The driver of Milvus servers: its client, its errors translated to ours, and what each server version supports."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10.0
 
 RATE_ATTEMPTS = 12
-"""Tries of a call that a server refuses because there are too many, 0.1 s to `RATE_PAUSE_SECONDS` apart: about half a minute."""
+"""Attempts at a call that a busy server refuses, 0.1 s to `RATE_PAUSE_SECONDS` apart: about half a minute."""
 
 RATE_PAUSE_SECONDS = 5.0
 
 MINIMUM = (2, 3, 5)
-"""Oldest Milvus that passes the contract tests. Those before 2.3.2 have no lists of texts; those before 2.3.5 answer a search
-without results in a way that the driver cannot read."""
+"""Oldest Milvus that passes the contract tests. Versions before 2.3.2 have no lists of texts; versions before 2.3.5 answer a
+search without results in a way that the driver cannot read."""
 
 INFIX_SINCE = (2, 4)
-"""Milvus whose LIKE finds a text in the middle of another."""
+"""First Milvus whose LIKE matches inside a text."""
 
 WORDS_SINCE = (2, 5)
-"""Milvus with BM25."""
+"""First Milvus with BM25."""
 
 LITE = "milvus_lite"
-"""What the version of Milvus Lite's own server begins with."""
+"""Prefix of the version of Milvus Lite's own server."""
 
 _GRPC_OPTIONS = {"grpc.keepalive_time_ms": 300_000, "grpc.keepalive_permit_without_calls": False}
-"""The driver's own keep-alive, every 10 s, makes some servers hang up on a process that embeds for a while."""
+"""The driver's own keep-alive, every 10 s, makes some servers disconnect a process that embeds for a while."""
 
 
 class TooLargeError(CacheError):
-    """A message, or its answer, is larger than the server or a proxy lets through."""
+    """A message, or its answer, is larger than the server or a proxy allows."""
 
 
 def connect(uri: str, token: str | None) -> MilvusClient:
@@ -57,7 +57,7 @@ def connect(uri: str, token: str | None) -> MilvusClient:
 
 
 def capabilities(version: str, location: str) -> Capabilities:
-    """What a server of that version can do; MilvusConnectionError if that is not enough."""
+    """What a server of that version supports; MilvusConnectionError if that is not enough."""
     if version.startswith(LITE):
         return Capabilities(milvus_plain.FORMAT, WORDS_FORMAT, flushed_by_client=True, remarks=version)
     numbers = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
@@ -79,7 +79,7 @@ def capabilities(version: str, location: str) -> Capabilities:
 
 
 def rate_limited(error: Exception) -> bool:
-    """Whether a server refused a call because there are too many; servers before 2.3 have another number for that."""
+    """Whether a server refused a call because there are too many; servers before 2.3 use another number."""
     from pymilvus.exceptions import ErrorCode, MilvusException
     from pymilvus.grpc_gen import common_pb2
 
@@ -95,7 +95,7 @@ def _status(error: Exception) -> object:
 
 
 def translated(error: Exception, location: str, *, lost: bool = False) -> CacheError:
-    """The driver's error as one of ours.
+    """The driver's error, translated to one of ours.
 
     Args:
         error: of the driver.
@@ -113,8 +113,8 @@ def translated(error: Exception, location: str, *, lost: bool = False) -> CacheE
         return TooLargeError(f"Milvus at {location} failed: {explanation}")
     if rate_limited(error):
         return CacheError(
-            f"Milvus at {location} is busy: it refused a call {RATE_ATTEMPTS} times, because there are too many "
-            f"({explanation}). What was stored until then is safe; try again later, or raise quotaAndLimits on the server"
+            f"Milvus at {location} is busy: it refused a call {RATE_ATTEMPTS} times because of too many calls "
+            f"({explanation}). What was stored before is safe; try again later, or raise quotaAndLimits on the server"
         )
     verb = "refused an operation" if isinstance(error, MilvusException) else "failed"
     return CacheError(f"Milvus at {location} {verb}: {explanation}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ROWS_PER_CALL = 128
-"""Most rows that are written again at once."""
+"""Most rows that are rewritten at once."""
 
 
 class RecoveredEngine:
@@ -107,7 +107,7 @@ class RecoveredEngine:
                 self._recovered.add(entity_type)
 
     def _finish_swap(self, entity_type: str) -> None:
-        """Finish or undo a rebuild that was cut off; an upgrade continues with the rows that it has copied."""
+        """Finish or undo an interrupted rebuild; an interrupted upgrade continues from the rows that are copied."""
         for suffix in (REBUILT, UPGRADED):
             replacement = entity_type + suffix
             if self._engine.has_collection(replacement):
@@ -117,7 +117,7 @@ class RecoveredEngine:
                     self._engine.drop_collection(replacement)
 
     def _open(self, entity_type: str) -> None:
-        """Load a collection, and flush what the last process had not."""
+        """Load a collection, and flush what the last process did not flush."""
         from lorekeeper.cache.milvus import _internals
 
         log_left = _internals.has_log(self._path, entity_type)
@@ -132,7 +132,7 @@ class RecoveredEngine:
             self._remove_duplicates(entity_type)
 
     def _remove_duplicates(self, entity_type: str) -> None:
-        """Write rows again that are stored twice, which replaces both.
+        """Rewrite rows that are stored twice, which replaces both.
 
         Milvus Lite reads its log again if the last process was killed between the end of a flush and the end of its log. It
         recognizes rows that it has already by their number, but not if a compaction has moved them to another file meanwhile.

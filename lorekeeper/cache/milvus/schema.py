@@ -37,7 +37,7 @@ FORMAT = 3
 """Version of the layout of the rows, kept with each collection; see `lorekeeper.cache.formats`."""
 
 WORDS_FORMAT = 1
-"""Version of the words on a server: how they are stemmed, and how often each is stored; kept in the same place."""
+"""Version of the words on a server: how they are stemmed, and how often each is stored; kept with the format."""
 
 NLIST = 128
 """Lists of the IVF_FLAT index. All of them are probed: with fewer, a filter sees only part of the collection."""
@@ -77,13 +77,13 @@ PROPERTY = "lorekeeper"
 """Property of a collection that holds its `Description` as JSON."""
 
 REBUILT, UPGRADED = "__reindex", "__upgrade"
-"""Suffixes of a collection that is being filled to replace the one without it: with new vectors, or in the current format."""
+"""Suffixes of a collection that is being filled to replace another: with new vectors, or in the current format."""
 
 UPSERT_ROWS = 128
-"""Rows a call, few enough that converting them does not hold up the event loop."""
+"""Rows per call, few enough that converting them does not block the event loop."""
 
 MESSAGE_BYTES = 3 * 2**20
-"""Approximate bytes a call: some proxies in front of servers reject more than 4 MiB."""
+"""Approximate bytes per call: some proxies in front of servers reject more than 4 MiB."""
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
@@ -95,7 +95,7 @@ _MANY = 256
 
 
 class Layout(Protocol):
-    """How entities are read from a collection of one format. The modules `schema`, `plain` and `first` are one each."""
+    """How entities are read from a collection of one format. Implemented by the modules `schema`, `plain` and `first`."""
 
     PASSAGES: str
 
@@ -136,7 +136,7 @@ class _Required(TypedDict):
 
 
 class Description(_Required, total=False):
-    """What LoreKeeper notes of a collection when it creates it. See `description.CollectionInfo`."""
+    """What LoreKeeper records about a collection when it creates it. See `description.CollectionInfo`."""
 
     words: int
     fields: str
@@ -160,7 +160,7 @@ def primary_key(document: str, slug: str, part: int = 0) -> str:
 
 
 class ColumnType(StrEnum):
-    """What a column holds."""
+    """The type of a column."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -215,7 +215,7 @@ def columns(collection: Collection, dimension: int, *, words: bool = False) -> l
 
 
 def base_values(entity: Entity) -> Row:
-    """What every row of an entity holds beside its filter fields."""
+    """The columns of every row of an entity, apart from its filter fields."""
     return {
         "name": entity.name,
         "name_folded": fold(entity.name),
@@ -302,7 +302,7 @@ def joined_expression(
 
 
 def quoted(value: object) -> str:
-    """A value, or a list of them, as a Milvus literal. Of JSON's escapes Milvus Lite reads only those made here."""
+    """A value, or a list of them, as a Milvus literal. Milvus Lite reads only the JSON escapes that are used here."""
     if isinstance(value, list):
         return f"[{', '.join(map(quoted, value))}]"
     return f'"{value.translate(_ESCAPES)}"' if isinstance(value, str) else json.dumps(value)
@@ -332,10 +332,10 @@ def _like(text: str) -> str:
 
 
 def ranked(entity_type: str, row: Row) -> Ranked:
-    """A row that a search gave, as an entry of a ranking."""
+    """A row returned by a search as an entry of a ranking."""
     score = float(row["distance"])
     if math.isnan(score):
-        raise CacheError(f"{entity_type} has invalid vectors; run 'lorekeeper reindex' to compute them again")
+        raise CacheError(f"{entity_type} have invalid vectors; run 'lorekeeper reindex' to compute them again")
     return Ranked(identity(row), row["name"], score, row["passage"], row["section"])
 
 

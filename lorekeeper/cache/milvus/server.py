@@ -1,4 +1,4 @@
-"""Collections on a Milvus server: what its driver is asked to do, within the limits of messages and answers."""
+"""Collections on a Milvus server: calls of its driver, within the size limits of messages and answers."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ Item = TypeVar("Item")
 T = TypeVar("T")
 
 RETRY_TIMES = 3
-"""Tries of one call (0.01, 0.03, 0.09 s apart)."""
+"""Attempts at one call (0.01, 0.03, 0.09 s apart)."""
 
 MAX_ROWS = 16_384
-"""Most rows a server gives in one answer; what may be more is read in pages."""
+"""Most rows that a server returns in one answer; more are read in pages."""
 
 INDEX = ("vector", {"index_type": "FLAT", "metric_type": "COSINE", "params": {}})
-"""Indexed column, and how. Rows that a server has not sealed yet it searches by an index of its own that sees only a part
-of them, and under a filter next to none, unless the collection's is FLAT, which is exact."""
+"""Indexed column, and its index. Servers search rows that are not sealed yet with a temporary index that finds only some of
+them, and hardly any under a filter, unless the index of the collection is FLAT, which is exact."""
 
 SEARCH_PARAMS: dict[str, object] = {"metric_type": "COSINE", "params": {"nprobe": 128}}
 """How to search it; ``nprobe`` is for collections of format 1."""
@@ -56,11 +56,11 @@ STRONG = "Strong"
 """The consistency at which a read sees all writes of all machines."""
 
 HALF_MADE_SECONDS, HALF_MADE_POLL_SECONDS = 2.0, 0.1
-"""How long a collection without an index may still be in the making, and how often to look whether it is."""
+"""How long a collection may have no index because it is still being created, and the interval between two checks."""
 
 
 class MilvusServer:
-    """A `LazyBackend` and `WordSearch` at an address; `Backend` says what its operations do.
+    """A `LazyBackend` and `WordSearch` at an address; its operations are documented in `Backend`.
 
     Args:
         uri: the address; a proxy of the environment is not used for one on this machine.
@@ -92,7 +92,7 @@ class MilvusServer:
         return list(self._call(self._client.list_collections))
 
     def has_collection(self, name: str) -> bool:
-        """Whether there is one; one of ours that was never finished does not count, and can be created again."""
+        """Whether the collection exists; one of ours whose creation was interrupted does not count, and can be created again."""
         return bool(self._call(self._client.has_collection, name)) and not self._half_made(name)
 
     def description(self, name: str) -> str | None:
@@ -119,7 +119,7 @@ class MilvusServer:
         self.load_collection(name)
 
     def _half_made(self, name: str) -> bool:
-        """Whether a collection is ours and has no index, which it is given before anything is stored in it."""
+        """Whether a collection is ours and has no index; one is created before anything is stored."""
         if not described(self.description(name)):
             return False
         return not self._call(self._client.list_indexes, name, field_name=INDEX[0])
@@ -156,7 +156,7 @@ class MilvusServer:
         return self._search(name, _Search(words, WORDS_RANKED, WORDS_PARAMS, expression, min(limit, MAX_ROWS)), fields)
 
     def _search(self, name: str, search: _Search, fields: Sequence[str]) -> list[Row]:
-        """What a search finds; if that is too large for one answer, its keys first, and then the rows in parts."""
+        """The rows that a search returns; if they are too large for one answer, first their keys, then the rows in parts."""
         try:
             return self._searched(name, search, fields)
         except driver.TooLargeError:
@@ -195,7 +195,7 @@ class MilvusServer:
             size //= 2
 
     def _queried(self, name: str, expression: str, fields: Sequence[str], size: int) -> list[Row]:
-        """All rows under an expression, in pages of so many if they are more than that."""
+        """All rows under an expression, in pages of a given size if there are more."""
         options = {"filter": expression, "output_fields": list(fields), "consistency_level": STRONG}
         rows = self._call(self._client.query, name, limit=size, **options)
         if len(rows) < size:
@@ -219,8 +219,8 @@ class MilvusServer:
             _in_parts(lambda part: self._call(self._client.upsert, name, list(part)), message)
 
     def delete(self, name: str, keys: Sequence[str]) -> None:
-        """Delete rows; when it returns, the reads of this process see it. Servers do not say at what time they deleted, so
-        that reads at consistency Session may be of a time before; those at Strong wait, and those that follow see the same."""
+        """Delete rows; when it returns, the reads of this process see it. Servers do not return the time of a deletion, so
+        reads at consistency Session may be of an earlier time; a read at Strong waits, and later reads see the same."""
         _in_parts(lambda part: self._call(self._client.delete, name, ids=list(part)), keys)
         if keys:
             self._count(name, filter="", consistency_level=STRONG)
@@ -254,7 +254,7 @@ class MilvusServer:
         return client, driver.capabilities(version, self.location)
 
     def _call(self, method: Callable[..., T], *args: object, **options: object) -> T:
-        """Call a method of the driver, and again for a while if the server has too many calls; its errors become ours."""
+        """Call a method of the driver; retried for a while if the server is busy, with its errors translated to ours."""
         with self._errors(self._client):
             for attempt in stamina.retry_context(
                 on=driver.rate_limited, attempts=driver.RATE_ATTEMPTS, timeout=None, wait_max=driver.RATE_PAUSE_SECONDS
@@ -265,7 +265,7 @@ class MilvusServer:
 
     @contextlib.contextmanager
     def _errors(self, client: MilvusClient) -> Iterator[None]:
-        """The driver's errors become ours; those of a client that was closed meanwhile are a lost connection."""
+        """Translate the driver's errors to ours; those of a client that was closed meanwhile mean a lost connection."""
         try:
             yield
         except Exception as error:
@@ -299,7 +299,7 @@ def _messages(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def _in_parts(call: Callable[[Sequence[Item]], T], items: Sequence[Item]) -> list[T]:
-    """Call with all items; if that makes a message that is too large, with each half of them, and so on."""
+    """Call with all items; if that makes the message too large, with each half of them, recursively."""
     try:
         return [call(items)] if items else []
     except driver.TooLargeError:

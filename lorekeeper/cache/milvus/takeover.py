@@ -31,16 +31,16 @@ OPEN_SECONDS = 10.0
 """How long to wait for a process that has the library open and does not answer yet."""
 
 RETRY_SECONDS = 0.05
-"""How long to wait between two tries of that."""
+"""Pause between two such attempts."""
 
 TRIES = 5
-"""How often an operation is tried whose server ends: as many servers may end one after another."""
+"""Attempts at an operation whose server ends: several servers may end one after another."""
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 
 
 class EmbeddedBackend:
-    """A `LazyBackend` on a folder of Milvus Lite; `Backend` says what its operations do.
+    """A `LazyBackend` on a folder of Milvus Lite; its operations are documented in `Backend`.
 
     Args:
         path: the folder; it is created at first use.
@@ -60,7 +60,7 @@ class EmbeddedBackend:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Those of Milvus Lite."""
+        """The capabilities of Milvus Lite."""
         return Capabilities()
 
     @property
@@ -131,7 +131,7 @@ class EmbeddedBackend:
                 self._backend = None
 
     def _attempt(self, operation: Callable[[Backend], T]) -> T:
-        """Run an operation, and again on the next backend if the process that served it ends meanwhile."""
+        """Run an operation; if the process that serves it ends meanwhile, run it again on the next backend."""
         for _ in range(TRIES):
             backend, opening = self._opened()
             try:
@@ -143,7 +143,7 @@ class EmbeddedBackend:
                 raise
             except Exception as error:
                 raise self._translated(error) from error
-        raise MilvusConnectionError(f"the processes that serve the library {self.path} keep ending; try again")
+        raise MilvusConnectionError(f"every process that served the library {self.path} has ended; try again")
 
     def _attempt_reading(self, name: str, operation: Callable[[Backend], T]) -> T:
         """The same for an operation that fails only if files of the collection cannot be read."""
@@ -207,7 +207,7 @@ class EmbeddedBackend:
 
 
 def _require_folder(path: Path) -> None:
-    """Create the folder of a library; MilvusConnectionError with the real reason, which Milvus Lite would hide."""
+    """Create the folder of a library; MilvusConnectionError with the actual reason, which Milvus Lite would hide."""
     if path.is_file():
         raise MilvusConnectionError(
             f"{path} is {_file_kind(path)}, not a folder of Milvus Lite; it was not changed. Set LOREKEEPER_MILVUS_DB_PATH to "
@@ -220,9 +220,13 @@ def _require_folder(path: Path) -> None:
             f"the path {path} has a file where a directory is needed; choose another LOREKEEPER_MILVUS_DB_PATH"
         ) from error
     except OSError as error:
-        raise MilvusConnectionError(f"the library folder {path} cannot be created: {error.strerror}") from error
+        raise MilvusConnectionError(
+            f"the library folder {path} cannot be created: {error.strerror}; choose another LOREKEEPER_MILVUS_DB_PATH"
+        ) from error
     if not os.access(path, os.W_OK | os.X_OK):
-        raise MilvusConnectionError(f"no permission to write the library {path}")
+        raise MilvusConnectionError(
+            f"no permission to write the library {path}; check the owner and permissions of the folder"
+        )
 
 
 def _file_kind(path: Path) -> str:

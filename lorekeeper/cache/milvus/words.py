@@ -4,7 +4,7 @@ Every server has the analyzer "standard", but not every one has a stemmer. So wo
 storing and for searching, by Porter's algorithm (1980), which its author has frozen: all clients stem alike.
 
 Servers count rows, not entities, so that passages, which have no words, lower the average length of a text;
-`schema.WORDS_INDEX` compensates for it. Scores of Milvus are above 0, those of Milvus Lite's own server the same below 0;
+`schema.WORDS_INDEX` compensates for it. Milvus returns scores above 0, Milvus Lite's own server the same ones negated;
 both return the best first, so the magnitude is the score. Milvus Lite's server has separate statistics for each of its files
 instead of for the whole collection, and reads index parameters only within "params".
 """
@@ -28,13 +28,13 @@ REPEATS = (4, 1, 1, 1)
 """How often a word is stored for each time it occurs in the name, the text, the phrases, the description of the hint."""
 
 SHORT = 3
-"""Letters below which a word is not stemmed."""
+"""Shorter words are not stemmed, in letters."""
 
 
 def stored_words(entity: Entity) -> str:
-    """The stems of an entry's words, each as often as it counts, at most `WORDS_BYTES` of UTF-8.
+    """The stems of an entry's words, repeated by its weight, at most `WORDS_BYTES` of UTF-8.
 
-    BM25 ignores order: every stem is stored once before any is stored twice, so that what is cut off an overlong entry counts
+    BM25 ignores order: every stem is stored once before any is stored twice, so that what is omitted of an overlong entry counts
     least.
     """
     counts: Counter[str] = Counter()
@@ -45,7 +45,7 @@ def stored_words(entity: Entity) -> str:
 
 
 def query_stems(words: Sequence[str]) -> list[str]:
-    """The stems of the words of a query, each once; "words" of other characters than letters and digits have none."""
+    """The stems of the words of a query, each once; words without letters and digits have none."""
     return list(dict.fromkeys(_stem(word) for word in words if word.isalnum()))
 
 
@@ -66,7 +66,7 @@ def rank_words(server: WordSearch, entity_type: str, expression: str, query: Key
 
 
 def _fitting(counts: Counter[str], size: int) -> Iterator[str]:
-    """Words as often as they are counted, in rounds, until they and the spaces between them have so many bytes."""
+    """Words repeated by their counts, round by round, up to a number of bytes with the spaces between them."""
     done = 0
     while counts:
         for word in counts:
@@ -80,5 +80,5 @@ def _fitting(counts: Counter[str], size: int) -> Iterator[str]:
 
 @lru_cache(maxsize=100_000)
 def _stem(word: str) -> str:
-    """The stem of a folded word. Short ones stay as they are, as in every Porter stemmer except this library's."""
+    """The stem of a folded word. Short words are not changed, as in every Porter stemmer except this library's."""
     return word if len(word) < SHORT else str(PorterStemmer().stemWord(word))

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lorekeeper.intake.formats import json, orcbrew
-from lorekeeper.intake.formats.text_file import Found, TextFile, UnknownFormatError
+from lorekeeper.intake.formats.text_file import Entry, TextFile, UnknownFormatError
 
 HEAD_CHARS = 10_000
-"""How much of a text there is to recognise its format by."""
+"""Characters of a text from which its format is recognised."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Format:
 
     Attributes:
         name: in the plural, for people.
-        suffixes: of the files that are read of a folder; each may be followed by ".gz".
+        suffixes: of the files that are read in a folder; each may be followed by ".gz".
         recognises: whether a file is of this format, by its name without ".gz", and by the first `HEAD_CHARS` of its text.
         read: gives the entities of a file and reports its problems. ValueError or OSError end the reading of the file.
     """
@@ -27,7 +27,7 @@ class Format:
     name: str
     suffixes: tuple[str, ...]
     recognises: Callable[[str, str], bool]
-    read: Callable[[TextFile], Iterator[Found]]
+    read: Callable[[TextFile], Iterator[Entry]]
 
 
 FORMATS = (
@@ -36,20 +36,22 @@ FORMATS = (
 )
 """Every format; the first one that recognises a file reads it."""
 
-SUFFIXES = tuple(suffix + packed for known in FORMATS for suffix in known.suffixes for packed in ("", ".gz"))
+SUFFIXES = tuple(
+    suffix + packed for file_format in FORMATS for suffix in file_format.suffixes for packed in ("", ".gz")
+)
 
 
 def format_of(path: Path, head: str) -> Format:
-    """The format of a file that begins with ``head``; UnknownFormatError if it is of none."""
+    """The format of a file that begins with ``head``; UnknownFormatError if no format matches."""
     name = path.name.lower().removesuffix(".gz")
-    for known in FORMATS:
-        if known.recognises(name, head):
-            return known
+    for file_format in FORMATS:
+        if file_format.recognises(name, head):
+            return file_format
     raise UnknownFormatError(name)
 
 
 def supported(*, markdown: bool) -> str:
     """What can be imported, for messages; ``markdown``: the file may be a Markdown note."""
-    *names, last = (known.name for known in reversed(FORMATS))
+    *names, last = (file_format.name for file_format in reversed(FORMATS))
     notes = "; Markdown notes are not read yet" if markdown else ""
     return f"LoreKeeper reads {', '.join(names)} and {last}, each also gzipped{notes}"

@@ -1,4 +1,4 @@
-"""JSON and JSON lines: any object whose shape `lorekeeper.normalize` knows, read as a stream."""
+"""JSON and JSON lines: any object whose shape `lorekeeper.normalize` recognises, read as a stream."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lorekeeper.entities import Entity
-from lorekeeper.intake.formats.text_file import MARKDOWN, Found, TextFile, UnknownFormatError
+from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, TextFile, UnknownFormatError
 from lorekeeper.intake.json_stream import NotJsonError, entries
 from lorekeeper.normalize import UnknownShapeError, normalize
 
 _OBJECTS = re.compile(r"\s*(\[\s*)?\{")
 
 MAX_FAILURES = 10_000
-"""Entries of one file that may fail before the rest of it is given up."""
+"""After how many failed entries the rest of a file is not read."""
 
 
 def recognises(name: str, head: str) -> bool:
@@ -22,8 +22,8 @@ def recognises(name: str, head: str) -> bool:
     return not name.endswith(MARKDOWN) or _OBJECTS.match(head) is not None
 
 
-def read(file: TextFile) -> Iterator[Found]:
-    """The entities of a file; an entry that is not one is reported, and the next is read.
+def read(file: TextFile) -> Iterator[Entry]:
+    """The entities of a file; an invalid entry is reported and skipped.
 
     Raises:
         UnknownFormatError: it is not JSON at all.
@@ -38,18 +38,18 @@ def read(file: TextFile) -> Iterator[Found]:
             file.fail(str(error), where)
             failures += 1
             if failures == MAX_FAILURES:
-                file.fail(f"{MAX_FAILURES:,} of its entries cannot be read; the rest of it was not tried")
+                file.fail(f"{MAX_FAILURES:,} of its entries cannot be read; the rest of the file was not read")
                 return
             continue
         if not entities:
             file.skip(file.path.name)
-        yield from (Found(entity, where) for entity in entities)
+        yield from (Entry(entity, where) for entity in entities)
 
 
 def _entities(value: Any, file: TextFile) -> list[Entity]:
-    """The entities of a JSON value, or of the error in place of one."""
+    """The entities of a JSON value; raises a value that is an error."""
     if isinstance(value, ValueError):
         raise value
     if not isinstance(value, Mapping):
-        raise UnknownShapeError(f"a JSON object is needed, not {type(value).__name__}")
+        raise UnknownShapeError(f"it must be a JSON object, not {type(value).__name__}")
     return normalize(value, hint=file.path.name, document=file.document)

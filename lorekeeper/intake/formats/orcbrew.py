@@ -1,10 +1,10 @@
-"""OrcBrew packs, which are read as a whole: their errors can be anywhere."""
+"""OrcBrew packs, which are read as a whole: an error can affect any part of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lorekeeper.intake.formats.text_file import Found, TextFile
+from lorekeeper.intake.formats.text_file import Entry, TextFile
 from lorekeeper.intake.json_stream import UNDECODED
 from lorekeeper.normalize.orcbrew import looks_like_orcbrew, packs
 
@@ -17,7 +17,7 @@ def recognises(name: str, head: str) -> bool:
     return name.endswith(".orcbrew") or looks_like_orcbrew(head)
 
 
-def read(file: TextFile) -> Iterator[Found]:
+def read(file: TextFile) -> Iterator[Entry]:
     """The entities of a file; its problems are reported with line and column."""
     text = file.window.rest(MAX_PACK_CHARS + 1)
     if len(text) > MAX_PACK_CHARS:
@@ -36,4 +36,4 @@ def read(file: TextFile) -> Iterator[Found]:
         file.warn(reason, f"{file.path}:{place}")
     for content_type, number in content.skipped.items():
         file.skip(f"{file.path.name}: {content_type}", number)
-    yield from (Found(entity, str(file.path)) for entity in content.entities)
+    yield from (Entry(entity, str(file.path)) for entity in content.entities)

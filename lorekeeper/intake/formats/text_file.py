@@ -1,4 +1,4 @@
-"""A text file that is being imported, as the readers of all formats get it."""
+"""A text file that is being imported: the input of every format's reader."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from lorekeeper.intake.json_stream import Window
 from lorekeeper.intake.reports import ImportReport
 
 MARKDOWN = (".md", ".markdown")
-"""Suffixes of files that users expect to be read, and that are not yet."""
+"""Suffixes of files that users may expect to be read; they are not supported yet."""
 
 
-class Found(NamedTuple):
+class Entry(NamedTuple):
     """An entity, and where it was found: ``file:line``, ``file[index]`` or ``file``."""
 
     entity: Entity
@@ -23,7 +23,7 @@ class Found(NamedTuple):
 
 
 class UnknownFormatError(ValueError):
-    """The content of a file is not of its format, nor of any other."""
+    """The content of a file has no supported format."""
 
 
 @dataclass(frozen=True)
@@ -51,5 +51,5 @@ class TextFile:
         self.report.warnings.append(ImportFileError(where, reason))
 
     def skip(self, what: str, number: int = 1) -> None:
-        """Count entries that hold no lore."""
+        """Count entries without lore."""
         self.report.skipped[what] = self.report.skipped.get(what, 0) + number

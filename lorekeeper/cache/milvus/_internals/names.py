@@ -1,4 +1,4 @@
-"""The names of Milvus Lite and FAISS that are used here and that may change, and what is left out without each."""
+"""The names of Milvus Lite and FAISS that are used here and that may change, and what is disabled without each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEGMENT = "milvus_lite.storage.segment:Segment"
 READS, SEGMENTS, WRITES = ACCELERATORS = ("fast reads", "lazy segments", "lean writes")
 
 OPENERS = ("get_collection", "create_collection")
-"""Methods of the database that make collections."""
+"""Methods of the database that create collections."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Reliance:
     """A name that accelerators rely on.
 
     Attributes:
-        accelerators: those that are left out without it.
+        accelerators: those that are disabled without it.
         owner: module, or ``module:class``, that has it.
         name: attribute of the owner.
         uses: names that its code must use.
@@ -47,7 +47,7 @@ class Reliance:
         return f"{self.owner.replace(':', '.')}.{self.name}"
 
     def problem(self) -> str | None:
-        """Why the name cannot be relied on, None if it can."""
+        """Why the name cannot be used, None if it can."""
         try:
             member = lookup(self.owner, self.name)
         except (ImportError, AttributeError):

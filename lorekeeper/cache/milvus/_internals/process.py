@@ -19,10 +19,10 @@ from importlib.machinery import ModuleSpec
 from lorekeeper.system import is_own_process
 
 LARGE_BLOCK_BYTES = 128 << 10
-"""Blocks from this size on are mapped separately; glibc's own default before it raises it."""
+"""Blocks of at least this size are mapped separately; glibc's initial default."""
 
 M_MMAP_THRESHOLD = -3
-"""Of glibc's malloc.h."""
+"""From glibc's malloc.h."""
 
 LOGGERS = ("milvus_lite", "faiss")
 
@@ -71,7 +71,7 @@ def _load_arrow() -> None:
 
 
 def _no_pandas() -> types.ModuleType:
-    """A module that PyArrow takes for a pandas too old to be used."""
+    """A module that PyArrow takes for a pandas that is too old to be used."""
     module = types.ModuleType("pandas")
     module.__spec__ = ModuleSpec("pandas", None)
     module.__dict__["__version__"] = "0"

@@ -1,4 +1,4 @@
-"""Reads of flushed rows that do again only what has changed since the last one."""
+"""Reads of flushed rows that repeat only what has changed since the last read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Snapshot:
     live: list[Mask | None]
 
     def place(self, key: str) -> Place | None:
-        """Where the live row of a key is, None if there is none."""
+        """Place of the live row of a key, None if there is none."""
         for number, segment in enumerate(self.segments):
             row, live = segment.find_row(key), self.live[number]
             if row is not None and (live is None or live[row]):

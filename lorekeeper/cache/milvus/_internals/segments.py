@@ -135,12 +135,12 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
         self.attach_index(_index_class().load(str(path), spec.metric_type, dimension), VECTOR)
 
     def _read(self, names: list[str]) -> Any:
-        """Columns of the file, with a reader of their own: one keeps the bytes of all that it ever read."""
+        """Columns of the file, with a reader for each call: a reader keeps the bytes of all columns that it has read."""
         return pyarrow.parquet.ParquetFile(self._file, metadata=self._metadata).read(columns=names)
 
 
 def _load_whole(collection: Any) -> None:
-    """`Collection.load`, which also reads the tables, so that damage is noticed now."""
+    """`Collection.load`, which also reads the tables, so that damage is detected at once."""
     lookup(COLLECTION, "load")(collection)
     for segment in collection._read_snapshot()[0]:
         _ = segment.table

@@ -19,11 +19,11 @@ from lorekeeper.cache.milvus._internals.names import (
 )
 
 ROW_GROUP = 2048
-"""Rows that are encoded together for a data file: all that writing holds of them besides the rows themselves."""
+"""Rows that are encoded together for a data file: writing takes memory for these only, besides the rows themselves."""
 
 
 class _LeanParquet:
-    """Writes data files in row groups, and without dictionaries, which cost more than they save where values differ."""
+    """Writes data files in row groups, and without dictionaries, which cost more than they save if most values differ."""
 
     write_table = staticmethod(partial(pyarrow.parquet.write_table, row_group_size=ROW_GROUP, use_dictionary=False))
 
@@ -34,7 +34,7 @@ def data_file_writer() -> Any:
 
 
 class LeanCompaction(lookup_class(COMPACTION)):  # type: ignore[misc]
-    """Compaction that looks for rows which were written again before it copies all of them to leave those out."""
+    """Compaction that finds rewritten rows first, instead of copying all rows to leave those out."""
 
     def _dedup_max_seq(self, table: Any) -> Any:
         keys = table.column(self._pk_name)

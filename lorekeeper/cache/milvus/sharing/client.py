@@ -1,4 +1,4 @@
-"""The client's end: a `Backend` whose collections another process has open."""
+"""The client: a `Backend` whose collections another process has open."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Client:
             self._idle.pop().close()
 
     def _ask(self, kind: type[T], operation: str, *arguments: object) -> T:
-        """The answer to one call; ServerLostError if the server is gone, RefusedError if it gives a reason instead."""
+        """The answer to one call; ServerLostError if the server is gone, RefusedError if the server refuses it."""
         answer = self._answered(operation, arguments)
         if "error" in answer:
             raise (DamagedError if answer.get("damaged") else RefusedError)(answer["error"])
@@ -112,7 +112,9 @@ class Client:
             answer = connection.receive()
         except TimeoutError as error:
             connection.close()
-            raise RefusedError(f"process {self._server.pid} has not answered for {ANSWER_SECONDS:.0f} s") from error
+            raise RefusedError(
+                f"timed out after {ANSWER_SECONDS:.0f} s: process {self._server.pid} has not answered"
+            ) from error
         except (OSError, EOFError, ValueError) as error:
             connection.close()
             raise ServerLostError(str(error) or type(error).__name__) from error
@@ -128,7 +130,7 @@ class Client:
             connection = Connection(connect(self._server.address))
             connection.send({"token": self._server.token, "protocol": PROTOCOL})
             if connection.receive().get("protocol") != PROTOCOL:
-                raise ValueError("it runs another version or another program")
+                raise ValueError("it is another program, or another version of LoreKeeper")
         except (OSError, EOFError, ValueError, TypeError, AttributeError) as error:
             if connection is not None:
                 connection.close()
@@ -160,5 +162,5 @@ def _server_of(path: Path) -> ServerRecord:
 
 def _remedy(server: ServerRecord) -> str:
     if server.protocol < PROTOCOL or (server.protocol == PROTOCOL and not is_later(server.version)):
-        return f"restart process {server.pid}, which is the older one, with this version"
-    return f"restart this program, which is the older one, with LoreKeeper {server.version}"
+        return f"restart process {server.pid}, which is older, with this version"
+    return f"restart this program, which is older, with LoreKeeper {server.version}"

@@ -30,7 +30,7 @@ _NAME_BYTES = 1 + 16 + 1 + 8
 
 @dataclass(frozen=True)
 class ServerRecord:
-    """What a process says of itself that serves a library.
+    """The record of a process that serves a library.
 
     Every version of LoreKeeper reads and writes these keys, if not said otherwise.
 
@@ -40,8 +40,8 @@ class ServerRecord:
         protocol: version of how it shares the library.
         path: the library.
         address: path of its socket; on Windows host and port.
-        token: what a client has to know.
-        format: fingerprint of the library's format; version 0.1.0 does not say it.
+        token: secret that a client must send.
+        format: fingerprint of the library's format; missing in version 0.1.0.
     """
 
     pid: int
@@ -54,12 +54,12 @@ class ServerRecord:
 
 
 def library_format() -> str:
-    """Fingerprint of the format that this version gives libraries: others may not work on one that it has open."""
+    """Fingerprint of this version's library format; processes with another one cannot share a library with it."""
     return fingerprint(FORMAT)
 
 
 def read_server(path: Path) -> ServerRecord | None:
-    """Who serves the library, or did until it was killed; None if no process says so."""
+    """The process that serves the library, or did until it was killed; None if there is no record."""
     try:
         record = json.loads((_runtime_folder() / f"{_name(path)}.json").read_text("utf-8"))
         return ServerRecord(**{name: record[name] for name in ServerRecord.__dataclass_fields__ if name in record})
@@ -68,7 +68,7 @@ def read_server(path: Path) -> ServerRecord | None:
 
 
 def announce(path: Path, address: str, token: str) -> None:
-    """Say that this process serves the library, and remove the sockets of processes that were killed."""
+    """Record that this process serves the library, and remove the sockets of processes that were killed."""
     folder, name = _runtime_folder(), _name(path)
     for abandoned in folder.glob(f"{name}-*"):
         if str(abandoned) != address:
@@ -118,7 +118,7 @@ def _runtime_folder() -> Path:
         except OSError as error:
             refused.append(f"{folder}: {error.strerror or error}")
     raise MilvusConnectionError(
-        f"there is no folder for the socket by which processes share a library ({'; '.join(refused)}); set XDG_RUNTIME_DIR to "
+        f"no usable folder for the socket through which processes share a library ({'; '.join(refused)}); set XDG_RUNTIME_DIR to "
         "a folder of your own with a short path"
     )
 

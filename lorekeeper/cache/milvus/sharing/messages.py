@@ -1,4 +1,4 @@
-"""Messages between processes: JSON objects over a socket, one a line, with limits on their size and on waiting.
+"""Messages between processes: JSON objects over a socket, one per line, with limits on their size and on waiting.
 
 The first message each way is a handshake: ``{"token", "protocol"}`` from the client, ``{"protocol", "version"}`` from the
 server. Then come calls, ``{"call": [operation, argument, ...]}``, and their answers, ``{"answer": ...}``, or ``{"error": reason}``
@@ -47,14 +47,14 @@ class Connection:
         self._deadline: float | None = time.monotonic() + HANDSHAKE_SECONDS
 
     def send(self, message: object) -> None:
-        """Send one message; OSError if the other side has hung up, RefusedError if it is longer than `MESSAGE_BYTES`."""
+        """Send one message; OSError if the other side has disconnected, RefusedError if it is longer than `MESSAGE_BYTES`."""
         line = json.dumps(message, default=_packed).encode() + b"\n"
         if len(line) > MESSAGE_BYTES:
-            raise RefusedError(f"{len(line) // 2**20} MB are too many for one call; ask for less at a time")
+            raise RefusedError(f"a message of {len(line) // 2**20} MB is too large; request less at a time")
         self._socket.sendall(line)
 
     def receive(self) -> Message:
-        """The next message; EOFError if the other side has hung up, ValueError if it is not a JSON object."""
+        """The next message; EOFError if the other side has disconnected, ValueError if it is not a JSON object."""
         line, end = self._received, self._received.find(b"\n")
         while end < 0:
             if len(line) > self._limit:
@@ -67,12 +67,12 @@ class Connection:
         return _parsed(line)
 
     def established(self, timeout: float | None) -> None:
-        """The other side is known: from now on messages may be long, and each part of one takes ``timeout`` seconds at most."""
+        """The other side is authenticated: messages may now be long, and each part of one takes ``timeout`` seconds at most."""
         self._limit, self._deadline = MESSAGE_BYTES, None
         self._socket.settimeout(timeout)
 
     def close(self) -> None:
-        """Hang up."""
+        """Disconnect."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The server's end: answers the other processes of this user from the backend that this process has open."""
+"""The server: answers the other processes of this user from the backend that this process has open."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ RETRY_SECONDS = 0.1
 """How long to wait for descriptors, threads or memory before the next connection is accepted."""
 
 QUIET_SECONDS = 60.0
-"""How long nothing more is logged about that."""
+"""How long to log nothing more about that."""
 
 Operation = Callable[..., object]
 
 
 def operations(backend: Backend) -> Mapping[str, Operation]:
-    """What a client may ask for, by name."""
+    """The calls that a client may make, by name."""
     return {
         "list_collections": backend.list_collections,
         "has_collection": backend.has_collection,
@@ -77,7 +77,7 @@ class Server:
         threading.Thread(target=self._accept, name="lorekeeper-listener", daemon=True).start()
 
     def close(self) -> None:
-        """Accept no more clients, wait a moment for calls in progress, and hang up."""
+        """Accept no more clients, wait briefly for calls in progress, and disconnect."""
         self._closing = True
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # ends a waiting accept
@@ -90,7 +90,7 @@ class Server:
                 answering.release()
 
     def _accept(self) -> None:
-        """Accept clients until the server closes; a lack of descriptors, threads or memory passes."""
+        """Accept clients until the server closes; if descriptors, threads or memory run out, wait and retry."""
         quiet_until = 0.0
         while not self._closing:
             try:
@@ -134,7 +134,7 @@ class Server:
                     self._reply(connection, call)
                 self._connections[connection] = self._connections.pop(
                     connection
-                )  # to the end: the first are idle longest
+                )  # moved to the end: the first ones have been idle longest
         except Exception as error:  # whatever a client sends ends its own connection and nothing else
             logger.debug("a client of the library is gone: %s", error or type(error).__name__)
         finally:
@@ -142,7 +142,7 @@ class Server:
             connection.close()
 
     def _greeted(self, connection: Connection) -> bool:
-        """Whether the other side has the token and uses this protocol. If it has the token, it gets the version."""
+        """Whether the client has the token and uses this protocol. A client with the token is sent the version."""
         greeting = connection.receive()
         if not hmac.compare_digest(str(greeting.get("token")).encode(), self._token.encode()):
             return False
@@ -156,7 +156,7 @@ class Server:
             answer = {"answer": self._answer(call)}
         except Exception as error:  # whatever the backend raises is sent to the client
             if self._closing:
-                raise EOFError("the library is closed; the client turns to its next server") from error
+                raise EOFError("the library is closed; the client connects to the next server") from error
             answer = _failure(error)
         try:
             connection.send(answer)
@@ -165,7 +165,7 @@ class Server:
 
     def _answer(self, call: object) -> object:
         if not isinstance(call, Sequence) or not call or call[0] not in self._operations:
-            raise ValueError(f"there is no call {str(call)[:100]!r}")
+            raise ValueError(f"unknown call {str(call)[:100]!r}")
         operation, *arguments = call
         return self._operations[operation](*arguments)
 
@@ -176,7 +176,7 @@ def _failure(error: Exception) -> Message:
 
 
 def _columns(columns: Iterable[tuple[str, str, int, bool, bool, int]]) -> list[Column]:
-    """Columns, of what JSON makes of them."""
+    """Columns from their JSON form."""
     return [
         Column(name, ColumnType(kind), size, nullable, primary, many)
         for name, kind, size, nullable, primary, many in columns
