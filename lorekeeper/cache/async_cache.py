@@ -47,16 +47,16 @@ class ThreadedCache(AsyncClosing):
             if entity.type != entity_type:
                 raise FilterError(f"{entity.uri} does not belong to {entity_type}; store it under {entity.type}")
         latest = list({e.identity: e for e in entities}.values())
-        written: asyncio.Task[None] | None = None
+        write: asyncio.Task[None] | None = None
         try:
             for start in range(0, len(latest), BATCH):
                 chunked, vectors = await self._embedded(latest[start : start + BATCH])
-                if written:  # one batch is written while the next one is embedded
-                    await written
-                written = asyncio.create_task(self._write(entity_type, chunked, vectors, progress))
+                if write:  # one batch is written while the next one is embedded
+                    await write
+                write = asyncio.create_task(self._write(entity_type, chunked, vectors, progress))
         finally:
-            if written:
-                await written
+            if write:
+                await write
         if latest:
             await asyncio.to_thread(self._store.flush, entity_type)
         return len(latest)

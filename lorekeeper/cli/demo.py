@@ -115,8 +115,8 @@ async def run_demo(settings: Settings) -> None:
 
 def _show(question: str, tool: str, arguments: dict[str, Any], content: dict[str, Any], milliseconds: float) -> None:
     console.print(f"[bold]{question}[/]")
-    asked = ", ".join(f"{k}={v!r}" for k, v in arguments.items())
-    console.print(f"[dim]{tool}({asked})  {milliseconds:.0f} ms[/]")
+    call = ", ".join(f"{k}={v!r}" for k, v in arguments.items())
+    console.print(f"[dim]{tool}({call})  {milliseconds:.0f} ms[/]")
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(justify="right", width=4)
     table.add_column(ratio=1)

@@ -57,8 +57,8 @@ async def documents(call: Call) -> int:
     from lorekeeper.server.answers import document_list
 
     async with call.library() as library:
-        listed = await document_list(library)
-    call.show({"documents": listed}, lambda: print_documents(listed))
+        documents = await document_list(library)
+    call.show({"documents": documents}, lambda: print_documents(documents))
     return DONE
 
 

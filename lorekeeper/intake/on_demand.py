@@ -278,7 +278,7 @@ def _key(query: Query) -> str:
     return json.dumps([*query.types, sorted(query.documents or []), filters], sort_keys=True, default=str)
 
 
-# --- the server -----------------------------------------------------------------------------------------------
+# --- the server ------------------------------------------------------------------------------------------------------
 
 
 def _lists(query: Query) -> list[Endpoint]:

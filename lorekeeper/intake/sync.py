@@ -123,28 +123,28 @@ class Syncer:
     async def _list(self, endpoint: Endpoint, run: Run) -> None:
         assert endpoint.type is not None
         filtered = run.documents if endpoint.type != "documents" else None
-        read = run.reading.setdefault(endpoint.name, Read(list_query(filtered, endpoint.version)))
-        count, objects = 0, read.objects
-        async with aclosing(self._client.pages(list_path(endpoint), read.following, read.objects)) as pages:
+        progress = run.reading.setdefault(endpoint.name, Read(list_query(filtered, endpoint.version)))
+        count, objects = 0, progress.objects
+        async with aclosing(self._client.pages(list_path(endpoint), progress.following, progress.objects)) as pages:
             async for page in pages:
                 count, objects = page.count, objects + len(page.objects)
-                if not read.objects:
+                if not progress.objects:
                     self._step(endpoint.type, count, 0)
-                entities = self._entities(page.objects, endpoint, run.documents, read)
-                read.found.update(await self._store(endpoint, entities))
+                entities = self._entities(page.objects, endpoint, run.documents, progress)
+                progress.found.update(await self._store(endpoint, entities))
                 self._step(endpoint.type, 0, len(page.objects))
                 if page.following is not None:
-                    read.following, read.objects = page.following, objects
+                    progress.following, progress.objects = page.following, objects
                     await self._save()
         if objects != count:
             raise SourceError(f"it announced {count} entries but returned {objects}; run the same command again")
-        if not read.failed:
-            await self._remove(endpoint, run, read, count)
-        self._finish(endpoint, run, read)
+        if not progress.failed:
+            await self._remove(endpoint, run, progress, count)
+        self._finish(endpoint, run, progress)
         await self._save()
 
     def _entities(
-        self, objects: Sequence[Any], endpoint: Endpoint, documents: Sequence[str] | None, read: Read
+        self, objects: Sequence[Any], endpoint: Endpoint, documents: Sequence[str] | None, progress: Read
     ) -> list[Entity]:
         """The entities of a page's objects, of these documents only: servers ignore filters that they do not support."""
         entities: list[Entity] = []
@@ -155,7 +155,7 @@ class Syncer:
                 key = obj.get("key") or obj.get("slug") if isinstance(obj, dict) else obj
                 where, why = f"{list_path(endpoint)} {one_line(str(key), MAX_SHOWN)}", one_line(str(error), MAX_REASON)
                 self._report.failed.append(ImportFileError(where, why))
-                read.failed += 1
+                progress.failed += 1
         return [e for e in entities if documents is None or e.document in documents]
 
     async def _store(self, endpoint: Endpoint, entities: Sequence[Entity]) -> set[str]:
@@ -174,13 +174,13 @@ class Syncer:
         self._count(endpoint.type, stored=stored, unchanged=unchanged, removed=len(outcome.removed))
         return {e.uri for e in (*outcome.stored, *outcome.unchanged)}
 
-    async def _remove(self, endpoint: Endpoint, run: Run, read: Read, count: int) -> None:
+    async def _remove(self, endpoint: Endpoint, run: Run, progress: Read, count: int) -> None:
         """Remove what came from this list and is no longer in it or in any other."""
         assert endpoint.type is not None
         elsewhere = {u for name, state in self._state.lists.items() if name != endpoint.name for u in state.seen}
         before = self._state.of(endpoint.name).seen
         within = {u for u in before if run.documents is None or parse_uri(u)[1] in run.documents}
-        obsolete = [_identity(u) for u in sorted(within - read.found - elsewhere)]
+        obsolete = [_identity(u) for u in sorted(within - progress.found - elsewhere)]
         if obsolete and not count:
             reason = f"it is empty now; the {len(obsolete)} entries that came from it earlier are kept"
             self._report.failed.append(ImportFileError(list_path(endpoint), reason))
@@ -189,9 +189,9 @@ class Syncer:
         self._count(endpoint.type, removed=await self._cache.delete_entities(endpoint.type, removable))
         self._state.of(endpoint.name).seen = before - within
 
-    def _finish(self, endpoint: Endpoint, run: Run, read: Read) -> None:
+    def _finish(self, endpoint: Endpoint, run: Run, progress: Read) -> None:
         state, now = self._state.of(endpoint.name), time.time()
-        state.seen |= read.found
+        state.seen |= progress.found
         state.whole.update(dict.fromkeys([ALL] if run.documents is None else run.documents, now))
         run.done.add(endpoint.name)
         run.reading.pop(endpoint.name, None)

@@ -86,27 +86,27 @@ def entities(
             normalized = normalize(obj, hint=endpoint, document=document)
         return normalized
     except UnknownShapeError:
-        known = ENDPOINTS.get(endpoint)
-        return [] if known and known.type is None else _kept(obj, table, row)
+        declaration = ENDPOINTS.get(endpoint)
+        return [] if declaration and declaration.type is None else _kept(obj, table, row)
 
 
 def titles(documents: Iterable[Entity]) -> Titles:
     """The keys of documents by title: of these records of documents, and of `BOOKS`."""
-    known: dict[str, frozenset[str]] = {}
+    keys: dict[str, frozenset[str]] = {}
 
     def add(key: str, names: Iterable[object]) -> None:
         for name in names:
             if isinstance(name, str) and name.strip():
-                known[fold(name)] = known.get(fold(name), frozenset()) | {key}
+                keys[fold(name)] = keys.get(fold(name), frozenset()) | {key}
 
     for key, names in BOOKS.items():
         add(key, names)
     for document in documents:
         add(document.slug, (document.name, document.data.get("name"), document.data.get("display_name")))
-    return known
+    return keys
 
 
-def corrected(entity: Entity, known: Titles) -> Entity | None:
+def corrected(entity: Entity, by_title: Titles) -> Entity | None:
     """An entry of an earlier cache with its true identity; None if it has it already, or is not such an entry.
 
     The earlier LoreKeeper filed entries of Open5e's API v2 under the title of their document instead of its key, with the
@@ -118,7 +118,7 @@ def corrected(entity: Entity, known: Titles) -> Entity | None:
         return _rewrapped(entity)
     document = None
     if entity.type != "documents" and not entity.data.keys() & {"key", "document__slug"}:
-        document = _document_of(entity, known)
+        document = _document_of(entity, by_title)
     if document is None:
         return None
     endpoint = endpoint_of(entity.data)
@@ -133,18 +133,18 @@ def corrected(entity: Entity, known: Titles) -> Entity | None:
     )
 
 
-def _document_of(entity: Entity, known: Titles) -> str | None:
+def _document_of(entity: Entity, by_title: Titles) -> str | None:
     """The key of the document of an entry of Open5e's API v2; None if it is not certain."""
     prefix, _, rest = entity.slug.partition("_")
     if not rest or not is_title(entity.document):
         return None
     key = _PREFIXES.get(prefix, prefix)
-    titled = known.get(fold(entity.document), frozenset())
+    titled = by_title.get(fold(entity.document), frozenset())
     if key in titled:
         return key
     if titled:
         return next(iter(titled)) if prefix in _PREFIXES and len(titled) == 1 else None
-    return key if any(key in keys for keys in known.values()) else None
+    return key if any(key in keys for keys in by_title.values()) else None
 
 
 def is_title(document: str) -> bool:
@@ -215,10 +215,10 @@ def _readable_fields(
 
 def _type_of(table: str) -> tuple[str, str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
     """(collection, kind, fields) of entries of a table unknown to OrcBrew: of its endpoint, else a rule named like it."""
-    known = ENDPOINTS.get(_ENDPOINTS.get(table, table.replace("_", "")))
-    if known is None:
+    endpoint = ENDPOINTS.get(_ENDPOINTS.get(table, table.replace("_", "")))
+    if endpoint is None:
         return "rules", table.replace("_", "-").removesuffix("s"), lambda _: {}
-    return known.type or "rules", known.kind if isinstance(known.kind, str) else "gear", lambda _: {}
+    return endpoint.type or "rules", endpoint.kind if isinstance(endpoint.kind, str) else "gear", lambda _: {}
 
 
 def _parsed(data: str | bytes) -> Mapping[str, Any]:

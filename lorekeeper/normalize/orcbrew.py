@@ -229,9 +229,9 @@ class _Packs:
         elif namespace != NAMESPACE or content not in TYPES:
             if len(self._result.skipped) < MAX_PROBLEMS:
                 self._result.skipped[key] += number
-            known = ", ".join(sorted({*TYPES, *NO_LORE}))
+            content_types = ", ".join(sorted({*TYPES, *NO_LORE}))
             at = entries.at if isinstance(entries, Map) else pack.at
-            self._fail(at, f"unknown content type {key}, {number} skipped; known: {known}")
+            self._fail(at, f"unknown content type {key}, {number} skipped; known: {content_types}")
         elif isinstance(entries, Map):
             for slug, entry in entries.items():
                 self._entry(content, slug, entry, name, entries)

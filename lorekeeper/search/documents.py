@@ -34,13 +34,13 @@ class _Snapshot:
     """A snapshot of the documents.
 
     Attributes:
-        taken: when, on the monotonic clock.
+        taken_at: when, on the monotonic clock.
         titles: by key, of documents that have a record.
         ages: by key, 0 for the latest publication date, 1 for the one before and so on; the oldest have no date.
         counts: number of entries by entity type and document; a type is counted when it is first needed.
     """
 
-    taken: float
+    taken_at: float
     titles: dict[str, str]
     ages: dict[str, int]
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class DocumentRegistry:
         """The current snapshot, or a new one, with the counts of these types."""
         async with self._lock:  # several retrievers call this concurrently
             snapshot = self._current
-            if snapshot is None or time.monotonic() - snapshot.taken > MAX_AGE_SECONDS:
+            if snapshot is None or time.monotonic() - snapshot.taken_at > MAX_AGE_SECONDS:
                 snapshot = self._current = await self._taken()
             for entity_type in types:
                 if entity_type not in snapshot.counts:
@@ -120,7 +120,7 @@ class DocumentRegistry:
             records = []
         dates = sorted({_date(record) for record in records}, reverse=True)
         return _Snapshot(
-            taken=time.monotonic(),
+            taken_at=time.monotonic(),
             titles={record.document: str(record.data.get("display_name") or record.name) for record in records},
             ages={record.document: dates.index(_date(record)) for record in records},
         )

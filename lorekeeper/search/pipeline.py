@@ -226,8 +226,8 @@ class Searcher:
         if closest >= OFF_TOPIC[0][0]:
             return False
         words = content_words(fold(text))
-        known = set[str]().union(*[await self._cache.known_words(t, words) for t in query.types])
-        share = len(known) / len(words) if words else 0.0
+        occurring = set[str]().union(*[await self._cache.known_words(t, words) for t in query.types])
+        share = len(occurring) / len(words) if words else 0.0
         return any(closest < similarity and share <= most for similarity, most in OFF_TOPIC)
 
     async def _results(self, hits: Sequence[FusedHit[Key]], semantic: Ranking, text: str) -> list[Result]:

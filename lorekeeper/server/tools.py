@@ -61,13 +61,13 @@ class Tool:
 
     def check(self, arguments: Mapping[str, object]) -> Arguments:
         """The arguments that are not null, checked; ToolError that names what is wrong and what is known."""
-        given = {name: value for name, value in arguments.items() if value is not None}
+        present = {name: value for name, value in arguments.items() if value is not None}
         parameters = list(self.arguments.model_fields)
-        for name in given:
+        for name in present:
             if name not in parameters:
                 raise ToolError(unknown_name(name, parameters, f"parameter of {self.name}"))
         try:
-            return self.arguments.model_validate(given).model_dump(exclude_unset=True)
+            return self.arguments.model_validate(present).model_dump(exclude_unset=True)
         except ValidationError as error:
             problems = {".".join(map(str, e["loc"][:1])): e["msg"] for e in error.errors()}
             raise ToolError("; ".join(f"{name}: {message}" for name, message in problems.items())) from error
@@ -150,8 +150,8 @@ def _lookup(name: str, collection: Collection) -> Tool:
     semantic_query = _query("what it should do, mean or look like, in plain words; ranks by relevance")
 
     async def run(library: Library, arguments: Arguments) -> Answer:
-        given = {filters[n].target: value for n, value in arguments.items() if n in filters}
-        return await _search(library, arguments, [collection.name], arguments.get("semantic_query"), given)
+        values = {filters[n].target: value for n, value in arguments.items() if n in filters}
+        return await _search(library, arguments, [collection.name], arguments.get("semantic_query"), values)
 
     parameters = {parameter: filters[parameter].parameter for parameter in filters}
     return Tool(

@@ -30,7 +30,7 @@ COMPARISONS = 10
 
 
 @dataclass(frozen=True)
-class _StoredEntity:
+class _EntityRows:
     """The rows of one entity in a collection: its content hash, and the keys of its passages, in order."""
 
     content_hash: str
@@ -80,53 +80,53 @@ class CollectionUpgrade:
 
     def _copy_differences(self, source: CollectionInfo, target: CollectionInfo, progress: Progress) -> bool:
         """Bring the copy up to date with the collection; False if it was already."""
-        stored = self._stored(self._type, source)
-        copied = self._stored(self._copy, target)
-        stale = [key for identity in copied.keys() - stored.keys() for key in copied[identity].keys]
+        originals = self._entity_rows(self._type, source)
+        copies = self._entity_rows(self._copy, target)
+        stale = [key for identity in copies.keys() - originals.keys() for key in copies[identity].keys]
         self._delete_copies(stale)
         differing = bool(stale)
-        identities = sorted(stored)
+        identities = sorted(originals)
         for start in range(0, len(identities), ENTITIES):
             part = identities[start : start + ENTITIES]
             loaded = self._collections.load(self._type, part)
             entities = [upgraded(entity, source.fields, self._normalized) for entity in loaded]
-            changed = [e for e in entities if not _is_copied(e, stored[e.identity], copied.get(e.identity))]
-            self._write(changed, stored, target)
+            changed = [e for e in entities if not _is_copied(e, originals[e.identity], copies.get(e.identity))]
+            self._write(changed, originals, target)
             differing = differing or bool(changed)
             progress(len(part))
         self._backend.flush(self._copy)
         return differing
 
-    def _write(self, entities: list[Entity], stored: Mapping[Identity, _StoredEntity], target: CollectionInfo) -> None:
+    def _write(self, entities: list[Entity], originals: Mapping[Identity, _EntityRows], target: CollectionInfo) -> None:
         if not entities:
             return
         self._before_writing()
-        keys = [key for entity in entities for key in stored[entity.identity].keys]
+        keys = [key for entity in entities for key in originals[entity.identity].keys]
         rows = {row["pk"]: row for row in self._backend.get(self._type, keys, ["section", "passage", "vector"])}
         chunked = [
-            (e, [Passage(rows[k]["section"], rows[k]["passage"], "") for k in stored[e.identity].keys])
+            (e, [Passage(rows[k]["section"], rows[k]["passage"], "") for k in originals[e.identity].keys])
             for e in entities
         ]
         vectors = np.array([rows[key]["vector"] for key in keys], dtype=np.float32)
         self._collections.upsert_upgraded(self._type, chunked, vectors, target)
 
-    def _stored(self, name: str, info: CollectionInfo) -> dict[Identity, _StoredEntity]:
+    def _entity_rows(self, name: str, info: CollectionInfo) -> dict[Identity, _EntityRows]:
         """The rows of every entity in a collection, without passages that an interrupted write left behind."""
         rows = self._backend.query(name, info.layout.PASSAGES, ["pk", "part", "hash", "document", "slug"])
-        stored = {ms.identity(row): _StoredEntity(row["hash"], []) for row in rows if row["part"] == 0}
+        entities = {ms.identity(row): _EntityRows(row["hash"], []) for row in rows if row["part"] == 0}
         for row in sorted(rows, key=lambda row: row["part"]):
-            entity = stored.get(ms.identity(row))
+            entity = entities.get(ms.identity(row))
             if entity and entity.content_hash == row["hash"]:
                 entity.keys.append(row["pk"])
-        return stored
+        return entities
 
     def _delete_copies(self, keys: Iterable[str]) -> None:
         if keys := list(keys):
             self._backend.delete(self._copy, keys)
 
 
-def _is_copied(entity: Entity, stored: _StoredEntity, copied: _StoredEntity | None) -> bool:
-    return copied is not None and (copied.content_hash, copied.keys) == (entity.content_hash, stored.keys)
+def _is_copied(entity: Entity, original: _EntityRows, copy: _EntityRows | None) -> bool:
+    return copy is not None and (copy.content_hash, copy.keys) == (entity.content_hash, original.keys)
 
 
 def _ignored(_done: int) -> None:

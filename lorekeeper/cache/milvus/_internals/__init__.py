@@ -52,7 +52,7 @@ def status() -> str:
     version, problems = names.lookup("milvus_lite", "__version__"), names.problems()
     if not problems:
         return f"{version}, accelerated"
-    reasons = dict.fromkeys(reason for listed in problems.values() for reason in listed)
+    reasons = dict.fromkeys(reason for causes in problems.values() for reason in causes)
     return f"{version}, slower without {' and '.join(problems)}: {', '.join(reasons)}"
 
 
