@@ -15,9 +15,9 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-import lorekeeper
 from benchmarks.common import Result, library, machine
 from benchmarks.growth import chart
+from lorekeeper.version import VERSION
 
 NAMES = ("cold_start", "latency", "indexing", "memory", "clients", "growth")
 HERE = Path(__file__).resolve().parent
@@ -49,7 +49,7 @@ def main() -> int:
         sections.append(section)
     head = (
         f"# Benchmarks\n\nWritten by `make bench-results` on {datetime.now(UTC):%Y-%m-%d}, with LoreKeeper "
-        f"{lorekeeper.__version__}, on {machine()}, in {time.monotonic() - began:.0f} s. The references in each table were "
+        f"{VERSION}, on {machine()}, in {time.monotonic() - began:.0f} s. The references in each table were "
         "measured in the same run.\n"
     )
     (HERE / "RESULTS.md").write_text("\n".join([head, *sections]), "utf-8")

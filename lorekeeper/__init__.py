@@ -1,13 +1,15 @@
 """LoreKeeper: search for tabletop role-playing lore, as an MCP server, a command and a library.
 
 The names in ``__all__`` are the public interface; everything else may change without notice. Importing the package loads
-nothing: a name loads its module when it is first used (PEP 562).
+nothing else: a name loads its module when it is first used (PEP 562).
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from lorekeeper.version import VERSION
+
+__version__ = VERSION
 
 if TYPE_CHECKING:
     from lorekeeper.cache.protocol import CacheProtocol as CacheProtocol

@@ -19,11 +19,12 @@ from tests.support.programs import command_of, use_embedded_library
 PACKAGE = Path(lorekeeper.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-FOUNDATION = {"system", "errors", "printable", "addresses", "entities", "filters"}
+FOUNDATION = {"version", "system", "errors", "printable", "addresses", "entities", "filters"}
 
 MAY_KNOW = {
     "system": set[str](),
     "errors": set[str](),
+    "version": set[str](),
     "printable": set[str](),
     "addresses": {"printable"},
     "entities": {"errors", "printable"},
@@ -41,7 +42,7 @@ MAY_KNOW = {
     "server": FOUNDATION | {"attribution", "text", "search", "library"},
     "cli": FOUNDATION | {"settings", "normalize", "cache", "search", "intake", "library", "maintenance", "server"},
     "__main__": {"cli"},
-    "__init__": {"errors", "entities", "settings", "text", "embedding", "cache", "search", "intake", "library"},
+    "__init__": {"version", "errors", "entities", "settings", "text", "embedding", "cache", "search", "intake", "library"},
 }
 """Every room (a module, or a folder) and the other rooms it may know."""
 
@@ -230,7 +231,10 @@ def test_an_embedded_library_needs_no_driver_and_a_client_no_engine(tmp_path):
 
 
 def test_the_package_itself_loads_nothing():
-    assert {name for name in loaded_by("import lorekeeper") if name.startswith("lorekeeper")} == {"lorekeeper"}
+    assert {name for name in loaded_by("import lorekeeper") if name.startswith("lorekeeper")} == {
+        "lorekeeper",
+        "lorekeeper.version",
+    }
 
 
 @pytest.mark.parametrize("module", MODULES, ids=place)

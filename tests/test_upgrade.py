@@ -319,12 +319,20 @@ async def test_a_library_on_a_server_is_upgraded_from_its_own_collections(
 # --- later formats --------------------------------------------------------------------------------------------------------
 
 
+def pretend_version(later: pytest.MonkeyPatch, version: str) -> None:
+    """Let this process write libraries as a program of another version does."""
+    modules = [m for name, m in sys.modules.items() if name.startswith("lorekeeper.cache.") and hasattr(m, "VERSION")]
+    assert modules
+    for module in modules:
+        later.setattr(module, "VERSION", version)
+
+
 async def test_a_library_of_a_later_version_is_refused_and_left_alone(
     backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = of(tmp_path, backend)
     with monkeypatch.context() as later:
-        later.setattr(lorekeeper, "__version__", "99.1.0")
+        pretend_version(later, "99.1.0")
         later.setitem(COLLECTIONS, "spells", with_fields("spells", MOOD))
         async with hashing(chosen) as cache:
             await cache.store_entities([make("grim", mood="grim")], "spells")
@@ -337,7 +345,7 @@ async def test_a_library_of_a_later_version_is_refused_and_left_alone(
                 await call
     assert contents(tmp_path) == before
     with monkeypatch.context() as later:
-        later.setattr(lorekeeper, "__version__", "99.1.0")
+        pretend_version(later, "99.1.0")
         later.setitem(COLLECTIONS, "spells", with_fields("spells", MOOD))
         async with hashing(chosen) as cache:
             assert await cache.count_entities("spells", mood="grim") == 1
@@ -348,7 +356,7 @@ async def test_a_later_version_with_the_same_fields_is_no_other_format(
 ) -> None:
     chosen = of(tmp_path, backend)
     with monkeypatch.context() as later:
-        later.setattr(lorekeeper, "__version__", "99.1.0")
+        pretend_version(later, "99.1.0")
         async with hashing(chosen) as cache:
             await cache.store_entities([make("a")], "spells")
     async with hashing(chosen) as cache:

@@ -20,11 +20,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from threading import RLock
 
-import lorekeeper
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.entities import COLLECTIONS, Collection, Entity, Field, Value
 from lorekeeper.errors import CacheError, FilterError
 from lorekeeper.filters import clean_fields
+from lorekeeper.version import VERSION
 
 logger = logging.getLogger(__name__)
 
@@ -73,14 +73,14 @@ def newer(location: str, layout: int, version: str) -> NewerLibraryError:
     """The error for a library that only a later version can use."""
     writer = f"LoreKeeper {version}" if is_later(version) else "a later LoreKeeper"
     return NewerLibraryError(
-        f"{location} was written by {writer} in a format (layout {layout}) that LoreKeeper {lorekeeper.__version__} cannot read; "
+        f"{location} was written by {writer} in a format (layout {layout}) that LoreKeeper {VERSION} cannot read; "
         "nothing was changed. Update LoreKeeper, or choose another library"
     )
 
 
 def is_later(version: str) -> bool:
     """Whether a version is later than this program's."""
-    return _numbers(version) > _numbers(lorekeeper.__version__)
+    return _numbers(version) > _numbers(VERSION)
 
 
 def _numbers(version: str) -> list[int]:
@@ -186,7 +186,7 @@ shown: ContextVar[Shown | None] = ContextVar("shown", default=None)
 @contextmanager
 def reported(what: str, total: int) -> Iterator[Progress]:
     """Log an upgrade, and show its progress if `shown` is set."""
-    logger.info("upgrading %s to the format of LoreKeeper %s: %d entries", what, lorekeeper.__version__, total)
+    logger.info("upgrading %s to the format of LoreKeeper %s: %d entries", what, VERSION, total)
     show = shown.get()
     with nullcontext(lambda _: None) if show is None else show(f"Upgrading {what}", total) as progress:
         yield progress

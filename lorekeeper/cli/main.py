@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import NoReturn
 
-import lorekeeper
 from lorekeeper.addresses import without_secrets
 from lorekeeper.cache import formats
 from lorekeeper.cache.protocol import Progress
@@ -22,6 +21,7 @@ from lorekeeper.errors import ConfigError, FilterError, LoreKeeperError
 from lorekeeper.printable import lines, one_line
 from lorekeeper.settings import ignored_file, load_settings
 from lorekeeper.system import claim_process
+from lorekeeper.version import VERSION
 
 TOPICS = (serving.commands, lookup.commands, intake.commands, maintenance.commands)
 """All commands, in the order in which the help lists them."""
@@ -81,7 +81,7 @@ def parser() -> argparse.ArgumentParser:
         prog="lorekeeper",
         description="Search your tabletop role-playing library by meaning, exact filters and names.",
     )
-    top.add_argument("--version", action="version", version=f"lorekeeper {lorekeeper.__version__}")
+    top.add_argument("--version", action="version", version=f"lorekeeper {VERSION}")
     parsers = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for command in (command for topic in TOPICS for command in topic.declared):
         added = parsers.add_parser(command.name, help=command.help, description=command.help)

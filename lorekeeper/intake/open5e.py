@@ -21,12 +21,12 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 import httpx
 import stamina
 
-import lorekeeper
 from lorekeeper.addresses import shown_address
 from lorekeeper.errors import SourceError, SourceUnavailableError
 from lorekeeper.intake.body import Body, DamagedBodyError, RefusedBodyError
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
 from lorekeeper.system import AsyncClosing
+from lorekeeper.version import VERSION
 
 logger = logging.getLogger(__name__)
 
@@ -327,7 +327,7 @@ def _http_client(connect_seconds: float) -> httpx.AsyncClient:
         headers={
             "Accept": "application/json",
             "Accept-Encoding": "gzip",
-            "User-Agent": f"lorekeeper/{lorekeeper.__version__}",
+            "User-Agent": f"lorekeeper/{VERSION}",
         },
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         timeout=httpx.Timeout(READ_SECONDS, connect=connect_seconds),

@@ -20,7 +20,6 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-import lorekeeper
 from lorekeeper.cache.formats import FIRST_DECLARATIONS, declarations, is_later, parse_declarations
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.vectors import read_packed
@@ -30,6 +29,7 @@ from lorekeeper.intake.changes import IMPORT_BATCH
 from lorekeeper.maintenance.earlier import current_entity
 from lorekeeper.printable import MAX_REASON, MAX_SHOWN, one_line
 from lorekeeper.system import Closing, private_file
+from lorekeeper.version import VERSION
 
 FORMAT = 1
 """Of the archive; kept in its manifest, as are the declared fields of its entries, which may differ from the current ones."""
@@ -108,7 +108,7 @@ class ArchiveWriter(Closing):
         """
         manifest = {
             "format": FORMAT,
-            "version": lorekeeper.__version__,
+            "version": VERSION,
             "made": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
             "embedding": embedding,
             "fields": declarations(),

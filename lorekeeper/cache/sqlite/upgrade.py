@@ -18,13 +18,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import lorekeeper
 from lorekeeper.cache.formats import UPGRADED, Format, Normalized, declarations, newer, reported, upgraded
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.cache.sqlite.catalogue import insert_new, unpack
 from lorekeeper.cache.sqlite.file import SqliteFile, columns, connect, database_files, read_format, remove_database
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
+from lorekeeper.version import VERSION
 
 BATCH = 256
 """Entities copied in one transaction."""
@@ -91,7 +91,7 @@ class FileUpgrade:
             if time.monotonic() > deadline:
                 raise CacheError(
                     f"{self._file.kind} {self._path} has the format of LoreKeeper {writer} and must be upgraded to that of "
-                    f"{lorekeeper.__version__}, but another process has it open. Restart that process, so that both "
+                    f"{VERSION}, but another process has it open. Restart that process, so that both "
                     "run the same version, and try again"
                 )
             time.sleep(0.05)
@@ -146,7 +146,7 @@ class FileUpgrade:
 def _state(c: sqlite3.Connection) -> str:
     """A text that changes if the earlier file is replaced or written to, or if other columns are declared."""
     changes = sorted(c.execute("SELECT type, number FROM changes"))
-    return json.dumps([changes, read_format(c).layout, declarations(), lorekeeper.__version__])
+    return json.dumps([changes, read_format(c).layout, declarations(), VERSION])
 
 
 def _source_of(path: Path) -> str | None:

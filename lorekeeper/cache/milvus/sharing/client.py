@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-import lorekeeper
 from lorekeeper.cache.formats import is_later
 from lorekeeper.cache.milvus.backend import DamagedError, RefusedError, ServerLostError
 from lorekeeper.cache.milvus.schema import Column, Row
@@ -15,6 +14,7 @@ from lorekeeper.cache.milvus.sharing.discovery import ServerRecord, connect, lib
 from lorekeeper.cache.milvus.sharing.messages import PROTOCOL, Connection, Message
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import MilvusConnectionError
+from lorekeeper.version import VERSION
 
 T = TypeVar("T")
 
@@ -154,7 +154,7 @@ def _server_of(path: Path) -> ServerRecord:
         raise MilvusConnectionError(
             f"process {server.pid} has the library {path} open with LoreKeeper {server.version} (sharing protocol "
             f"{server.protocol}, format {server.format or 1}) and cannot share it with this LoreKeeper "
-            f"{lorekeeper.__version__} (protocol {PROTOCOL}, format {library_format()}); "
+            f"{VERSION} (protocol {PROTOCOL}, format {library_format()}); "
             f"{_remedy(server)}, or set LOREKEEPER_MILVUS_DB_PATH to another library"
         )
     return server

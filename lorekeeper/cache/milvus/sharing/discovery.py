@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import lorekeeper
 from lorekeeper.cache.formats import fingerprint
 from lorekeeper.cache.milvus.schema import FORMAT
 from lorekeeper.cache.milvus.sharing.messages import HANDSHAKE_SECONDS, PROTOCOL
 from lorekeeper.errors import MilvusConnectionError
 from lorekeeper.system import private_file, private_folder
+from lorekeeper.version import VERSION
 
 ADDRESS_BYTES = 103
 """Longest path of a socket on macOS; Linux allows four more."""
@@ -73,7 +73,7 @@ def announce(path: Path, address: str, token: str) -> None:
     for abandoned in folder.glob(f"{name}-*"):
         if str(abandoned) != address:
             abandoned.unlink(missing_ok=True)
-    record = ServerRecord(os.getpid(), lorekeeper.__version__, PROTOCOL, str(path), address, token, library_format())
+    record = ServerRecord(os.getpid(), VERSION, PROTOCOL, str(path), address, token, library_format())
     unfinished = folder / f"{name}.{os.getpid()}"
     private_file(unfinished).write_text(json.dumps(asdict(record)), "utf-8")
     unfinished.replace(folder / f"{name}.json")

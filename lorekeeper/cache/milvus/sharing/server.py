@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-import lorekeeper
 from lorekeeper.cache.milvus.backend import Backend, DamagedError, RefusedError, refusal
 from lorekeeper.cache.milvus.schema import Column, ColumnType
 from lorekeeper.cache.milvus.sharing.discovery import announce, listen
 from lorekeeper.cache.milvus.sharing.messages import PROTOCOL, Connection, Message
 from lorekeeper.system import descriptor_share
+from lorekeeper.version import VERSION
 
 logger = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ class Server:
         greeting = connection.receive()
         if not hmac.compare_digest(str(greeting.get("token")).encode(), self._token.encode()):
             return False
-        connection.send({"protocol": PROTOCOL, "version": lorekeeper.__version__})
+        connection.send({"protocol": PROTOCOL, "version": VERSION})
         connection.established(None)
         return greeting.get("protocol") == PROTOCOL
 
