@@ -283,7 +283,7 @@ def test_a_home_folder_is_found(model_folder: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("name", ["./no/such/folder", "~/no-such-folder", "/no/such/folder", "a/b/c"])
 def test_a_folder_that_is_not_there_is_named(name: str) -> None:
-    with pytest.raises(EmbeddingError, match=r"no model folder.*LOREKEEPER_EMBEDDING_MODEL"):
+    with pytest.raises(EmbeddingError, match=r"model folder .* does not exist; set LOREKEEPER_EMBEDDING_MODEL"):
         find_model(name, offline=True)
 
 

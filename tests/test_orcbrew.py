@@ -86,7 +86,7 @@ def test_edn_becomes_plain_values(text, value):
         ("[1 oops]", "1:4", "oops is not an EDN value", "map"),
         ("[1 “a”]", "1:4", "“a” is not an EDN value", "map"),
         ('["a]', "1:2", "unterminated text", "map"),
-        ("[1\n{:a 2}", "2:7", "inside what begins at 1:1", "map"),
+        ("[1\n{:a 2}", "2:7", "before what begins at 1:1 is closed", "map"),
         ("[1]]", "1:4", "unmatched ]", "value"),
         ("[{:a 1]", "1:7", "does not close the { at 1:2", "map"),
         (r'"a\q"', "1:3", r"\q is not an EDN escape", "none"),
@@ -365,7 +365,7 @@ def test_a_file_that_is_cut_off_keeps_what_is_whole():
     assert [e.slug for e in found.entities] == ["a"]
     assert "spells b" in reasons(found)
     assert [e.slug for e in packs(text, "p").entities] == ["a", "b"]
-    assert "cut off" in reasons(packs(text, "p"))
+    assert "is it truncated" in reasons(packs(text, "p"))
 
 
 def test_a_duplicate_key_is_reported():

@@ -138,7 +138,7 @@ def test_a_client_may_call_operations_and_nothing_else(server: EmbeddedBackend, 
     known.send({"token": said["token"], "protocol": PROTOCOL})
     known.receive()
     known.send({"call": ["close"]})
-    assert "no call" in str(known.receive()["error"])
+    assert "unknown call" in str(known.receive()["error"])
     assert server.list_collections() == []
 
 
