@@ -18,6 +18,7 @@ import pytest
 
 import lorekeeper
 from lorekeeper.cli.main import main
+from lorekeeper.entities import COLLECTIONS
 from lorekeeper.settings import Settings
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
@@ -377,7 +378,7 @@ def test_stats_count_by_type_and_kind(here):
     status, out, _ = here("stats", "--json")
     stats = json.loads(out)
     assert status == 0
-    assert (stats["total"], stats["counts"]) == (len(SAMPLES), dict(COUNTS))
+    assert (stats["total"], stats["counts"]) == (len(SAMPLES), {t: COUNTS[t] for t in COLLECTIONS})
     kinds = Counter(e["kind"] for e in SAMPLES if e["collection"] == "equipment")
     assert stats["kinds"]["equipment"] == dict(kinds)
     assert all(stats["passages"][t] >= n for t, n in stats["counts"].items())

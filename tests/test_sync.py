@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import stamina
 
-from lorekeeper.entities import Entity
+from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, ConfigError, SourceUnavailableError
 from lorekeeper.intake.sync import endpoints, store_from_source
 from lorekeeper.intake.sync_state import sync_lock
@@ -30,10 +30,7 @@ from tests.support.open5e_server import SPELLS, Open5eServer, Reply, creature, l
 from tests.support.programs import command_of, sync_library
 from tests.support.samples import write_lines
 
-LISTS = {
-    f"v{e.version}/{e.name}" for e in endpoints(["spells", "creatures", "equipment", "character_options", "rules"])
-}
-LISTS |= {"v2/documents"}
+LISTS = {f"v{e.version}/{e.name}" for e in endpoints(list(COLLECTIONS))}
 STORED = {"spells": 5, "creatures": 2, "rules": 1, "documents": 2}
 
 

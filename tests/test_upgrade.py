@@ -91,8 +91,14 @@ def hashing(chosen: Settings) -> CacheProtocol:
 def entities_of(path: Path) -> list[Entity]:
     """What an SQLite file of ours holds, read as it stands."""
     with closing(sqlite3.connect(path)) as c:
-        types = [t for t in COLLECTIONS if c.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [t]).fetchone()]
-        return [unpack(t, r) for t in types for (r,) in c.execute(f"SELECT record FROM {t} ORDER BY document, slug")]
+        return [
+            unpack(t, r) for t in types_of(c) for (r,) in c.execute(f"SELECT record FROM {t} ORDER BY document, slug")
+        ]
+
+
+def types_of(c: sqlite3.Connection) -> list[str]:
+    """The entity types that have a table."""
+    return [t for t in COLLECTIONS if c.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [t]).fetchone()]
 
 
 def vectors_of(chosen: Settings) -> dict[tuple[Any, ...], bytes]:
@@ -100,7 +106,7 @@ def vectors_of(chosen: Settings) -> dict[tuple[Any, ...], bytes]:
     if chosen.cache_backend == "sqlite":
         with closing(sqlite3.connect(chosen.sqlite_db_path)) as c:
             sql = "SELECT document, slug, part, key, vector FROM {0} JOIN {0}_passages ON entity = id"
-            rows = [(t, *row) for t in COLLECTIONS for row in c.execute(sql.format(t))]
+            rows = [(t, *row) for t in types_of(c) for row in c.execute(sql.format(t))]
         found = {(t, d, s, p): unpack_vector(key, vector) for t, d, s, p, key, vector in rows}
         return {key: vector.tobytes() for key, vector in found.items() if vector is not None}
     lite = EmbeddedBackend(chosen.milvus_db_path)
