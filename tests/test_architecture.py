@@ -42,7 +42,18 @@ MAY_KNOW = {
     "server": FOUNDATION | {"attribution", "text", "search", "library"},
     "cli": FOUNDATION | {"settings", "normalize", "cache", "search", "intake", "library", "maintenance", "server"},
     "__main__": {"cli"},
-    "__init__": {"version", "errors", "entities", "settings", "text", "embedding", "cache", "search", "intake", "library"},
+    "__init__": {
+        "version",
+        "errors",
+        "entities",
+        "settings",
+        "text",
+        "embedding",
+        "cache",
+        "search",
+        "intake",
+        "library",
+    },
 }
 """Every room (a module, or a folder) and the other rooms it may know."""
 
