@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import re
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -65,6 +66,38 @@ def check(engine: Engine, chance: random.Random) -> None:
         assert engine.query(NAME, test, FIELDS) == Collection.query(collection, test or None, output_fields=FIELDS)
     keys = [f"k{chance.randrange(60)}" for _ in range(20)]
     assert engine.get(NAME, keys, FIELDS) == Collection.get(collection, keys, output_fields=FIELDS)
+
+
+def test_no_reader_misses_rows_while_they_are_flushed(engine: Engine) -> None:
+    chance, written, missed, ended = random.Random(1), [0], [], threading.Event()
+
+    def read(number_of_rows: Callable[[], int]) -> None:
+        while not ended.is_set():
+            expected = written[0]
+            if (number := number_of_rows()) < expected:
+                missed.append((number, expected))
+
+    vector = row(chance, 0)["vector"]
+    readers = [
+        threading.Thread(target=read, args=[number_of_rows])
+        for number_of_rows in (
+            lambda: len(engine.query(NAME, "", ["pk"])),
+            lambda: engine.count(NAME),
+            lambda: len(engine.search(NAME, vector, "", 1000, FIELDS)),
+        )
+    ]
+    for reader in readers:
+        reader.start()
+    try:
+        for key in range(0, 250, 2):
+            engine.upsert(NAME, [row(chance, key), row(chance, key + 1)])
+            written[0] = key + 2
+            engine.flush(NAME)
+    finally:
+        ended.set()
+        for reader in readers:
+            reader.join()
+    assert missed == []
 
 
 @pytest.mark.parametrize("seed", range(4))

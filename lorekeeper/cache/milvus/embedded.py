@@ -7,6 +7,7 @@ the other, so what the companion knows of a collection is compared with it befor
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -26,6 +27,10 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
 from lorekeeper.text.keywords import KeywordQuery
+
+LOOK_AGAIN_SECONDS = (0.05, 0.2, 0.8, 0.0)
+"""Pauses between looks at a collection that seems to lack entities: while another thread or process flushes it, or puts an
+upgraded one in its place, it does for a moment."""
 
 LOW_SPACE_BYTES = 64 * 2**20
 """Free space below which nothing more is written: Milvus Lite loses rows when the disk fills up during a flush."""
@@ -122,18 +127,27 @@ class EmbeddedStore(MilvusStore):
 
     def verify(self, entity_type: str, info: CollectionInfo | None) -> None:
         """MilvusSchemaError if a collection has lost entities, or got back deleted ones, as the companion shows."""
+        for pause in LOOK_AGAIN_SECONDS:
+            difference = self._difference(entity_type, info)
+            if difference is None:
+                return
+            time.sleep(pause)
+        raise damaged(self.backend.location, entity_type, difference)
+
+    def _difference(self, entity_type: str, info: CollectionInfo | None) -> str | None:
+        """How a collection differs from what its companion has, in words; None if it does not."""
         before = self.companion.version_mark(entity_type)
         store, finished = self.companion.state(entity_type)
         if store is None or not finished or (info and info.store != store):
-            return
+            return None
         if info and self.companion.rows(entity_type) == self.backend.count(entity_type):
-            return
+            return None
         expected = self.companion.count(Selection(entity_type))
         created = self.backend.has_collection(entity_type)  # perhaps since its description was read
         entities = self.backend.count(entity_type, RECORDS) if created else 0
-        if entities != expected and self.companion.version_mark(entity_type) == before:
-            reason = f"it has {entities:,} of the {expected:,} entries that were stored"
-            raise damaged(self.backend.location, entity_type, reason)
+        if entities == expected or self.companion.version_mark(entity_type) != before:
+            return None
+        return f"it has {entities:,} of the {expected:,} entries that were stored"
 
     def _sync_companion(self, entity_type: str, stale: Collection[Identity] = ()) -> None:
         _, finished = self.companion.state(entity_type)

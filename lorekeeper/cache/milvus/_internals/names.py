@@ -64,7 +64,7 @@ class Reliance:
 RELIED_ON = (
     *(Reliance(ACCELERATORS, DATABASE, name, uses=("Collection",)) for name in OPENERS),
     Reliance((WRITES,), COLLECTION, "__init__", uses=("CompactionManager",)),
-    Reliance((READS, SEGMENTS), COLLECTION, "_read_snapshot"),
+    Reliance((READS, SEGMENTS), COLLECTION, "_read_snapshot", uses=("_maintenance_lock",)),
     Reliance((SEGMENTS,), COLLECTION, "_refresh_segment_cache", uses=("Segment",)),
     Reliance((WRITES,), COLLECTION, "_trigger_flush", uses=("execute_flush",)),
     Reliance((WRITES,), FLUSH, "execute_flush", uses=("write_data_file",)),

@@ -61,7 +61,9 @@ class Snapshot:
 class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
     """A collection that reads flushed rows by itself, and leaves the rest to Milvus Lite. Safe in several threads.
 
-    The methods take the arguments that `lite.Engine` passes.
+    The methods take the arguments that `lite.Engine` passes. Milvus Lite begins to flush by emptying its memory; until the
+    segment is there, which waits for a lock, its readers miss the rows. Here writers hold that lock from the beginning, and
+    so do readers of the memory.
     """
 
     _write: object = None
@@ -71,7 +73,8 @@ class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
         """The nearest rows to one vector that pass a filter, best first."""
         snapshot = self._snapshot(output_fields)
         if snapshot is None or any(VECTOR not in segment.indexes for segment in snapshot.segments):
-            hits: list[list[Row]] = super().search(query_vectors, output_fields=output_fields, **options)
+            with self._maintenance_lock:
+                hits: list[list[Row]] = super().search(query_vectors, output_fields=output_fields, **options)
             return hits
         nearest = self._nearest(snapshot, query_vectors, options)
         rows = snapshot.rows([place for _, place in nearest], output_fields)
@@ -82,7 +85,8 @@ class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
         """The rows of these keys."""
         snapshot = self._snapshot(output_fields)
         if snapshot is None:
-            rows: list[Row] = super().get(pks, output_fields=output_fields)
+            with self._maintenance_lock:
+                rows: list[Row] = super().get(pks, output_fields=output_fields)
             return rows
         places = [place for place in map(snapshot.place, pks) if place is not None]
         return snapshot.rows(places, output_fields)
@@ -91,7 +95,8 @@ class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
         """All rows that pass a filter."""
         snapshot = self._snapshot(output_fields)
         if snapshot is None:
-            rows: list[Row] = super().query(expr, output_fields=output_fields)
+            with self._maintenance_lock:
+                rows: list[Row] = super().query(expr, output_fields=output_fields)
             return rows
         places: list[Place] = []
         for number, segment in enumerate(snapshot.segments):
@@ -99,6 +104,12 @@ class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
             indices = range(segment.num_rows) if mask is None else np.flatnonzero(mask).tolist()
             places += [(number, index) for index in indices]
         return snapshot.rows(places, output_fields)
+
+    @property
+    def num_entities(self) -> int:
+        """Number of rows."""
+        with self._maintenance_lock:
+            return int(super().num_entities)
 
     def upsert(self, records: list[Row]) -> Any:
         return self._written(super().upsert, records)
@@ -111,10 +122,11 @@ class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
 
     def _written(self, write: Callable[..., Any], *arguments: Any) -> Any:
         """Write, after which no earlier snapshot holds."""
-        try:
-            return write(*arguments)
-        finally:
-            self._write = object()
+        with self._maintenance_lock:
+            try:
+                return write(*arguments)
+            finally:
+                self._write = object()
 
     def _snapshot(self, fields: Sequence[str]) -> Snapshot | None:
         """The segments as they are now; None while rows are in memory, or if the segments lack a field."""
