@@ -332,13 +332,13 @@ def test_b1_no_command_obeys_the_current_folder_and_each_mentions_it_once(tmp_pa
         for command in (["stats", "--json"], ["doctor", "--json"]):
             done = run_lorekeeper(folder, *command, env=env)
             assert done.returncode == 0, done.stderr
-            assert done.stderr.count(".env of the current folder") == 1
+            assert done.stderr.count(".env in the current folder") == 1
             assert "sesame" not in done.stdout + done.stderr
             content = json.loads(done.stdout)
             if command[0] == "doctor":
                 (check,) = [c for c in content["checks"] if c["name"] == "settings file"]
                 assert check["ok"]
-                assert ".env of the current folder" in check["message"]
+                assert ".env in the current folder" in check["message"]
                 assert str(home / ".lorekeeper" / ".env") in check["message"]
         listener.setblocking(False)
         with pytest.raises(BlockingIOError):

@@ -129,6 +129,32 @@ class _TransientError(Exception):
         self.pause = pause
 
 
+class _PagesRead:
+    """What was read of a list, to notice one that does not end or has more objects than it says.
+
+    Args:
+        most: pages that a list may have.
+        objects: objects on the pages before the first one that is read.
+    """
+
+    def __init__(self, most: int, objects: int) -> None:
+        self._most, self._objects = most, objects
+        self._queries: set[str] = set()
+
+    def add(self, query: str, page: Page) -> str | None:
+        """Count a page; what is wrong with its list, None if nothing is."""
+        if not self._queries and page.objects:
+            self._most = min(self._most, math.ceil((page.count - self._objects) / len(page.objects)) + SPARE_PAGES)
+        self._queries.add(query)
+        self._objects += len(page.objects)
+        if page.following is None:
+            return f"{self._objects} objects in a list of {page.count}" if self._objects > page.count else None
+        full = not page.objects or self._objects >= page.count or len(self._queries) >= self._most
+        if full or page.following in self._queries:
+            return f"a list of {page.count} objects whose pages do not end"
+        return None
+
+
 class Open5eClient(AsyncClosing):
     """Reads lists of one Open5e server. Use it as an async context manager.
 
@@ -177,24 +203,17 @@ class Open5eClient(AsyncClosing):
             SourceUnavailableError: a page is not available now, or the list takes too long.
         """
         following: str | None = query
-        seen: set[str] = set()
-        most = self._limits.pages
+        read = _PagesRead(self._limits.pages, done)
         allowance = _Allowance(self._limits.list_seconds)
         coming = asyncio.create_task(self.page(path, query, allowance))
         try:
             while following is not None:
                 page = await coming
-                if not seen and page.objects:
-                    most = min(most, math.ceil((page.count - done) / len(page.objects)) + SPARE_PAGES)
-                seen.add(following)
-                done += len(page.objects)
+                if problem := read.add(following, page):
+                    raise self._invalid(path, problem)
                 following = page.following
                 if following is not None:
-                    if following in seen or not page.objects or done >= page.count or len(seen) >= most:
-                        raise self._invalid(path, f"a list of {page.count} objects whose pages do not end")
                     coming = asyncio.create_task(self.page(path, following, allowance))
-                elif done > page.count:
-                    raise self._invalid(path, f"{done} objects in a list of {page.count}")
                 yield page
         finally:
             coming.cancel()

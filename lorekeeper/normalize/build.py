@@ -77,10 +77,7 @@ def build(
     JSON shape, as its schema says. The slug is made from the name by default. Fields that are None or not declared for the
     type are left out.
     """
-    if not isinstance(name, str) or not name.strip():
-        raise FilterError("it has no name")
-    if not isinstance(data, Mapping):
-        raise FilterError(f"its data must be a JSON object, not {type(data).__name__}")
+    _check_types(name, data)
     _check_values(data)
     title = origin.document_name
     entity = Entity(
@@ -96,6 +93,13 @@ def build(
     )
     _check_size(entity)
     return entity
+
+
+def _check_types(name: object, data: object) -> None:
+    if not isinstance(name, str) or not name.strip():
+        raise FilterError("it has no name")
+    if not isinstance(data, Mapping):
+        raise FilterError(f"its data must be a JSON object, not {type(data).__name__}")
 
 
 def checked(entity_type: str, record: object) -> Entity:
