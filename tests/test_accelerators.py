@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -66,6 +67,24 @@ def check(engine: Engine, chance: random.Random) -> None:
         assert engine.query(NAME, test, FIELDS) == Collection.query(collection, test or None, output_fields=FIELDS)
     keys = [f"k{chance.randrange(60)}" for _ in range(20)]
     assert engine.get(NAME, keys, FIELDS) == Collection.get(collection, keys, output_fields=FIELDS)
+
+
+def test_threads_that_open_a_collection_while_it_is_created_share_it(tmp_path: Path) -> None:
+    chance = random.Random(2)
+    for attempt in range(20):
+        with closing(Engine(tmp_path / f"{attempt}.db")) as opened, ThreadPoolExecutor(8) as threads:
+
+            def open_when_there(opened: Engine = opened) -> None:
+                while not opened.has_collection(NAME):
+                    pass
+                opened.description(NAME)
+
+            readers = [threads.submit(open_when_there) for _ in range(7)]
+            opened.create_collection(NAME, COLUMNS, "{}")
+            opened.upsert(NAME, [row(chance, 1)])
+            for reader in readers:
+                reader.result()
+            assert opened.count(NAME) == 1
 
 
 def test_no_reader_misses_rows_while_they_are_flushed(engine: Engine) -> None:

@@ -44,6 +44,9 @@ class Engine:
 
     def __init__(self, path: Path) -> None:
         self._settling: threading.Timer | None = None
+        self._opening = threading.RLock()
+        """Held while collections are opened, created, dropped or renamed: two threads that do so at once would get two
+        objects for one folder, and neither would see what is written through the other."""
         try:
             with _importing:
                 from lorekeeper.cache.milvus import _internals  # first, since it says how PyArrow is loaded
@@ -62,7 +65,8 @@ class Engine:
         return list(self._database.list_collections())
 
     def has_collection(self, name: str) -> bool:
-        return bool(self._database.has_collection(name))
+        with self._opening:
+            return bool(self._database.has_collection(name))
 
     def description(self, name: str) -> str | None:
         description = self._collection(name).schema.properties.get(PROPERTY)
@@ -73,9 +77,10 @@ class Engine:
 
         fields = [_field(Column(*column)) for column in columns]
         schema = CollectionSchema(fields)
-        collection = self._database.create_collection(name, schema, properties={PROPERTY: description})
-        collection.create_index(*INDEX)
-        collection.load()
+        with self._opening:
+            collection = self._database.create_collection(name, schema, properties={PROPERTY: description})
+            collection.create_index(*INDEX)
+            collection.load()
 
     def columns(self, name: str) -> list[str]:
         """Names of a collection's columns."""
@@ -89,10 +94,12 @@ class Engine:
         self._collection(name).release()
 
     def drop_collection(self, name: str) -> None:
-        self._database.drop_collection(name)
+        with self._opening:
+            self._database.drop_collection(name)
 
     def rename_collection(self, name: str, new_name: str) -> None:
-        self._database.rename_collection(name, new_name)
+        with self._opening:
+            self._database.rename_collection(name, new_name)
 
     def flush(self, name: str) -> None:
         self._collection(name).flush()
@@ -135,7 +142,8 @@ class Engine:
         self._opened.close()
 
     def _collection(self, name: str) -> Collection:
-        return self._database.get_collection(name)
+        with self._opening:
+            return self._database.get_collection(name)
 
     def _settle(self) -> None:
         """Return memory that loading or writing took and that is free again, after a moment without more of it."""
