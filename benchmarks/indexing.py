@@ -10,6 +10,7 @@ import random
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from benchmarks.common import Result, fill, median, missing, run, settings_of, source_entities
@@ -53,7 +54,7 @@ async def _embed(providers: list[str], texts: list[str]) -> dict[str, list[float
     """Seconds of each chunk, by provider."""
     nowhere = Path("nowhere")
     settings = {p: settings_of(nowhere, embedding_provider=p) for p in providers}
-    services = {p: EmbeddingService(lambda p=p: load_provider(settings[p])) for p in providers}  # type: ignore[misc]
+    services = {p: EmbeddingService(partial(load_provider, settings[p])) for p in providers}
     seconds: dict[str, list[float]] = {p: [] for p in providers}
     for service in services.values():
         await service.embed(texts[:8])

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lorekeeper.cache.milvus import embedded
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.remote import RemoteStore
 from lorekeeper.cache.milvus.repair import RemoteRepair
@@ -48,6 +49,12 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: Any, embeddings: Em
 
     asyncio.run(fill())
     return chosen
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other process flushes these libraries: what they lack will not come."""
+    monkeypatch.setattr(embedded, "LOOK_AGAIN_SECONDS", (0.0, 0.0))
 
 
 @pytest.fixture

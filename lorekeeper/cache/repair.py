@@ -11,9 +11,13 @@ from typing import Protocol
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.store import Store
 from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.errors import CacheError
 
 REPAIRED = ".repaired"
 """Suffix of a library that is being built to take the place of a damaged one."""
+
+ADVICE = "Run 'lorekeeper repair': it moves the library aside and keeps everything that can still be read"
+"""What to do about a damaged library."""
 
 Salvage = dict[str, list[Entity]]
 """Entities that can still be read, by type."""
@@ -46,6 +50,15 @@ class RepairBackend(Protocol):
 def damaged_suffix() -> str:
     """Suffix of a damaged library that is replaced now."""
     return time.strftime(".damaged-%Y-%m-%d-%H%M%S")
+
+
+def nothing_readable(path: Path, companion: Path | None = None) -> CacheError:
+    """The error for a library nothing of which can be read any more."""
+    together = f"{path} and {companion}" if companion else str(path)
+    return CacheError(
+        f"nothing in {path} can be read any more; it was not changed. Move {together} away and run 'lorekeeper restore' with "
+        "a backup, or import again"
+    )
 
 
 def merged(entity_type: str, *copies: Sequence[Entity]) -> list[Entity]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from lorekeeper.cache.milvus.schema import FORMAT, Column, Row
+from lorekeeper.cache.repair import ADVICE
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import MilvusSchemaError
 from lorekeeper.printable import MAX_SHOWN, one_line
@@ -155,8 +156,8 @@ def refusal(error: Exception) -> RefusedError:
 def damaged(location: str, entity_type: str, reason: object) -> MilvusSchemaError:
     """The error for a collection that cannot be read, or has lost entries."""
     return MilvusSchemaError(
-        f"the library {location} is damaged: its {entity_type} are incomplete or corrupt ({reason}). Run 'lorekeeper repair': "
-        "it moves the library aside and keeps everything that can still be read. Other types are not affected"
+        f"the library {location} is damaged: its {entity_type} are incomplete or corrupt ({reason}). {ADVICE}. Other types are "
+        "not affected"
     )
 
 

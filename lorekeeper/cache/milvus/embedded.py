@@ -49,6 +49,7 @@ class EmbeddedStore(MilvusStore):
         self.path = path
         self.embedded = EmbeddedBackend(path)
         collections = Collections(self.embedded, self.verify)
+        self._differences: dict[str, str | None] = {}  # those that lasted, so that nobody waits for them again
         super().__init__(self.embedded, collections, Companion(companion_path), normalized)
 
     # --- writing ---------------------------------------------------------------------------------------------------
@@ -127,11 +128,15 @@ class EmbeddedStore(MilvusStore):
 
     def verify(self, entity_type: str, info: CollectionInfo | None) -> None:
         """MilvusSchemaError if a collection has lost entities, or got back deleted ones, as the companion shows."""
+        known = self._differences.pop(entity_type, None)
         for pause in LOOK_AGAIN_SECONDS:
             difference = self._difference(entity_type, info)
             if difference is None:
                 return
+            if difference == known:
+                break
             time.sleep(pause)
+        self._differences[entity_type] = difference
         raise damaged(self.backend.location, entity_type, difference)
 
     def _difference(self, entity_type: str, info: CollectionInfo | None) -> str | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cache.milvus.schema import INDEX, PROPERTY, SEARCH_PARAMS, Column, ColumnType, Row
+from lorekeeper.cache.repair import ADVICE
 from lorekeeper.errors import MilvusConnectionError, MilvusSchemaError
 
 if TYPE_CHECKING:
@@ -173,13 +174,14 @@ def _open(path: Path) -> MilvusLite:
     except DataDirLockedError as error:
         raise StoreTakenError(f"another process has the library {path} open") from error
     except PermissionError as error:
-        raise MilvusConnectionError(f"no permission to write the library {path}") from error
+        raise MilvusConnectionError(
+            f"no permission to write the library {path}; make the folder and its files writable for this user"
+        ) from error
     except (ImportError, AttributeError, TypeError) as error:
         raise _unusable(error) from error
     except Exception as error:
         raise MilvusSchemaError(
-            f"the library {path} is damaged, or is not a Milvus Lite library ({error}). If it was one, run "
-            "'lorekeeper repair': it moves the library aside and keeps all that can still be read"
+            f"the library {path} is damaged, or is not a Milvus Lite library ({error}). {ADVICE}"
         ) from error
 
 

@@ -16,7 +16,7 @@ from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.remote import RemoteStore
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity
-from lorekeeper.cache.repair import REPAIRED, Salvage, differences, merged
+from lorekeeper.cache.repair import REPAIRED, Salvage, differences, merged, nothing_readable
 from lorekeeper.cache.sqlite.file import remove_database, rename_database
 from lorekeeper.cache.sqlite.repair import readable, sound_entities
 from lorekeeper.cache.store import Store
@@ -123,10 +123,7 @@ class EmbeddedRepair:
         """The companion's entities, and those that only the store still has; CacheError if neither can be read."""
         salvage = {entity_type: self._readable(entity_type) for entity_type in COLLECTIONS}
         if not any(salvage.values()):
-            raise CacheError(
-                f"nothing in {self._path} can be read any more; it was left alone. Move it and {self._store.companion.path} "
-                "away and run 'lorekeeper restore' with a backup, or import again"
-            )
+            raise nothing_readable(self._path, self._store.companion.path)
         return salvage
 
     def new_store(self) -> EmbeddedStore:

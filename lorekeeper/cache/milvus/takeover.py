@@ -19,6 +19,7 @@ from lorekeeper.cache.milvus.backend import Backend, Capabilities, DamagedError,
 from lorekeeper.cache.milvus.schema import Column, Row, type_of
 from lorekeeper.cache.milvus.sharing.client import Client
 from lorekeeper.cache.milvus.sharing.server import Server
+from lorekeeper.cache.repair import ADVICE
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
 from lorekeeper.system import keep_private, private_folder
@@ -157,10 +158,7 @@ class EmbeddedBackend:
     def _translated(self, error: Exception) -> CacheError:
         refused = refusal(error)
         if isinstance(refused, DamagedError):
-            return MilvusSchemaError(
-                f"the library {self.path} is damaged: {refused}. Run 'lorekeeper repair': it moves the library aside and keeps "
-                "everything that can still be read"
-            )
+            return MilvusSchemaError(f"the library {self.path} is damaged: {refused}. {ADVICE}")
         return CacheError(f"Milvus Lite refused an operation on {self.path}: {refused}")
 
     def _opened(self) -> tuple[Backend, int]:

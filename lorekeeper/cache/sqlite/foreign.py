@@ -138,7 +138,8 @@ class SqliteSource(Closing):
             with contextlib.suppress(*SQLITE_ERRORS):  # a vector that cannot be read is computed
                 readable = self._columns(table) >= {"key", "vector"}
                 rows = filter(None, self._select(table, _VECTOR)) if readable else iter(())
-                yield from iter(lambda r=rows: list(itertools.islice(r, VECTORS)), [])  # type: ignore[misc]
+                while batch := list[tuple[Any, Any]](itertools.islice(rows, VECTORS)):
+                    yield batch
 
     def close(self) -> None:
         """Close it, and remove the copy if there is one."""

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from lorekeeper.cache.formats import not_again
-from lorekeeper.cache.repair import REPAIRED, Salvage, merged
+from lorekeeper.cache.repair import REPAIRED, Salvage, merged, nothing_readable
 from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, SqliteFile, log_files, remove_database
 from lorekeeper.cache.sqlite.store import SqliteStore
@@ -77,10 +77,7 @@ class SqliteRepair:
                 entities_by_type[entity_type] = merged(entity_type, sound_entities(c, entity_type))
                 self._vectors.add(_rows(c, f"{entity_type}_passages", "rowid", "key, vector"))
         if not any(entities_by_type.values()):
-            raise CacheError(
-                f"nothing in {self._path} can be read any more; it was left alone. Move it away and run 'lorekeeper restore' "
-                "with a backup, or import again"
-            )
+            raise nothing_readable(self._path)
         return entities_by_type
 
     def new_store(self) -> SqliteStore:

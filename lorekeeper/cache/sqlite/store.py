@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from lorekeeper.cache.formats import Normalized, Upgrade
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
+from lorekeeper.cache.repair import ADVICE
 from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.catalogue import Catalogue
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
@@ -261,7 +263,7 @@ class SqliteStore(Catalogue):
     def open(self, types: Iterable[str]) -> None:
         """Open the file, and read the vectors of these types."""
         for entity_type in types:
-            self._read(lambda c, t=entity_type: self._matrix(c, t))  # type: ignore[misc]
+            self._read(partial(self._matrix, entity_type=entity_type))
 
     def statistics(self) -> Statistics:
         """Counts, model, size."""
@@ -312,9 +314,7 @@ def _named_repair() -> Iterator[None]:
     try:
         yield
     except DamagedFileError as error:
-        raise CacheError(
-            f"{error}. Run 'lorekeeper repair': it moves the file aside and keeps everything that can still be read"
-        ) from error
+        raise CacheError(f"{error}. {ADVICE}") from error
 
 
 def _embedding(c: sqlite3.Connection, entity_type: str) -> str | None:
