@@ -36,7 +36,7 @@ SEED = 13
 
 # --- the session ---------------------------------------------------------------------------------------------------
 
-AMOUNTS = {"fuzz-calls": (80, 400), "hostile": (15, 60), "kills": (1, 5)}
+AMOUNTS = {"fuzz-calls": (50, 400), "hostile": (8, 60), "kills": (1, 5)}
 """How much the random tests do without ``--thorough``, and with it."""
 
 
@@ -91,6 +91,19 @@ def pytest_configure(config: pytest.Config) -> None:
     runtime = tempfile.mkdtemp(prefix="lk")
     os.environ["XDG_RUNTIME_DIR"] = runtime
     config.add_cleanup(lambda: shutil.rmtree(runtime, ignore_errors=True))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test with many like cases, marked ``alike(N)``, mark all but N as thorough; the N are spread evenly over all."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("alike"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for like in cases.values():
+        (number,) = like[0].get_closest_marker("alike").args  # type: ignore[union-attr]
+        kept = {round(i * (len(like) - 1) / max(number - 1, 1)) for i in range(number)}
+        for position in set(range(len(like))) - kept:
+            like[position].add_marker("thorough")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -116,6 +116,7 @@ def test_b16_offline_leaves_what_is_local_alone(address):
     open_store(settings)
 
 
+@pytest.mark.alike(1)
 @pytest.mark.parametrize("command", [["stats", "--json"], ["import", "a.jsonl"], ["doctor", "--json"]])
 def test_b16_no_command_asks_a_milvus_elsewhere_while_offline(tmp_path, command):
     write_lines(tmp_path / "a.jsonl")

@@ -54,6 +54,7 @@ def in_order(*entities: Entity) -> list[Entity]:
     return sorted(entities, key=lambda e: (e.type != "spells", e.identity))
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("other", ["milvus", "sqlite"])
 async def test_what_one_backend_wrote_any_backend_restores_without_computing(
     library: Settings, other: str, tmp_path: Path, embeddings: EmbeddingServer
@@ -109,6 +110,7 @@ async def test_an_empty_library_is_an_archive_too(library: Settings, tmp_path: P
     assert await held(library) == []
 
 
+@pytest.mark.alike(1)
 async def test_a_backup_is_one_moment_of_a_library_that_others_use(library: Settings, tmp_path: Path) -> None:
     """Each write stores a pair; an archive never holds half of one."""
     await fill(library, *SPELLS)

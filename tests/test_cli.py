@@ -456,6 +456,7 @@ def test_doctor_shows_every_setting_with_its_origin_and_no_secret(run, library):
         assert "from-the-file" not in printed
 
 
+@pytest.mark.alike(1)
 @pytest.mark.parametrize(
     ("content", "reason"),
     [(b"a shopping list", "plain file"), (b"SQLite format 3\0" + b"\0" * 84, "Milvus Lite 2 file")],

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider
+from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.http import HttpProvider
 from lorekeeper.embedding.model import MINILM, find_model
 from lorekeeper.embedding.protocol import Vectors
@@ -26,6 +26,7 @@ from lorekeeper.embedding.sentence_transformers import SentenceTransformersProvi
 from lorekeeper.errors import EmbeddingError
 from tests.support.commands import ROOT
 from tests.support.programs import command_of, find_model_offline
+from tests.support.providers import check_contract
 
 # --- the service ---------------------------------------------------------------------------------------------------
 
@@ -173,21 +174,6 @@ async def test_b2_vectors_of_another_shape_or_length_are_an_error(change: Callab
 # --- every provider ------------------------------------------------------------------------------------------------
 
 
-def check_contract(provider: EmbeddingProvider) -> None:
-    """What `EmbeddingProvider` promises."""
-    texts = ["A ball of fire.", "", "Ein Feuerball 龍 🐉", "A ball of fire.", "\n", "x" * 3000, "word " * 2000]
-    vectors = provider.embed(texts)
-    assert provider.name
-    assert provider.fingerprint
-    assert vectors.shape == (len(texts), provider.dimension)
-    assert vectors.dtype == np.float32
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-    assert np.allclose(vectors[0], vectors[3], atol=1e-5)
-    alone = np.concatenate([provider.embed([t]) for t in texts])
-    assert np.allclose(alone, vectors, atol=1e-5)
-    assert provider.embed([]).shape == (0, provider.dimension)
-
-
 @pytest.mark.parametrize("dimension", [8, 64, 512])
 def test_the_hashing_provider_keeps_the_contract(dimension: int) -> None:
     check_contract(HashingProvider(dimension))
@@ -199,39 +185,6 @@ def test_hashed_vectors_are_of_length_one_and_the_same_every_time(texts: list[st
     vectors = HashingProvider().embed(texts)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     assert np.array_equal(vectors, HashingProvider().embed(texts))
-
-
-@pytest.fixture(scope="module")
-def minilm() -> SentenceTransformersProvider:
-    """The real model."""
-    return SentenceTransformersProvider(find_model(MINILM, offline=True))
-
-
-def test_the_real_model_keeps_the_contract(minilm: SentenceTransformersProvider) -> None:
-    assert minilm.dimension == 384
-    assert minilm.name == "sentence-transformers"
-    check_contract(minilm)
-
-
-def test_the_real_model_knows_what_is_alike(minilm: SentenceTransformersProvider) -> None:
-    vectors = minilm.embed(
-        [
-            "An explosion of flame burns everyone nearby.",
-            "A blast of fire scorches all around.",
-            "A merchant sells cheese.",
-        ]
-    )
-    assert vectors[0] @ vectors[1] > 0.5 > 0.2 > vectors[0] @ vectors[2]
-
-
-def test_the_real_model_reads_256_word_pieces(minilm: SentenceTransformersProvider) -> None:
-    start = "stone " * 200
-    read, cut = (
-        minilm.embed([start, start + "dragon " * 20]),
-        minilm.embed(["stone " * 300, "stone " * 300 + "dragon " * 20]),
-    )
-    assert read[0] @ read[1] < 0.99
-    assert np.allclose(cut[0], cut[1], atol=1e-5)
 
 
 # --- where the model is --------------------------------------------------------------------------------------------

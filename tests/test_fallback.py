@@ -49,6 +49,7 @@ def class_names(engine: Engine) -> list[str]:
     return [cls.__qualname__ for cls in type(engine._collection(engine_process.NAME)).__mro__]
 
 
+@pytest.mark.alike(12)
 @pytest.mark.parametrize("missing", names.RELIED_ON, ids=lambda reliance: reliance.label)
 def test_a_name_that_is_missing_costs_speed_only(
     missing: names.Reliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -68,6 +69,7 @@ def test_with_all_names_the_accelerators_serve(tmp_path: Path) -> None:
     assert _internals.status() == f"{milvus_lite.__version__}, accelerated"
 
 
+@pytest.mark.alike(1)
 @pytest.mark.parametrize("accelerator", names.ACCELERATORS)
 def test_another_release_with_other_private_names_serves(accelerator: str, tmp_path: Path) -> None:
     distinctive = {

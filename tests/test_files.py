@@ -396,6 +396,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.alike(2)
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("bomb", BOMBS)
 async def test_b24_a_gzip_bomb_is_refused_without_being_held(file, bomb, monkeypatch):

@@ -307,6 +307,7 @@ BAD = {"NaN": np.full(128, np.nan, "<f4"), "infinite": np.full(128, np.inf, "<f4
        "long": np.full(128, 3.0, "<f4"), "huge": np.full(128, 3e38, "<f4"), "three numbers": unit(0, 3)}  # fmt: skip
 
 
+@pytest.mark.alike(4)
 @pytest.mark.parametrize("name", BAD)
 async def test_b2_bad_vectors_of_an_archive_are_not_taken(library, tmp_path, name):
     entry = Entity.from_record("spells", GOOD)
@@ -386,6 +387,7 @@ def poison(library: Settings, vector: Any, number: int = 1) -> list[bytes]:
     return keys
 
 
+@pytest.mark.alike(4)
 @pytest.mark.parametrize("name", BAD)
 async def test_b2_a_poisoned_cache_of_vectors_is_healed_by_use(library, name):
     entries = batch("a", 0, 3)
@@ -419,6 +421,7 @@ async def poison_library(library: Settings, vector: Any) -> None:
     store.close()
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("name", ["NaN", "zeros", "three numbers"])
 async def test_b2_repair_notices_and_drops_bad_vectors(library, name):
     from lorekeeper.maintenance.repair import repair
@@ -548,6 +551,7 @@ async def test_b10_many_records_that_unpack_to_much_are_named(sqlite, ours, embe
     assert "unpacks to far more" in report.failed[-1][1].reason
 
 
+@pytest.mark.alike(4)
 @pytest.mark.parametrize(
     "row", ["(NULL, NULL)", "('text', 'text')", "(5, 1.5)", "(x'00', x'00')", "(zeroblob(16), NULL)"]
 )
@@ -580,6 +584,7 @@ async def test_b2_a_file_brings_vectors_for_its_own_texts_only(library, ours, em
         assert {key for (key,) in c.execute("SELECT key FROM vectors")} == own
 
 
+@pytest.mark.alike(8)
 @pytest.mark.parametrize("name", HOSTILE_LINES)
 async def test_b9_a_hostile_record_of_a_library_file_is_reported_and_the_rest_is_stored(sqlite, ours, embeddings, name):
     path = await made(ours, embeddings)

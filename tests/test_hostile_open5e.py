@@ -346,13 +346,8 @@ async def library(tmp_path: Path, address: str) -> Any:
         yield library
 
 
-@pytest.mark.parametrize(
-    "start",
-    [
-        pytest.param(start, marks=[pytest.mark.thorough] if start % (4 * AT_ONCE) else [])
-        for start in range(0, len(MALFORMED), AT_ONCE)
-    ],
-)
+@pytest.mark.alike(3)
+@pytest.mark.parametrize("start", range(0, len(MALFORMED), AT_ONCE))
 async def test_b13_a_malformed_answer_is_a_clear_error_and_costs_its_own_list_only(start, server, library):
     await library.sync(["spells", "creatures"])
     for number, (name, reply) in enumerate(MALFORMED[start : start + AT_ONCE], start):

@@ -1,4 +1,4 @@
-"""The onnx provider against sentence-transformers on the same weights, and the graph that ships."""
+"""The real model: sentence-transformers, the onnx provider against it on the same weights, and the graph that ships."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from lorekeeper.embedding.sentence_transformers import SentenceTransformersProvi
 from lorekeeper.errors import EmbeddingError
 from scripts.build_minilm_graph import build
 from tests.support.programs import command_of, embed_with_default_model
+from tests.support.providers import check_contract
 
 TEXTS = [
     "we are falling off a cliff",
@@ -52,11 +53,45 @@ def linked(files: ModelFiles, tmp_path_factory: pytest.TempPathFactory) -> OnnxP
     return OnnxProvider(find_model(str(folder), offline=True))
 
 
-def test_the_vectors_are_those_of_sentence_transformers(onnx: OnnxProvider, files: ModelFiles) -> None:
-    reference = SentenceTransformersProvider(files)
-    assert onnx.fingerprint == reference.fingerprint
-    assert onnx.dimension == reference.dimension
-    expected = np.concatenate([reference.embed([text]) for text in TEXTS])
+@pytest.fixture(scope="module")
+def minilm(files: ModelFiles) -> SentenceTransformersProvider:
+    """The real model."""
+    return SentenceTransformersProvider(files)
+
+
+def test_the_real_model_keeps_the_contract(minilm: SentenceTransformersProvider) -> None:
+    assert minilm.dimension == 384
+    assert minilm.name == "sentence-transformers"
+    check_contract(minilm)
+
+
+def test_the_real_model_knows_what_is_alike(minilm: SentenceTransformersProvider) -> None:
+    vectors = minilm.embed(
+        [
+            "An explosion of flame burns everyone nearby.",
+            "A blast of fire scorches all around.",
+            "A merchant sells cheese.",
+        ]
+    )
+    assert vectors[0] @ vectors[1] > 0.5 > 0.2 > vectors[0] @ vectors[2]
+
+
+def test_the_real_model_reads_256_word_pieces(minilm: SentenceTransformersProvider) -> None:
+    start = "stone " * 200
+    read, cut = (
+        minilm.embed([start, start + "dragon " * 20]),
+        minilm.embed(["stone " * 300, "stone " * 300 + "dragon " * 20]),
+    )
+    assert read[0] @ read[1] < 0.99
+    assert np.allclose(cut[0], cut[1], atol=1e-5)
+
+
+def test_the_vectors_are_those_of_sentence_transformers(
+    onnx: OnnxProvider, minilm: SentenceTransformersProvider
+) -> None:
+    assert onnx.fingerprint == minilm.fingerprint
+    assert onnx.dimension == minilm.dimension
+    expected = np.concatenate([minilm.embed([text]) for text in TEXTS])
     together = onnx.embed(TEXTS)
     alone = np.concatenate([onnx.embed([text]) for text in TEXTS])
     for vectors in (together, alone):

@@ -135,6 +135,7 @@ HOSTILE = {
 """Texts that took hours, or more memory than there is, where the time grew with the square of their length or faster."""
 
 
+@pytest.mark.alike(4)
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("what", HOSTILE)
 def test_b7_whatever_the_text_is_it_is_read_in_linear_time(what):

@@ -256,6 +256,7 @@ def source(request) -> bool:
     return bool(request.param)
 
 
+@pytest.mark.alike(6)
 @pytest.mark.parametrize("tool", TOOLS)
 async def test_b22_no_error_repeats_a_long_argument(tmp_path_factory, tool, source):
     folder = tmp_path_factory.mktemp("long")
@@ -338,6 +339,7 @@ def commands(hostile_folder) -> Iterator[CommandProcess]:
         yield process
 
 
+@pytest.mark.alike(7)
 @pytest.mark.skipif(sys.platform != "linux", reason="needs file names of any bytes")
 @pytest.mark.parametrize(
     ("command", "status"),

@@ -108,6 +108,7 @@ SOUND = {"spells": 170, "creatures": 20}
 FILES = ("manifest.json", "*_000001_*.parquet", "schema.json", "*_000001_*.idx", "milvus.db.keywords")
 
 
+@pytest.mark.alike(6)
 @pytest.mark.parametrize("damage", [delete, cut, flip])
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("filled", ["milvus"], indirect=True)
@@ -279,6 +280,7 @@ async def test_of_a_sqlite_library_with_spoilt_pages_all_is_kept_that_can_be_rea
     assert await integrity(library) is None
 
 
+@pytest.mark.alike(5)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("filled", ["sqlite"], indirect=True)
 async def test_whatever_bits_are_flipped_or_cut_off_a_sqlite_library_never_answers_wrongly(

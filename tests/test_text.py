@@ -363,6 +363,7 @@ RUNS = {
 }
 
 
+@pytest.mark.alike(3)
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("run", RUNS)
 def test_b24_a_long_run_of_any_sign_is_cut_in_linear_time(run):

@@ -72,7 +72,11 @@ BACKENDS: dict[str, Callable[[Path, pytest.FixtureRequest], Settings]] = {
 The contract suite runs over all of them; over the standalone server if it is installed.
 """
 
-MARKS = {"milvus-standalone": [pytest.mark.milvus_server], "milvus-limited": [pytest.mark.thorough]}
+MARKS = {
+    "milvus-standalone": [pytest.mark.milvus_server],
+    "milvus-limited": [pytest.mark.thorough],
+    "milvus-public": [pytest.mark.thorough],
+}
 
 BACKEND_PARAMS = [pytest.param(name, marks=MARKS.get(name, [])) for name in BACKENDS]
 
