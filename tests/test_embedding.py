@@ -302,6 +302,7 @@ def no_tokenizer(folder: Path) -> None:
     (folder / "tokenizer.json").write_text("[]")
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("spoil", [not_safetensors, cut_off, empty, not_json, no_tokenizer])
 def test_a_broken_model_is_an_error_that_names_the_folder(model_folder: Path, spoil: Callable[[Path], None]) -> None:
     spoil(model_folder)

@@ -76,6 +76,7 @@ MARKS = {
     "milvus-standalone": [pytest.mark.milvus_server],
     "milvus-limited": [pytest.mark.thorough],
     "milvus-public": [pytest.mark.thorough],
+    "milvus-client": [pytest.mark.thorough],
 }
 
 BACKEND_PARAMS = [pytest.param(name, marks=MARKS.get(name, [])) for name in BACKENDS]
