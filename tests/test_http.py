@@ -7,7 +7,6 @@ import io
 import json
 import logging
 import socket
-import statistics
 import subprocess
 import threading
 import time
@@ -133,8 +132,7 @@ def test_b4_a_crowd_that_says_nothing_keeps_nobody_waiting(server: HttpServer, l
     size = server.log.stat().st_size
     print(f"{opened} connections, {len(waited)} answers, the slowest after {max(waited):.2f} s, {size} bytes of log")
     assert opened >= IDLE + HALF
-    assert statistics.median(waited) < 1
-    assert max(waited) < 10, "the slowest is below 1 s where the machine has nothing else to do"
+    assert max(waited) < http.REQUEST_SECONDS, "each is answered before the attack's own requests are cut"
     assert [(done.returncode, done.stderr) for done in (*meanwhile, afterwards)] == [(0, "")] * 2
     assert "Tide Lance" in ask(server.url, session).text
     assert size < 2**20
