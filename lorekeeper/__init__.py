@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lorekeeper.errors import LoreKeeperError as LoreKeeperError
     from lorekeeper.errors import MilvusConnectionError as MilvusConnectionError
     from lorekeeper.errors import MilvusSchemaError as MilvusSchemaError
+    from lorekeeper.errors import NotFoundError as NotFoundError
     from lorekeeper.errors import SourceError as SourceError
     from lorekeeper.errors import SourceUnavailableError as SourceUnavailableError
     from lorekeeper.errors import UnknownDocumentError as UnknownDocumentError
@@ -60,6 +61,7 @@ _MODULES = {
         "LoreKeeperError",
         "MilvusConnectionError",
         "MilvusSchemaError",
+        "NotFoundError",
         "SourceError",
         "SourceUnavailableError",
         "UnknownDocumentError",

@@ -8,6 +8,23 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 
+SHORT_LICENCES = {
+    "creative commons attribution 4.0": "CC-BY-4.0",
+    "creative commons attribution share alike 4.0": "CC-BY-SA-4.0",
+    "open game license version 1.0a": "OGL-1.0a",
+    "open gaming license 1.0a": "OGL-1.0a",
+    "ogl 1.0a": "OGL-1.0a",
+    "mit license": "MIT",
+}
+"""SPDX identifiers of licences by folded name; OGL-1.0a is the usual name of one that has none."""
+
+
+def short_licence(name: str) -> str:
+    """The short name of a licence, or the name itself."""
+    return SHORT_LICENCES.get(
+        " ".join(name.lower().replace("-", " ").replace("(", " ").replace(")", " ").split()), name
+    )
+
 
 @dataclass(frozen=True)
 class Attribution:

@@ -4,6 +4,7 @@
     ├── ConfigError                  a setting is wrong or contradicts another
     ├── FilterError                  a filter names an unknown field or has a value of the wrong type
     │   └── UnknownDocumentError     a search names a document that is not in the library
+    ├── NotFoundError                there is no entry of that name or uri
     ├── CacheError                   the library could not be read or written
     │   ├── MilvusConnectionError    no Milvus at the configured path or address
     │   └── MilvusSchemaError        its collections are not LoreKeeper's, or of another version
@@ -30,6 +31,10 @@ class FilterError(LoreKeeperError):
 
 class UnknownDocumentError(FilterError):
     """A search names a document that is not in the library."""
+
+
+class NotFoundError(LoreKeeperError):
+    """There is no entry of that name or uri; the message has the nearest ones."""
 
 
 class CacheError(LoreKeeperError):

@@ -5,6 +5,7 @@ Nothing is read from the current folder, which cannot be trusted: editors start 
 
 from __future__ import annotations
 
+import difflib
 import io
 import os
 import re
@@ -195,6 +196,17 @@ def ignored_file(settings: Settings) -> str | None:
         f"the {FOLDER_FILE} in the current folder has {PREFIX} lines, which are ignored: move the ones you need to "
         f"{own_file(settings.env_file)}, or set them in the environment"
     )
+
+
+def misspelt_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Variables that look like settings but are not read, each with the setting that is nearest: LOREKEEPR_OFFLINE."""
+    known = [PREFIX + name.upper() for name in Settings.model_fields]
+    nearest = {
+        name: difflib.get_close_matches(name[:MAX_SHOWN], known, n=1, cutoff=0.85)
+        for name in environ
+        if not name.startswith(PREFIX) and name[:4] == PREFIX[:4]
+    }
+    return {name: near[0] for name, near in nearest.items() if near}
 
 
 def shown_value(name: str, value: object) -> str:

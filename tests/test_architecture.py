@@ -40,7 +40,8 @@ MAY_KNOW = {
     "library": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "search", "intake"},
     "maintenance": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "intake", "library"},
     "server": FOUNDATION | {"attribution", "text", "search", "library"},
-    "cli": FOUNDATION | {"settings", "normalize", "cache", "search", "intake", "library", "maintenance", "server"},
+    "cli": FOUNDATION
+    | {"settings", "attribution", "normalize", "cache", "search", "intake", "library", "maintenance", "server"},
     "__main__": {"cli"},
     "__init__": {
         "version",
@@ -71,12 +72,12 @@ DOORS = {
     "stamina": ("cache/milvus/server.py", "embedding/http.py", "intake/"),
     "mcp": ("server/", "cli/demo.py"),
     "mcp_types": ("server/", "cli/demo.py"),
-    "anyio": ("server/stdio.py",),
     "pydantic_core": ("server/stdio.py",),
     "uvicorn": ("server/http.py",),
     "h11": ("server/http.py",),
     "starlette": ("server/http.py",),
     "rich": ("cli/",),
+    "shtab": ("cli/",),
     "pydantic": ("settings.py", "server/tools.py", "intake/"),
     "dotenv": ("settings.py",),
     "numpy": ("embedding/", "cache/"),

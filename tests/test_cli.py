@@ -344,7 +344,6 @@ def test_b21_bytes_that_are_no_text_are_wrong_use(here, arguments, named):
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
         ["sing"],
         ["search"],
         ["search", "x", "--type", "spels"],

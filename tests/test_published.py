@@ -47,6 +47,7 @@ PUBLIC = [
     "LoreKeeperError",
     "MilvusConnectionError",
     "MilvusSchemaError",
+    "NotFoundError",
     "Query",
     "Ranked",
     "Result",
@@ -186,7 +187,7 @@ def word(action: argparse.Action) -> str:
     if action.choices and len(list(action.choices)) <= MOST_CHOICES_SHOWN:
         value = "|".join(action.choices)
     if not action.option_strings:
-        return f"{value}..." if action.nargs == "+" else str(value)
+        return {"+": f"{value}...", "?": f"[{value}]"}.get(str(action.nargs), str(value))
     option = action.option_strings[-1]
     if action.nargs == 0:
         return f"[{option}]"

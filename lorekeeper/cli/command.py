@@ -1,6 +1,6 @@
 """What a command is: a function, and right above it its name, its help and its arguments.
 
-    @commands.add("documents", "list the source documents", JSON)
+    @commands.add("documents", "list the source documents", JSON, examples=("lorekeeper documents --json",))
     async def documents(call: Call) -> int: ...
 
 A module declares the commands of one topic; `lorekeeper.cli.main` lists the topics. What a command needs is imported when it
@@ -77,12 +77,25 @@ def argument(*names: str, **options: Any) -> Argument:
 
 @dataclass(frozen=True)
 class Command:
-    """A command as it is declared."""
+    """A command as it is declared.
+
+    Attributes:
+        name: as it is typed.
+        help: what it does, one line.
+        arguments: in the order of the help.
+        run: the function.
+        examples: commands to try, each shown in the help.
+        notes: further text for the help, under the arguments.
+        saves: whether it saves its progress, so that it continues if it is interrupted and run again.
+    """
 
     name: str
     help: str
     arguments: tuple[Argument, ...]
     run: Handler
+    examples: tuple[str, ...] = ()
+    notes: Callable[[], str] = str
+    saves: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,11 +104,19 @@ class Commands:
 
     declared: list[Command] = field(default_factory=list)
 
-    def add(self, name: str, help: str, *arguments: Argument) -> Callable[[Handler], Handler]:  # noqa: A002
-        """Declare the command that the decorated function runs."""
+    def add(
+        self,
+        name: str,
+        help: str,  # noqa: A002
+        *arguments: Argument,
+        examples: tuple[str, ...],
+        notes: Callable[[], str] = str,
+        saves: bool = False,
+    ) -> Callable[[Handler], Handler]:
+        """Declare the command that the decorated function runs; see `Command`."""
 
         def declare(run: Handler) -> Handler:
-            self.declared.append(Command(name, help, arguments, run))
+            self.declared.append(Command(name, help, arguments, run, examples, notes, saves))
             return run
 
         return declare

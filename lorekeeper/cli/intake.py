@@ -25,9 +25,11 @@ commands = Commands()
     "import",
     "import files and folders: OrcBrew packs, Open5e JSON, and JSON as 'schema' describes it (also .gz)",
     argument("paths", nargs="+", metavar="PATH", help="file or folder"),
-    argument("--document", metavar="KEY", help="assign all entries to this document"),
+    argument("--document", metavar="KEY", help="put every entry into this document"),
     DRY_RUN,
     JSON,
+    examples=("lorekeeper import homebrew.orcbrew", "lorekeeper import ~/books --dry-run"),
+    saves=True,
 )
 async def import_files(call: Call) -> int:
     """Import files; FAILED if an entry could not be imported."""
@@ -52,10 +54,12 @@ async def import_files(call: Call) -> int:
 @commands.add(
     "sync",
     "update the library from Open5e: add what is new, replace what has changed, remove what is gone",
-    argument("source", choices=["open5e"], help="the source"),
+    argument("source", choices=["open5e"], help="the source: open5e"),
     DOCUMENT,
     TYPE,
     JSON,
+    examples=("lorekeeper sync open5e", "lorekeeper sync open5e --document srd-2024 --type spells"),
+    saves=True,
 )
 async def sync(call: Call) -> int:
     """Sync; FAILED if a list or an entry could not be synced."""
@@ -74,6 +78,7 @@ async def sync(call: Call) -> int:
     "schema",
     "print the JSON Schema of entries of one type, for homebrew",
     argument("type", metavar="TYPE", choices=list(COLLECTIONS), help=", ".join(COLLECTIONS)),
+    examples=("lorekeeper schema spells",),
 )
 async def schema(call: Call) -> int:
     """Print a JSON Schema."""

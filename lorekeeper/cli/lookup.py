@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 from lorekeeper.cli.command import DOCUMENT, DONE, JSON, TYPE, Call, Commands, argument
+from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError, LoreKeeperError
 from lorekeeper.printable import shown
 
 commands = Commands()
+
+
+def known_filters_by_type() -> str:
+    """The filters of each type, for the help."""
+    known = {name: " ".join(field.name for field in c.fields) for name, c in COLLECTIONS.items() if c.fields}
+    listed = [
+        textwrap.fill(f"{name}: {fields}", 78, initial_indent="  ", subsequent_indent="    ")
+        for name, fields in known.items()
+    ]
+    return "\n".join(["filters (numbers also with _min and _max):", *listed])
 
 
 @commands.add(
@@ -22,9 +34,20 @@ commands = Commands()
     argument(
         "--filter", action="append", default=[], metavar="FIELD=VALUE", help="as in level_max=3 (may be repeated)"
     ),
-    argument("--limit", type=int, default=10, help="number of results, 1 to 50 (default: 10)"),
-    argument("--mode", choices=["auto", "semantic", "keyword"], default="auto", help="auto (default) combines both"),
+    argument("--limit", type=int, default=10, metavar="N", help="number of results, 1 to 50 (default: 10)"),
+    argument("--offset", type=int, default=0, metavar="N", help="results to skip, for the next page (default: 0)"),
+    argument(
+        "--mode",
+        choices=["auto", "semantic", "keyword"],
+        default="auto",
+        help="search by meaning (semantic), by words (keyword), or by both (auto, the default)",
+    ),
     JSON,
+    examples=(
+        'lorekeeper search "an undead that drains life" --type creatures --filter cr_max=4',
+        "lorekeeper search fireball --document srd-2024 --json",
+    ),
+    notes=known_filters_by_type,
 )
 async def search(call: Call) -> int:
     """Search, and show the best results."""
@@ -39,6 +62,7 @@ async def search(call: Call) -> int:
         filters=_filters(call.arguments.filter),
         documents=call.arguments.document,
         limit=call.arguments.limit,
+        offset=call.arguments.offset,
         mode=call.arguments.mode,
     )
     async with call.library() as library:
@@ -50,7 +74,42 @@ async def search(call: Call) -> int:
     return DONE
 
 
-@commands.add("documents", "list the source documents with their licences and numbers of entries", JSON)
+@commands.add(
+    "show",
+    "show a whole entry: a stat block, a spell, a rule",
+    argument("entry", metavar="NAME_OR_URI", help="its name, or its uri as search results give it"),
+    TYPE,
+    DOCUMENT,
+    argument("--markdown", action="store_true", help="print Markdown, not formatted for a terminal"),
+    JSON,
+    examples=('lorekeeper show "adult red dragon"', "lorekeeper show lore://spells/srd-2014/fireball --markdown"),
+)
+async def show(call: Call) -> int:
+    """Show one entry; FAILED, with the nearest names, if there is none."""
+    from lorekeeper.cli.render import print_entry
+    from lorekeeper.search.one import find_entry
+    from lorekeeper.server.answers import entity_answer
+    from lorekeeper.server.tools import SEARCHED
+
+    async with call.library() as library:
+        entry = await find_entry(
+            library.search,
+            library.cache,
+            call.arguments.entry,
+            call.arguments.type or SEARCHED,
+            call.arguments.document,
+        )
+        answer = await entity_answer(library, entry.entity)
+    call.show(answer.structured, lambda: print_entry(answer, entry.others, markdown=call.arguments.markdown))
+    return DONE
+
+
+@commands.add(
+    "documents",
+    "list the books: source, licence, number of entries",
+    JSON,
+    examples=("lorekeeper documents",),
+)
 async def documents(call: Call) -> int:
     """List the documents."""
     from lorekeeper.cli.render import print_documents
@@ -62,7 +121,7 @@ async def documents(call: Call) -> int:
     return DONE
 
 
-@commands.add("stats", "count the entries of the library", JSON)
+@commands.add("stats", "count the entries of the library", JSON, examples=("lorekeeper stats",))
 async def stats(call: Call) -> int:
     """Count what is in the library."""
     from lorekeeper.cli.render import print_statistics

@@ -10,21 +10,36 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from lorekeeper.addresses import without_secrets
 from lorekeeper.cache import formats
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.cli import intake, lookup, maintenance, serving
-from lorekeeper.cli.command import FAILED, INTERRUPTED, WRONG_USE, Call
+from lorekeeper.cli.command import DONE, FAILED, INTERRUPTED, WRONG_USE, Call, Command, Commands, argument
 from lorekeeper.errors import ConfigError, FilterError, LoreKeeperError
+from lorekeeper.filters import unknown_name
 from lorekeeper.printable import lines, one_line
 from lorekeeper.settings import ignored_file, load_settings
 from lorekeeper.system import claim_process
 from lorekeeper.version import VERSION
 
-TOPICS = (serving.commands, lookup.commands, intake.commands, maintenance.commands)
-"""All commands, in the order in which the help lists them."""
+commands = Commands()
+
+TOPICS = (serving.commands, lookup.commands, intake.commands, maintenance.commands, commands)
+"""All topics, in the order in which the help lists their commands."""
+
+SHELLS = ("bash", "zsh", "tcsh")
+
+EPILOG = """examples:
+  lorekeeper demo
+  lorekeeper search "which spell saves us when we fall"
+  lorekeeper show "adult red dragon"
+
+Settings are environment variables, LOREKEEPER_...; 'lorekeeper doctor' lists them with their values.
+'lorekeeper help COMMAND' explains a command."""
+
+CONTINUES = " Progress is saved; run the same command again to continue."
 
 MAX_USAGE = 1000
 """Longest usage error, in characters."""
@@ -33,6 +48,14 @@ MAX_USAGE = 1000
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 done, 1 failed, 2 usage error, 130 interrupted."""
     arguments = parser().parse_args(argv)
+    if arguments.command is None:
+        parser().print_help()
+        return WRONG_USE
+    return _guarded(arguments)
+
+
+def _guarded(arguments: argparse.Namespace) -> int:
+    """Run a command, and turn errors into messages and statuses."""
     claim_process()
     os.umask(0o077)  # all files that we or an engine create from here on belong to this user alone
     try:
@@ -42,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except LoreKeeperError as error:
         return _complain(error, FAILED)
     except KeyboardInterrupt:
-        print("Interrupted. What was stored so far is kept; run the same command again to continue.", file=sys.stderr)
+        print(f"Interrupted.{CONTINUES if arguments.saves else ''}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()
@@ -75,27 +98,79 @@ def _complain(error: Exception, status: int) -> int:
     return status
 
 
+@commands.add(
+    "help",
+    "explain a command",
+    argument("about", nargs="?", metavar="COMMAND", help="the command; without it, all are listed"),
+    examples=("lorekeeper help search",),
+)
+async def help_(call: Call) -> int:
+    """Print the help of a command, or of all."""
+    with contextlib.suppress(SystemExit):
+        parser().parse_args([*filter(None, [call.arguments.about]), "--help"])
+    return DONE
+
+
+@commands.add(
+    "completion",
+    "print a script that lets a shell complete commands and options",
+    argument("shell", choices=SHELLS, help=", ".join(SHELLS)),
+    examples=("lorekeeper completion bash > ~/.local/share/bash-completion/completions/lorekeeper",),
+)
+async def completion(call: Call) -> int:
+    """Print a completion script."""
+    import shtab
+
+    print(shtab.complete(parser(), call.arguments.shell))
+    return DONE
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands, from their declarations."""
     top = _Parser(
         prog="lorekeeper",
         description="Search your tabletop role-playing library by meaning, exact filters and names.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"lorekeeper {VERSION}")
-    parsers = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in (command for topic in TOPICS for command in topic.declared):
-        added = parsers.add_parser(command.name, help=command.help, description=command.help)
-        added.set_defaults(run=command.run)
-        for argument in command.arguments:
-            added.add_argument(*argument.names, **argument.options)
+    parsers = top.add_subparsers(title="commands", dest="command", metavar="COMMAND")
+    for command in declared():
+        added = parsers.add_parser(
+            command.name,
+            help=command.help,
+            description=command.help,
+            epilog=_epilog(command),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        added.set_defaults(run=command.run, saves=command.saves)
+        for option in command.arguments:
+            added.add_argument(*option.names, **option.options)
     return top
 
 
+def declared() -> list[Command]:
+    """All commands, in the order in which the help lists them."""
+    return [command for topic in TOPICS for command in topic.declared]
+
+
+def _epilog(command: Command) -> str:
+    """What the help of a command says under its arguments."""
+    examples = "\n".join(f"  {example}" for example in command.examples)
+    return "\n\n".join(part for part in (command.notes(), f"examples:\n{examples}") if part)
+
+
 class _Parser(argparse.ArgumentParser):
-    """Makes a message safe to print: an argument may be the name of an untrusted file."""
+    """Suggests what was meant, and makes messages safe to print: an argument may be the name of an untrusted file."""
 
     def error(self, message: str) -> NoReturn:
         super().error(one_line(message, MAX_USAGE))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """The base class's list of choices, with the nearest one before it."""
+        if action.choices is not None and value not in action.choices:
+            what = "command" if action.dest == "command" else "value"
+            raise argparse.ArgumentError(action, unknown_name(str(value), [str(c) for c in action.choices], what))
 
 
 class PlainFormatter(logging.Formatter):

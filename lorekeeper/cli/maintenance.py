@@ -5,11 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from lorekeeper.cli.command import DONE, DRY_RUN, FAILED, JSON, Call, Commands, argument
+from lorekeeper.errors import CacheError
+from lorekeeper.printable import shown
 
 commands = Commands()
 
 
-@commands.add("doctor", "show the effective settings, and check the model and the library", JSON)
+@commands.add(
+    "doctor", "show the effective settings, and check the model and the library", JSON, examples=("lorekeeper doctor",)
+)
 async def doctor(call: Call) -> int:
     """Check everything; FAILED if a check fails."""
     from lorekeeper.cli.render import print_findings
@@ -24,17 +28,28 @@ async def doctor(call: Call) -> int:
     "backup",
     "write the whole library to one archive, which any backend can restore",
     argument("archive", metavar="FILE", help="the archive to write, as in library.zip"),
+    argument("--force", action="store_true", help="replace the archive if it exists"),
     JSON,
+    examples=("lorekeeper backup library.zip",),
 )
 async def backup(call: Call) -> int:
-    """Write an archive."""
+    """Write an archive; one that exists is replaced with ``--force`` only."""
     from lorekeeper.cli.render import Bar, print_backup
     from lorekeeper.maintenance.backup import backup
 
+    archive = _archive(call)
     with Bar("Writing") as bar:
-        report = await backup(call.settings, Path(call.arguments.archive), bar.start, bar.advance)
+        report = await backup(call.settings, archive, bar.start, bar.advance)
     call.show(report.as_dict(), lambda: print_backup(report))
     return DONE
+
+
+def _archive(call: Call) -> Path:
+    """Where to write; CacheError if there is something that is not to be replaced."""
+    archive = Path(call.arguments.archive)
+    if archive.exists() and not call.arguments.force:
+        raise CacheError(f"{shown(str(archive))} exists; choose another name, or replace it with --force")
+    return archive
 
 
 @commands.add(
@@ -42,6 +57,7 @@ async def backup(call: Call) -> int:
     "restore a backup, replacing everything in the library",
     argument("archive", metavar="FILE", help="an archive written by 'backup'"),
     JSON,
+    examples=("lorekeeper restore library.zip",),
 )
 async def restore(call: Call) -> int:
     """Read an archive."""
@@ -60,6 +76,8 @@ async def restore(call: Call) -> int:
     argument("source", metavar="FILE", help="an SQLite file, or the folder of an embedded Milvus library"),
     DRY_RUN,
     JSON,
+    examples=("lorekeeper migrate ~/.lorekeeper/cache.db --dry-run",),
+    saves=True,
 )
 async def migrate(call: Call) -> int:
     """Migrate; FAILED if an entry could not be migrated."""
@@ -73,7 +91,12 @@ async def migrate(call: Call) -> int:
     return FAILED if report.failed else DONE
 
 
-@commands.add("repair", "find damage, and rebuild the library from everything recoverable", JSON)
+@commands.add(
+    "repair",
+    "check the library, and rebuild it from everything readable if it is damaged",
+    JSON,
+    examples=("lorekeeper repair",),
+)
 async def repair(call: Call) -> int:
     """Repair the library."""
     from lorekeeper.cli.render import Bar, print_repair
@@ -85,7 +108,7 @@ async def repair(call: Call) -> int:
     return DONE
 
 
-@commands.add("reindex", "embed everything again with the current model")
+@commands.add("reindex", "embed everything again with the current model", examples=("lorekeeper reindex",), saves=True)
 async def reindex(call: Call) -> int:
     """Replace all vectors."""
     from lorekeeper.cli.render import Bar

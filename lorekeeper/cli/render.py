@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import Heading, Markdown
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
@@ -24,8 +25,9 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from lorekeeper.attribution import short_licence
 from lorekeeper.intake.reports import by_suffix, grouped, summary
-from lorekeeper.printable import one_line, shown
+from lorekeeper.printable import lines, one_line, shown
 from lorekeeper.search.results import Result, ResultPage
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from lorekeeper.maintenance.doctor import Findings
     from lorekeeper.maintenance.migrate import MigrationReport
     from lorekeeper.maintenance.repair import RepairReport
+    from lorekeeper.server.answers import Answer
 
 SHOWN_FAILURES = 20
 
@@ -126,20 +129,52 @@ def print_page(page: ResultPage) -> None:
         console.print("Nothing found.")
         return
     console.print(results_table(page.results))
-    console.print(f"[dim]{len(page.results)} of {page.total}, {page.mode}[/]")
+    following = "" if page.next_offset is None else f"; more with --offset {page.next_offset}"
+    console.print(
+        f"[dim]{len(page.results)} of {page.total:,}, {page.mode}{following}. 'lorekeeper show URI' shows one.[/]"
+    )
 
 
 def results_table(results: Sequence[Result]) -> Table:
-    """Results as name, facts and snippet, source, score."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("score", justify="right")
-    table.add_column("entry", ratio=1)
-    table.add_column("source", style="cyan", max_width=24)
+    """Results with their scores: name and facts, snippet, source and uri."""
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(justify="right", min_width=4)
+    table.add_column(ratio=1)
     for result in results:
         score = "" if result.score is None else f"{result.score:.2f}"
-        text = f"[bold]{plain(result.entity.name)}[/]  [green]{plain(result.facts)}[/]\n{plain(result.snippet)}"
-        table.add_row(score, text, plain(result.document_name))
+        text = (
+            f"[bold]{plain(result.entity.name)}[/]  [green]{plain(result.facts)}[/]\n{plain(result.snippet)}\n"
+            f"[cyan]{plain(result.document_name)}[/]  [dim]{plain(result.entity.uri)}[/]"
+        )
+        table.add_row(score, text)
     return table
+
+
+def print_entry(answer: Answer, others: Sequence[str], *, markdown: bool) -> None:
+    """A whole entry, and the uris of others of its name; as Markdown source if wanted."""
+    text = lines(answer.text)
+    if markdown:
+        print(text)
+        return
+    console.print(EntryMarkdown(text, hyperlinks=False))
+    if others:
+        console.print(f"\n[dim]Also: {plain(', '.join(others))}[/]", soft_wrap=True)
+
+
+class _Heading(Heading):
+    """A heading at the left: Rich centres the first level in a box."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.text.justify = "left"
+        if self.tag != "h1":
+            yield Text("")
+        yield self.text
+
+
+class EntryMarkdown(Markdown):
+    """The Markdown of an entry for a terminal."""
+
+    elements: ClassVar = {**Markdown.elements, "heading_open": _Heading}
 
 
 def print_report(report: ImportReport, *, dry_run: bool) -> None:
@@ -250,13 +285,19 @@ def print_statistics(statistics: Statistics) -> None:
 
 
 def print_documents(documents: Sequence[Mapping[str, Any]]) -> None:
-    """Documents with publisher, licences and counts."""
-    table = _table("key", "title", "publisher", "licence", "entries")
+    """Documents with licences and number of entries, a line each in 80 columns; keys are never cut."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", expand=True)
+    table.add_column("key", no_wrap=True, min_width=max((len(d["key"]) for d in documents), default=0))
+    table.add_column("title", no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_column("licence", no_wrap=True, overflow="ellipsis")
+    table.add_column("entries", no_wrap=True, justify="right", min_width=len("entries"))
     for document in documents:
-        counts = ", ".join(f"{number:,} {entity_type}" for entity_type, number in document["counts"].items())
-        texts = document["key"], document["name"], document["publisher"] or "", ", ".join(document["licenses"])
-        table.add_row(*map(plain, texts), counts)
+        licences = ", ".join(map(short_licence, document["licenses"]))
+        table.add_row(
+            *map(plain, (document["key"], document["name"], licences)), f"{sum(document['counts'].values()):,}"
+        )
     console.print(table)
+    console.print(f"[dim]{len(documents)} books; --json has publishers, and the numbers by type[/]")
 
 
 def print_findings(findings: Findings) -> None:

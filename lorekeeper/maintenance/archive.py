@@ -311,6 +311,8 @@ class Archive(Closing):
     def _explained(self) -> Iterator[None]:
         try:
             yield
+        except FileNotFoundError as error:
+            raise ImportFileError(str(self.path), "does not exist; nothing was changed") from error
         except _UNREADABLE as error:
             reason = (
                 f"is not a LoreKeeper archive, or is damaged ({one_line(str(error), MAX_REASON)}); nothing was changed"

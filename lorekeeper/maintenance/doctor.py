@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
 import time
 from contextlib import closing, suppress
@@ -13,7 +14,8 @@ from typing import Any
 from lorekeeper.cache.repair import examine as examine_store
 from lorekeeper.errors import ConfigError, LoreKeeperError
 from lorekeeper.library import Library, repair_backend, vector_cache
-from lorekeeper.settings import PREFIX, Settings, ignored_file, own_file, shown_value
+from lorekeeper.printable import one_line
+from lorekeeper.settings import PREFIX, Settings, ignored_file, misspelt_variables, own_file, shown_value
 from lorekeeper.system import in_thread
 from lorekeeper.version import VERSION
 
@@ -53,7 +55,7 @@ class Findings:
 
 async def examine(settings: Settings, origins: dict[str, str]) -> Findings:
     """Check everything. Changes nothing, except that opening a library may upgrade it."""
-    checks = [_versions(), await asyncio.to_thread(_file, settings)]
+    checks = [_versions(), await asyncio.to_thread(_file, settings), *_environment()]
     try:
         async with Library.from_settings(settings) as library:
             checks += [await _model(library), await _library(library), await _damage(library, settings)]
@@ -74,6 +76,14 @@ def _file(settings: Settings) -> Check:
     file = own_file(settings.env_file)
     usual = f"{file} is read" if file.exists() else f"{file} does not exist"
     return Check("settings file", True, "; ".join(filter(None, [usual, ignored_file(settings)])))
+
+
+def _environment() -> list[Check]:
+    """A failed check if variables look like settings but are not read."""
+    pairs = [
+        f"{one_line(name)} (did you mean {near}?)" for name, near in sorted(misspelt_variables(os.environ).items())
+    ]
+    return [Check("environment", False, f"not read: {', '.join(pairs)}")] if pairs else []
 
 
 def _versions() -> Check:

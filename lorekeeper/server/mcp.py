@@ -13,7 +13,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from lorekeeper.entities import COLLECTIONS, parse_uri
-from lorekeeper.errors import LoreKeeperError
+from lorekeeper.errors import ConfigError, LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.printable import MAX_SHOWN, json_text, one_line, shown
 from lorekeeper.server import stdio
@@ -66,12 +66,12 @@ async def serve_http(library: Library, host: str, port: int, token: str | None) 
     ``Authorization: Bearer``.
 
     Raises:
-        ToolError: no token for an address that other machines can reach.
+        ConfigError: no token for an address that other machines can reach.
     """
     from lorekeeper.server import http
 
     if host not in http.LOOPBACK and not token:
-        raise ToolError(f"other machines can connect to {host}: set LOREKEEPER_HTTP_TOKEN, or use --host 127.0.0.1")
+        raise ConfigError(f"other machines could connect to {host}: set LOREKEEPER_HTTP_TOKEN, or use --host 127.0.0.1")
     print(f"LoreKeeper on http://{f'[{host}]' if ':' in host else host}:{port}/mcp", file=sys.stderr)
     if not token:
         print("LOREKEEPER_HTTP_TOKEN is not set: every user of this machine can search the library.", file=sys.stderr)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+import os
 import re
 import sys
+import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import CancelledError
 from typing import Any, BinaryIO
 
-import anyio.to_thread
 import mcp_types as types
 import pydantic_core
 from mcp.server.lowlevel import Server
@@ -28,7 +32,7 @@ _ID_FIRST = re.compile(
 
 async def serve(server: Server[Any]) -> None:
     """Serve one client on stdin and stdout until its end of input."""
-    lines = _Lines(sys.stdin.buffer)
+    lines = _Lines(os.fdopen(os.dup(sys.stdin.fileno()), "rb"))  # the interpreter waits for its own stream when it ends
     stdin: Any = lines
     async with stdio_server(stdin=stdin) as (reader, writer):
         lines.writer = writer
@@ -81,12 +85,24 @@ class _Lines:
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        while line := await anyio.to_thread.run_sync(self._read):
+        """Read in a thread that does not keep the process alive: a terminal may wait for input for ever, and Ctrl-C ends it."""
+        loop = asyncio.get_running_loop()
+        lines: asyncio.Queue[bytes] = asyncio.Queue(1)
+        threading.Thread(target=self._read_all, args=(loop, lines), name="stdin", daemon=True).start()
+        while line := await lines.get():
             refused = refusal(line) if line.strip() else None
             if refused is not None:
                 await self.writer.send(SessionMessage(refused))
             elif line.strip():
                 yield line.decode()
+
+    def _read_all(self, loop: asyncio.AbstractEventLoop, lines: asyncio.Queue[bytes]) -> None:
+        """Hand over each line when the one before has been taken, b"" at the end."""
+        line = b"."
+        with contextlib.suppress(RuntimeError, CancelledError):  # the loop has ended, and nobody reads
+            while line:
+                line = self._read()
+                asyncio.run_coroutine_threadsafe(lines.put(line), loop).result()
 
     def _read(self) -> bytes:
         """The next line, b"" at the end; only the beginning of one that is too long."""

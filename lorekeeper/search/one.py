@@ -1,0 +1,96 @@
+"""One entry by its uri, or by its name as a person types it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.entities import Entity, parse_uri
+from lorekeeper.errors import FilterError, NotFoundError
+from lorekeeper.printable import MAX_SHOWN, one_line, shown
+from lorekeeper.search.pipeline import Query
+from lorekeeper.search.results import ResultPage
+from lorekeeper.text.names import canonical_name
+
+Search = Callable[[Query], Awaitable[ResultPage]]
+
+CANDIDATES = 25
+"""Entries of a name that are looked at."""
+
+NEAREST = 5
+"""Names that are suggested where none is the one that was asked for."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """An entry, and what else has its name.
+
+    Attributes:
+        entity: the entry.
+        others: uris of further entries of the name, such as those of other books.
+    """
+
+    entity: Entity
+    others: list[str]
+
+
+async def find_entry(
+    search: Search, cache: CacheProtocol, wanted: str, types: Sequence[str], documents: Sequence[str] | None = None
+) -> Found:
+    """The entry of a uri or a name: of several with the name, the first that a search lists.
+
+    Args:
+        search: a library's search.
+        cache: its entries.
+        wanted: a ``lore://`` uri or a name; a part of a name does if only one entry has it.
+        types: the entity types to look in.
+        documents: keys of the only documents to look in; None for all.
+
+    Raises:
+        NotFoundError: there is no such entry; the message has the nearest names.
+        FilterError: the uri or a document is invalid.
+    """
+    if wanted.strip().startswith("lore://"):
+        return Found(await entry_of(cache, wanted.strip()), [])
+    page = await search(Query(types, filters={"name": wanted}, documents=documents, limit=CANDIDATES))
+    entities = [result.entity for result in page.results]
+    whole = [e for e in entities if canonical_name(e.name) == canonical_name(wanted)]
+    candidates = whole or (entities if len({canonical_name(e.name) for e in entities}) == 1 else [])
+    if candidates:
+        first, *others = candidates
+        return Found(first, [entity.uri for entity in others])
+    raise NotFoundError(await _no_entry(search, wanted, types, documents, entities))
+
+
+async def entry_of(cache: CacheProtocol, uri: str) -> Entity:
+    """The entry of a uri.
+
+    Raises:
+        FilterError: it is not a uri of an entry.
+        NotFoundError: there is no such entry.
+    """
+    try:
+        entity_type, document, slug = parse_uri(uri)
+    except ValueError as error:
+        raise FilterError(str(error)) from error
+    entity = await cache.get_entity(entity_type, document, slug)
+    if entity is None:
+        raise NotFoundError(f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results")
+    return entity
+
+
+async def _no_entry(
+    search: Search, wanted: str, types: Sequence[str], documents: Sequence[str] | None, entities: Sequence[Entity]
+) -> str:
+    """Why a name has no entry: several have a part of it, others are near it, or nothing is."""
+    if entities:
+        return f"several entries have {shown(wanted)} in their names: {_names(entities)}; give the whole name or a uri"
+    page = await search(Query(types, wanted, documents=documents, limit=NEAREST, mode="keyword"))
+    nearest = _names([result.entity for result in page.results])
+    hint = f"; the nearest are {nearest}" if nearest else ""
+    return f"no entry is called {shown(wanted)}{hint}. 'lorekeeper search' finds entries by meaning"
+
+
+def _names(entities: Sequence[Entity]) -> str:
+    return ", ".join(list(dict.fromkeys(one_line(entity.name) for entity in entities))[:NEAREST])
