@@ -146,6 +146,9 @@ T = FieldType
 NAME = Field("name", T.TEXT, "the whole name, or a part of it")
 """The one field that is filtered by what it contains, not by equality."""
 
+WHOLE_NAME = Field("name_folded", T.TEXT, "the whole name")
+"""The same by equality, for searches of our own."""
+
 BASE_FIELDS = (
     NAME,
     Field("kind", T.TEXT, "kind of entry"),

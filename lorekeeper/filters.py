@@ -10,7 +10,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, NAME, Collection, Entity, Field, FieldType, Value, fold
+from lorekeeper.entities import (
+    COLLECTIONS,
+    MAX_TEXT_LENGTH,
+    NAME,
+    WHOLE_NAME,
+    Collection,
+    Entity,
+    Field,
+    FieldType,
+    Value,
+    fold,
+)
 from lorekeeper.errors import FilterError
 from lorekeeper.printable import MAX_SHOWN, shown
 
@@ -151,6 +162,8 @@ def _condition(collection: Collection, key: str, value: Any) -> Condition:
 
 def _target(collection: Collection, key: str) -> tuple[Field, Operator]:
     """The field that a filter's key names, and the bound it sets, if any."""
+    if key == WHOLE_NAME.name:
+        return WHOLE_NAME, "any"
     if key in collection.filters:
         return collection.field(key), "any"
     for ending, op in _BOUNDS.items():
@@ -178,7 +191,12 @@ def matches(entity: Entity, conditions: Iterable[Condition]) -> bool:
 def _meets(entity: Entity, condition: Condition) -> bool:
     if condition.op == "name":
         return str(condition.values[0]) in fold(entity.name)
-    base = {"kind": entity.kind, "document": entity.document, "source_api": entity.source_api}
+    base = {
+        WHOLE_NAME.name: entity.name,
+        "kind": entity.kind,
+        "document": entity.document,
+        "source_api": entity.source_api,
+    }
     value = base.get(condition.field.name, entity.fields.get(condition.field.name))
     if value is None:
         return False

@@ -135,6 +135,9 @@ class ThreadedCache(AsyncClosing):
     ) -> list[Ranked]:
         return await asyncio.to_thread(self._store.rank_names, _selected(entity_type, document, filters), query)
 
+    async def names(self, entity_type: str) -> list[str]:
+        return await asyncio.to_thread(self._store.names, collection_of(entity_type).name)
+
     async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         return await asyncio.to_thread(self._store.known_words, collection_of(entity_type).name, words)
 

@@ -161,6 +161,10 @@ class CacheProtocol(Protocol):
         """The entities whose names are the query, also misspelt or in another order, best first; similarity 0 to 1."""
         ...
 
+    async def names(self, entity_type: str) -> list[str]:
+        """The folded names of all entities of a type, in no particular order."""
+        ...
+
     async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         """The words that occur, in any form, in an entity of the type."""
         ...

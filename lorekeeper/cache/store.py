@@ -114,6 +114,10 @@ class Store(Protocol):
         """The entities whose names are similar to a query, best first."""
         ...
 
+    def names(self, entity_type: str) -> list[str]:
+        """The folded names of all entities of a type, in no particular order."""
+        ...
+
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         """Those of the words that occur in an entity of the type."""
         ...

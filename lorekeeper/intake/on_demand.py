@@ -128,7 +128,7 @@ class ReadThroughSearcher:
         page, unknown = await self._answer(query)
         state = await self._state()
         partial = any(key.startswith(f'["{t}"') for key in state.asked for t in query.types)
-        if (page and page.total and not partial) or await self._is_complete(query, state):
+        if (page and page.total and not page.approximate and not partial) or await self._is_complete(query, state):
             return _page(page, unknown)
         if page and time.time() - state.asked.get(_key(query), 0.0) < self._source.days * 86400:
             return page

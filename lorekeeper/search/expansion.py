@@ -1,4 +1,4 @@
-"""Query expansion: abbreviations, spellings and players' words of a query, written out for both retrievers.
+"""Query expansion: abbreviations, spellings, players' words and names of a query, written out for both retrievers.
 
 A word is expanded only if it stands alone; the query itself is always kept.
 """
@@ -6,6 +6,7 @@ A word is expanded only if it stands alone; the query itself is always kept.
 from __future__ import annotations
 
 from lorekeeper.entities import fold
+from lorekeeper.text.aliases import aliases_anywhere
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.vocabulary import ABBREVIATIONS, SPELLINGS, SYNONYMS
 
@@ -26,4 +27,5 @@ def _written_out(query: str) -> list[str]:
     folded = f" {fold(query)} "
     terms = [full for short, full in ABBREVIATIONS.items() if f" {short} " in folded]
     terms += [usual for british, usual in SPELLINGS.items() if f" {british} " in folded]
+    terms += [alias.name for alias in aliases_anywhere(folded.strip())]
     return list(dict.fromkeys(terms))

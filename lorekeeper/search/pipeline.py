@@ -13,6 +13,7 @@ from lorekeeper.entities import COLLECTIONS, Entity, fold, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import collection_of, require_unicode
 from lorekeeper.printable import MAX_SHOWN, one_line
+from lorekeeper.search import by_name
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever, fuse
@@ -123,20 +124,20 @@ class Searcher:
         scopes = await self.documents.scopes(query.types, query.documents)
         entities: list[Entity] = []
         total, skip = 0, query.offset
-        for entity_type in query.types:
+        named = await by_name.understand(self._cache, query.types, query.filters, scopes)
+        for entity_type, filters in named.lookups:
             scope = scopes[entity_type]
-            count = await self._cache.count_entities(entity_type, scope, **query.filters)
+            count = await self._cache.count_entities(entity_type, scope, **filters)
             missing = query.limit - len(entities)
             if missing and skip < count:
-                entities += await self._cache.get_entities(
-                    entity_type, scope, limit=missing, offset=skip, **query.filters
-                )
+                entities += await self._cache.get_entities(entity_type, scope, limit=missing, offset=skip, **filters)
             skip = max(skip - count, 0)
             total += count
         titles = await self.documents.titles()
         match: Retriever | None = "name" if query.filters.get("name") else None
         results = [unranked_result(entity, titles, match) for entity in entities]
-        return ResultPage(results, total, "structured", _next_offset(query, len(results), total))
+        following = _next_offset(query, len(results), total)
+        return ResultPage(results, total, "structured", following, named.note, approximate=named.approximate)
 
     async def _ranked(self, query: Query, text: str) -> ResultPage:
         """The entries nearest to a text under the filters."""
@@ -210,8 +211,9 @@ class Searcher:
     async def _names(self, query: Query, text: str, scopes: Scopes) -> Ranking:
         if query.mode == "semantic":
             return {}
-        rank = self._cache.rank_names
-        return await _over_types(query.types, lambda name: rank(name, text, scopes[name], **query.filters))
+        return await _over_types(
+            query.types, lambda name: by_name.rank(self._cache, name, text, scopes[name], **query.filters)
+        )
 
     async def _count(self, query: Query, scopes: Scopes) -> int:
         if not query.filters:

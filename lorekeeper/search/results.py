@@ -49,6 +49,7 @@ class ResultPage:
         mode: the retrievers that were used.
         next_offset: where the next page begins, None on the last one.
         note: what the reader should know, None if there is nothing to say.
+        approximate: whether the results of a lookup by name only have names like the one that was asked for.
     """
 
     results: list[Result]
@@ -56,6 +57,7 @@ class ResultPage:
     mode: Mode
     next_offset: int | None = None
     note: str | None = None
+    approximate: bool = False
 
 
 def unranked_result(entity: Entity, titles: Mapping[str, str], match: Retriever | None) -> Result:

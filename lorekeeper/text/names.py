@@ -49,3 +49,12 @@ def similar_names(query: str, names: Sequence[str], keys: Sequence[str], limit: 
         for _, score, index in matches:
             best[index] = max(best.get(index, 0.0), share * score / 100)
     return sorted(best.items(), key=lambda item: (-item[1], item[0]))[:limit]
+
+
+def nearest(text: str, names: Sequence[str]) -> list[tuple[str, float]]:
+    """The names nearest to a folded text and their similarity, which is the same for all and at least `SIMILAR`.
+
+    Empty if no name is similar. Similarity is 0 to 1: the normalised indel similarity.
+    """
+    matches = process.extract(text, names, scorer=fuzz.ratio, score_cutoff=SIMILAR * 100, limit=None)
+    return [(name, score / 100) for name, score, _ in matches if score == matches[0][1]]

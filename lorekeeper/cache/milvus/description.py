@@ -10,7 +10,7 @@ from lorekeeper.cache.formats import FIRST_DECLARATIONS, NewerLibraryError, decl
 from lorekeeper.cache.milvus import first, plain, schema
 from lorekeeper.cache.milvus.backend import Capabilities
 from lorekeeper.cache.milvus.schema import Layout, WrittenLayout, described
-from lorekeeper.entities import BASE_FIELDS, COLLECTIONS
+from lorekeeper.entities import BASE_FIELDS, COLLECTIONS, WHOLE_NAME
 from lorekeeper.errors import MilvusSchemaError
 from lorekeeper.filters import Selection
 from lorekeeper.version import VERSION
@@ -21,7 +21,7 @@ WRITTEN: dict[int, WrittenLayout] = {plain.FORMAT: plain, schema.FORMAT: schema}
 LAYOUTS: dict[int, Layout] = {first.FORMAT: first, **WRITTEN}
 """The layouts that can be read, by format."""
 
-_BASE = {field.name for field in BASE_FIELDS}
+_BASE = {field.name for field in (*BASE_FIELDS, WHOLE_NAME)}
 
 
 class NewerCollectionError(NewerLibraryError, MilvusSchemaError):

@@ -239,6 +239,10 @@ class Catalogue:
         similar = similar_names(name, names.folded, names.keys, NAMES)
         return [Ranked(names.identities[index], names.folded[index], score) for index, score in similar]
 
+    def names(self, entity_type: str) -> list[str]:
+        """The folded names of all entities of a type; they are kept in memory until the type changes."""
+        return self._read(lambda c: self._names(c, Selection(entity_type))).folded
+
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         """The words that occur, in any form with the same stem, in an entity of the type."""
         sql = f"SELECT 1 FROM {entity_type}_fts WHERE {entity_type}_fts MATCH ? LIMIT 1"

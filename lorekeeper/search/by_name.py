@@ -1,0 +1,205 @@
+"""Names as people say them: other names and languages, stems and misspellings, in lookups by name and in ranked searches.
+
+A name that is written as in the library is taken as it is, and nothing similar comes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
+from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME, fold
+from lorekeeper.filters import MAX_VALUES
+from lorekeeper.printable import one_line
+from lorekeeper.search.documents import Scopes
+from lorekeeper.text.aliases import Alias, alias_names, aliases_of, aliases_with, aliases_within
+from lorekeeper.text.names import nearest
+from lorekeeper.text.stems import corrected, names_of_stems, names_with_words
+
+Filters = Mapping[str, object]
+
+ALIAS_SIMILARITY = 0.99
+"""Similarity of an entry to one of its other names: an entry that is itself called so is nearer."""
+
+STEM_SIMILARITY = 0.98
+"""Similarity of an entry to other forms of the words of its name."""
+
+WITHIN_SIMILARITY = 0.9
+"""Similarity of an entry to a sentence that has one of its other names in it."""
+
+MAX_RANKED_NAMES = 8
+"""Most names of a library that one name is understood as in a ranked search."""
+
+MAX_NAME_WORDS = 6
+"""Words of the longest query that is compared with names by stems: longer ones are sentences."""
+
+MAX_NAMED = 4
+"""Most names in a note."""
+
+
+@dataclass(frozen=True)
+class Understood:
+    """How a lookup by name is answered.
+
+    Attributes:
+        lookups: types and the filters to list entries by, one after the other; no entry meets two of them.
+        note: what the name was understood as, None if it is taken as written.
+        approximate: whether nothing in the library has the name, and what is nearest to it is shown.
+    """
+
+    lookups: Sequence[tuple[str, Filters]]
+    note: str | None = None
+    approximate: bool = False
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Folded names of a type that a name is understood as, for one reason, which a note may give."""
+
+    entity_type: str
+    names: list[str]
+    reason: str | None = None
+
+
+async def understand(cache: CacheProtocol, types: Sequence[str], filters: Filters, scopes: Scopes) -> Understood:
+    """What to list for the filter ``name``: whole names, beginnings and parts, then other names, stems, misspellings.
+
+    Other names and stems follow unless the library has the very name; misspellings are looked for if nothing in the library is
+    better, whatever the other filters.
+    """
+    plain = [(entity_type, filters) for entity_type in types]
+    written = filters.get(NAME.name)
+    wanted = fold(written) if isinstance(written, str) else ""
+    names = {entity_type: await cache.names(entity_type) for entity_type in types} if wanted else {}
+    if not any(names.values()) or any(wanted in known for known in names.values()):
+        return Understood(plain)
+    named = [group for t in types for group in _named(t, wanted, names[t])]
+    literal = any(wanted in name for known in names.values() for name in known)
+    approximate = not named and not literal
+    if approximate:
+        named = await _similar(cache, {t: names[t] for t in types}, wanted, filters, scopes)
+    reasons = dict.fromkeys(group.reason for group in named if group.reason)
+    subject = COLLECTIONS[types[0]].label if len(types) == 1 else "entry"
+    missing = [f"No {subject} is called '{one_line(str(written))}'"] if approximate and named else []
+    note = "; ".join([*missing, *reasons]) + "." if missing or reasons else None
+    lookups = [lookup for group in named for lookup in _lookups(group, filters)]
+    return Understood([*plain, *lookups], note, approximate)
+
+
+async def rank(
+    cache: CacheProtocol, entity_type: str, text: str, documents: Documents = None, **filters: object
+) -> list[Ranked]:
+    """The entities whose names a query is, as by `CacheProtocol.rank_names`, also by other names and stems; best first."""
+    ranked = await cache.rank_names(entity_type, text, documents, **filters)
+    if ranked and ranked[0].score == 1:
+        return ranked
+    known = await cache.names(entity_type)
+    best = {hit.identity: hit for hit in ranked}
+    for name, similarity in _understood_as(entity_type, fold(text), known)[:MAX_RANKED_NAMES]:
+        for hit in await cache.rank_names(entity_type, name, documents, **filters):
+            if hit.score == 1 and (hit.identity not in best or best[hit.identity].score < similarity):
+                best[hit.identity] = replace(hit, score=similarity)
+    return sorted(best.values(), key=lambda hit: (-hit.score, hit.identity))
+
+
+def _understood_as(entity_type: str, text: str, known: Sequence[str]) -> list[tuple[str, float]]:
+    """Names of a library that a folded query is, and how similar they count."""
+    aliases = aliases_of(entity_type, text)
+    if aliases:
+        return [(name, ALIAS_SIMILARITY) for name in _present(aliases, known)]
+    if len(text.split()) <= MAX_NAME_WORDS:
+        whole, _ = names_of_stems(text, known)
+        if whole:
+            return [(name, STEM_SIMILARITY) for name in dict.fromkeys(whole)]
+    return [(name, WITHIN_SIMILARITY) for name in _present(aliases_within(entity_type, text), known)]
+
+
+def _named(entity_type: str, wanted: str, known: Sequence[str]) -> Iterator[_Group]:
+    """Names that a name certainly means, apart from those that contain it."""
+    rest = [name for name in known if wanted not in name]
+    aliases = [alias for alias in aliases_of(entity_type, wanted) if _present([alias], known)]
+    whole = _present(aliases, rest)
+    if whole:
+        yield _Group(entity_type, whole, _explanation(aliases))
+    for names in names_of_stems(wanted, dict.fromkeys(name for name in rest if name not in whole)):
+        if names:
+            yield _Group(entity_type, names)
+
+
+async def _similar(
+    cache: CacheProtocol, known: Mapping[str, Sequence[str]], wanted: str, filters: Filters, scopes: Scopes
+) -> list[_Group]:
+    """What a name that nothing has may mean: a part of another name, the nearest name, or misspelt words of a name."""
+    parts = [group for t, names in known.items() for group in _parts(t, wanted, names)]
+    if parts:
+        return parts
+    close = [group for t in known for group in await _nearest(cache, t, wanted, filters, scopes)]
+    if close:
+        best = max(similarity for similarity, _ in close)
+        return [group for similarity, group in close if similarity == best]
+    return [group for t, names in known.items() for group in _corrected(t, wanted, names)]
+
+
+def _parts(entity_type: str, wanted: str, known: Sequence[str]) -> Iterator[_Group]:
+    aliases = aliases_with(entity_type, wanted)
+    names = _present(aliases, known)
+    if names:
+        language = next((alias.language for alias in aliases if alias.language), "other")
+        yield _Group(entity_type, names, f"showing entries whose {language} names contain it")
+
+
+async def _nearest(
+    cache: CacheProtocol, entity_type: str, wanted: str, filters: Filters, scopes: Scopes
+) -> list[tuple[float, _Group]]:
+    """The nearest name under the other filters, or the entries whose other name is nearer, with its similarity."""
+    others = {key: value for key, value in filters.items() if key != NAME.name}
+    ranked = await cache.rank_names(entity_type, wanted, scopes[entity_type], **others)
+    best = ranked[0].score if ranked else 0.0
+    close = nearest(wanted, alias_names(entity_type))
+    aliases = [alias for name, _ in close for alias in aliases_of(entity_type, name)]
+    present = _present(aliases, await cache.names(entity_type))
+    if present and close[0][1] > best:
+        return [(close[0][1], _Group(entity_type, present, f"showing the nearest name: {_explanation(aliases)}"))]
+    names = list(dict.fromkeys(hit.name for hit in ranked if hit.score == best))
+    if not names:
+        return []
+    first = await cache.load(entity_type, [ranked[0].identity])
+    title = first[0].name if first else names[0]
+    return [(best, _Group(entity_type, names, f"showing the nearest name: {title}"))]
+
+
+def _corrected(entity_type: str, wanted: str, known: Sequence[str]) -> Iterator[_Group]:
+    text = corrected(wanted, known) if len(wanted.split()) <= MAX_NAME_WORDS else None
+    names = names_with_words(text, known) if text else []
+    if names:
+        yield _Group(entity_type, names, f"showing names with the words '{text}'")
+
+
+def _present(aliases: Iterable[Alias], known: Sequence[str]) -> list[str]:
+    """The names of a library that aliases stand for: the English name, else its variants ("Feather Token (Anchor)")."""
+    present: dict[str, None] = {}
+    for name in dict.fromkeys(fold(alias.name) for alias in aliases):
+        variants = [name] if name in known else [n for n in known if n.startswith(f"{name} ")]
+        present |= dict.fromkeys(variants)
+    return list(present)
+
+
+def _explanation(aliases: Sequence[Alias]) -> str:
+    """What one other name stands for; languages in which it is the same stand together."""
+    languages: dict[tuple[str, str], list[str]] = {}
+    for alias in aliases:
+        languages.setdefault((alias.written, alias.name), []).append(alias.language)
+    explained = [
+        Alias(written, name, " and ".join(filter(None, dict.fromkeys(same)))).explanation
+        for (written, name), same in languages.items()
+    ]
+    return ", ".join(explained[:MAX_NAMED])
+
+
+def _lookups(group: _Group, filters: Filters) -> Iterator[tuple[str, Filters]]:
+    """Filters for the names of a group instead of the name that was asked for."""
+    others = {key: value for key, value in filters.items() if key != NAME.name}
+    names = list(dict.fromkeys(group.names))
+    for start in range(0, len(names), MAX_VALUES):
+        yield group.entity_type, {**others, WHOLE_NAME.name: names[start : start + MAX_VALUES]}

@@ -1,0 +1,165 @@
+"""Other names of SRD entries: those that the books use, and those of the German, French and Spanish translations.
+
+The table is `lorekeeper/data/names`: one file per entity type with a line per English name; several names are separated
+by semicolons. A type's file is read when one of its names is first asked for.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from lorekeeper.entities import COLLECTIONS, fold
+
+ALIASES = Path(__file__).parent.parent / "data" / "names"
+"""The tables: one file per collection that has any."""
+
+LANGUAGES = {"books": "", "de": "German", "fr": "French", "es": "Spanish"}
+"""The columns of a table after the English name, and the languages of the names in them."""
+
+MAX_ALIAS_WORDS = 8
+"""Words of the longest name that is recognised within a sentence."""
+
+MAX_SENTENCE_WORDS = 64
+"""Words of a sentence in which names are looked for; a longer one is a pasted text."""
+
+DISTINCTIVE = 2
+"""Fewest words of a name that is recognised within a sentence: a single word may be an English one ("Ours", a bear)."""
+
+_TRANSCRIPTIONS = {"ä": "ae", "ö": "oe", "ü": "ue", "œ": "oe", "æ": "ae"}
+"""How letters are written where the keyboard has none of them."""
+
+_MARKS = re.compile("[\u0300-\u036f]")
+
+_BETWEEN_NAMES = re.compile(r" ?[\t\n;] ?")
+
+_PUNCTUATION, _SPACES = re.compile(r"[^\w\t\n; ]"), re.compile(" {2,}")
+
+
+class Alias(NamedTuple):
+    """One other name of an entry.
+
+    Attributes:
+        written: the name, as it is printed.
+        name: the English name of the entry in the SRD.
+        language: of the name, "" for one that only the books have ("Melf's Acid Arrow").
+    """
+
+    written: str
+    name: str
+    language: str
+
+    @property
+    def explanation(self) -> str:
+        """What the name stands for, as a sentence without its full stop."""
+        if self.language:
+            return f"{self.written} is {self.name} in {self.language}"
+        return f"{self.written} is called {self.name} in the SRD"
+
+
+@lru_cache(maxsize=10_000)
+def aliases_of(entity_type: str, folded: str) -> tuple[Alias, ...]:
+    """The entries of a type that have a folded name as their other name."""
+    names, lines = _table(entity_type)
+    if folded not in names:
+        return ()
+    return tuple(alias for line in lines if folded in line.folded for name, alias in line.aliases if name == folded)
+
+
+def aliases_within(entity_type: str, folded: str) -> list[Alias]:
+    """The same for each name of several words that occurs in a folded sentence, the longest ones first.
+
+    Words that belong to a longer name are not read again: "verzögerter Feuerball" holds one name.
+    """
+    words = folded.split()[:MAX_SENTENCE_WORDS]
+    found: list[Alias] = []
+    free = [True] * len(words)
+    for length in range(min(MAX_ALIAS_WORDS, len(words)), DISTINCTIVE - 1, -1):
+        for start in range(len(words) - length + 1):
+            name = aliases_of(entity_type, " ".join(words[start : start + length]))
+            if name and all(free[start : start + length]):
+                found += name
+                free[start : start + length] = [False] * length
+    return found
+
+
+def aliases_with(entity_type: str, folded: str) -> list[Alias]:
+    """The other names that contain a folded text as whole words: "Roter Drache" in "Junger roter Drache"."""
+    lines = [line for line in _table(entity_type)[1] if folded in line.folded]
+    found = [alias for line in lines for name, alias in line.aliases if f" {folded} " in f" {name} "]
+    return list(dict.fromkeys(found))
+
+
+def aliases_anywhere(folded: str) -> list[Alias]:
+    """The entries of any type that a folded text names, as a whole or in several words of it."""
+    return [
+        alias
+        for entity_type in COLLECTIONS
+        for alias in aliases_of(entity_type, folded) or aliases_within(entity_type, folded)
+    ]
+
+
+def alias_names(entity_type: str) -> list[str]:
+    """All names of the table of a type, folded."""
+    return sorted(_table(entity_type)[0])
+
+
+class _Line(NamedTuple):
+    """A line of a table: as it stands, and with its names folded, as printed and as transcribed."""
+
+    text: str
+    printed: str
+    transcribed: str
+
+    @property
+    def folded(self) -> str:
+        return f"{self.printed}\n{self.transcribed}"
+
+    @property
+    def aliases(self) -> Iterator[tuple[str, Alias]]:
+        """The other names, folded, and what they stand for, without those that are the same in English."""
+        english, written = fold(self.text.partition("\t")[0]), list(_aliases(self.text))
+        for spelling in dict.fromkeys((self.printed, self.transcribed)):
+            names = [name for _, name in _cells(spelling)]
+            yield from ((name, alias) for name, alias in zip(names, written, strict=True) if name != english)
+
+
+@lru_cache(maxsize=len(COLLECTIONS))
+def _table(entity_type: str) -> tuple[frozenset[str], list[_Line]]:
+    """The folded names of a type's table, and its lines.
+
+    They are folded all at once, and a line is taken apart when one of its names is asked for: so it takes some milliseconds
+    to read a table, instead of fifty.
+    """
+    path = ALIASES / f"{entity_type}.tsv"
+    text = path.read_text("utf-8").partition("\n")[2] if path.is_file() else ""
+    printed, transcribed = _folded(text.lower()), _folded(_transcribed(text.lower()))
+    names = frozenset(_BETWEEN_NAMES.split(f"{printed}\n{transcribed}"))
+    return names, [_Line(*line) for line in zip(*map(str.splitlines, (text, printed, transcribed)), strict=True)]
+
+
+def _folded(table: str) -> str:
+    """A table with each of its names as `fold` makes it."""
+    plain = _MARKS.sub("", unicodedata.normalize("NFKD", table.replace("'", "")))
+    return _SPACES.sub(" ", _PUNCTUATION.sub(" ", plain.casefold()))
+
+
+def _transcribed(table: str) -> str:
+    for letter, letters in _TRANSCRIPTIONS.items():
+        table = table.replace(letter, letters)
+    return table
+
+
+def _aliases(line: str) -> Iterator[Alias]:
+    name = line.partition("\t")[0]
+    yield from (Alias(written, name, language) for language, written in _cells(line))
+
+
+def _cells(line: str) -> Iterator[tuple[str, str]]:
+    """The language and the name of each other name in a line."""
+    for language, column in zip(LANGUAGES.values(), line.split("\t")[1:], strict=True):
+        yield from ((language, name.strip()) for name in column.split(";") if name)
