@@ -5,7 +5,8 @@ A name that is written as in the library is taken as it is, and nothing similar 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
@@ -31,8 +32,8 @@ WITHIN_SIMILARITY = 0.9
 MAX_RANKED_NAMES = 8
 """Most names of a library that one name is understood as in a ranked search."""
 
-MAX_NAME_WORDS = 6
-"""Words of the longest query that is compared with names by stems: longer ones are sentences."""
+MAX_NAME_WORDS = 5
+"""Words of the longest name that is compared with others word by word: longer texts are sentences."""
 
 MAX_NAMED = 4
 """Most names in a note."""
@@ -62,6 +63,9 @@ class _Group:
     reason: str | None = None
 
 
+_Find = Callable[[str, str, Sequence[str]], Iterable[_Group]]
+
+
 async def understand(cache: CacheProtocol, types: Sequence[str], filters: Filters, scopes: Scopes) -> Understood:
     """What to list for the filter ``name``: whole names, beginnings and parts, then other names, stems, misspellings.
 
@@ -74,11 +78,10 @@ async def understand(cache: CacheProtocol, types: Sequence[str], filters: Filter
     names = {entity_type: await cache.names(entity_type) for entity_type in types} if wanted else {}
     if not any(names.values()) or any(wanted in known for known in names.values()):
         return Understood(plain)
-    named = [group for t in types for group in _named(t, wanted, names[t])]
-    literal = any(wanted in name for known in names.values() for name in known)
-    approximate = not named and not literal
+    named = await asyncio.to_thread(_each, _named, wanted, names)
+    approximate = not named and not any(wanted in name for known in names.values() for name in known)
     if approximate:
-        named = await _similar(cache, {t: names[t] for t in types}, wanted, filters, scopes)
+        named = await _similar(cache, wanted, names, filters, scopes)
     reasons = dict.fromkeys(group.reason for group in named if group.reason)
     subject = COLLECTIONS[types[0]].label if len(types) == 1 else "entry"
     missing = [f"No {subject} is called '{one_line(str(written))}'"] if approximate and named else []
@@ -96,7 +99,8 @@ async def rank(
         return ranked
     known = await cache.names(entity_type)
     best = {hit.identity: hit for hit in ranked}
-    for name, similarity in _understood_as(entity_type, fold(text), known)[:MAX_RANKED_NAMES]:
+    meanings = await asyncio.to_thread(_understood_as, entity_type, fold(text), known)
+    for name, similarity in meanings[:MAX_RANKED_NAMES]:
         for hit in await cache.rank_names(entity_type, name, documents, **filters):
             if hit.score == 1 and (hit.identity not in best or best[hit.identity].score < similarity):
                 best[hit.identity] = replace(hit, score=similarity)
@@ -127,18 +131,23 @@ def _named(entity_type: str, wanted: str, known: Sequence[str]) -> Iterator[_Gro
             yield _Group(entity_type, names)
 
 
+def _each(find: _Find, wanted: str, names: Mapping[str, Sequence[str]]) -> list[_Group]:
+    """What a function finds in the names of each type."""
+    return [group for entity_type, known in names.items() for group in find(entity_type, wanted, known)]
+
+
 async def _similar(
-    cache: CacheProtocol, known: Mapping[str, Sequence[str]], wanted: str, filters: Filters, scopes: Scopes
+    cache: CacheProtocol, wanted: str, names: Mapping[str, Sequence[str]], filters: Filters, scopes: Scopes
 ) -> list[_Group]:
     """What a name that nothing has may mean: a part of another name, the nearest name, or misspelt words of a name."""
-    parts = [group for t, names in known.items() for group in _parts(t, wanted, names)]
+    parts = await asyncio.to_thread(_each, _parts, wanted, names)
     if parts:
         return parts
-    close = [group for t in known for group in await _nearest(cache, t, wanted, filters, scopes)]
+    close = [group for t in names for group in await _nearest(cache, t, wanted, filters, scopes)]
     if close:
         best = max(similarity for similarity, _ in close)
         return [group for similarity, group in close if similarity == best]
-    return [group for t, names in known.items() for group in _corrected(t, wanted, names)]
+    return await asyncio.to_thread(_each, _corrected, wanted, names)
 
 
 def _parts(entity_type: str, wanted: str, known: Sequence[str]) -> Iterator[_Group]:
@@ -156,11 +165,11 @@ async def _nearest(
     others = {key: value for key, value in filters.items() if key != NAME.name}
     ranked = await cache.rank_names(entity_type, wanted, scopes[entity_type], **others)
     best = ranked[0].score if ranked else 0.0
-    close = nearest(wanted, alias_names(entity_type))
+    close = await asyncio.to_thread(nearest, wanted, alias_names(entity_type))
     aliases = [alias for name, _ in close for alias in aliases_of(entity_type, name)]
     present = _present(aliases, await cache.names(entity_type))
     if present and close[0][1] > best:
-        return [(close[0][1], _Group(entity_type, present, f"showing the nearest name: {_explanation(aliases)}"))]
+        return [(close[0][1], _Group(entity_type, present, f"showing the nearest name; {_explanation(aliases)}"))]
     names = list(dict.fromkeys(hit.name for hit in ranked if hit.score == best))
     if not names:
         return []
@@ -187,14 +196,16 @@ def _present(aliases: Iterable[Alias], known: Sequence[str]) -> list[str]:
 
 def _explanation(aliases: Sequence[Alias]) -> str:
     """What one other name stands for; languages in which it is the same stand together."""
-    languages: dict[tuple[str, str], list[str]] = {}
+    named: dict[str, list[Alias]] = {}
     for alias in aliases:
-        languages.setdefault((alias.written, alias.name), []).append(alias.language)
-    explained = [
-        Alias(written, name, " and ".join(filter(None, dict.fromkeys(same)))).explanation
-        for (written, name), same in languages.items()
-    ]
-    return ", ".join(explained[:MAX_NAMED])
+        named.setdefault(alias.name, []).append(alias)
+    return ", ".join(_together(same).explanation for same in list(named.values())[:MAX_NAMED])
+
+
+def _together(same: Sequence[Alias]) -> Alias:
+    """Aliases of one entry as one; a name of the books is no translation."""
+    languages = dict.fromkeys(alias.language for alias in same)
+    return same[0]._replace(language="" if "" in languages else " and ".join(languages))
 
 
 def _lookups(group: _Group, filters: Filters) -> Iterator[tuple[str, Filters]]:

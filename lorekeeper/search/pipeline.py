@@ -188,7 +188,7 @@ class Searcher:
         """The ranking by meaning; without embeddings an empty one and the reason, if the mode allows that."""
         if query.mode == "keyword":
             return {}, None
-        rank, words = self._cache.rank_semantic, expanded_text(text)
+        rank, words = self._cache.rank_semantic, await asyncio.to_thread(expanded_text, text)
         try:
             ranking = await _over_types(
                 query.types, lambda name: rank(name, words, depth, scopes[name], **query.filters), depth
@@ -203,7 +203,7 @@ class Searcher:
     async def _keyword(self, query: Query, text: str, scopes: Scopes, depth: int) -> Ranking:
         if query.mode == "semantic":
             return {}
-        rank, words = self._cache.rank_keyword, expanded_keywords(text)
+        rank, words = self._cache.rank_keyword, await asyncio.to_thread(expanded_keywords, text)
         return await _over_types(
             query.types, lambda name: rank(name, words, depth, scopes[name], **query.filters), depth
         )

@@ -27,8 +27,18 @@ MAX_ALIAS_WORDS = 8
 MAX_SENTENCE_WORDS = 64
 """Words of a sentence in which names are looked for; a longer one is a pasted text."""
 
-DISTINCTIVE = 2
-"""Fewest words of a name that is recognised within a sentence: a single word may be an English one ("Ours", a bear)."""
+DISTINCTIVE = 6
+"""Fewest letters of a name of one word that is recognised within a sentence: "Ours", a bear, is an English word too."""
+
+ENGLISH = frozenset(
+    """
+    acolyte assistance benediction chevalier communion consecration contamination eloquence fabrication garrote guerrero hirsch
+    identification imposition interdiction labyrinth levitation lindwurm mirage necrophage orientation petrification phantom
+    portal possession premonition preservation regeneration reincarnation ritter sanctification sequestration sprung svirfneblin
+    tarasque teleportation terror tyrannosaurus umbral veteran
+    """.split()
+)
+"""Longer names of one word that are not recognised within a sentence either, since they are words of English texts."""
 
 _TRANSCRIPTIONS = {"ä": "ae", "ö": "oe", "ü": "ue", "œ": "oe", "æ": "ae"}
 """How letters are written where the keyboard has none of them."""
@@ -61,7 +71,6 @@ class Alias(NamedTuple):
         return f"{self.written} is called {self.name} in the SRD"
 
 
-@lru_cache(maxsize=10_000)
 def aliases_of(entity_type: str, folded: str) -> tuple[Alias, ...]:
     """The entries of a type that have a folded name as their other name."""
     names, lines = _table(entity_type)
@@ -71,20 +80,25 @@ def aliases_of(entity_type: str, folded: str) -> tuple[Alias, ...]:
 
 
 def aliases_within(entity_type: str, folded: str) -> list[Alias]:
-    """The same for each name of several words that occurs in a folded sentence, the longest ones first.
+    """The same for each name that occurs in a folded sentence and cannot be a plain English word, the longest ones first.
 
     Words that belong to a longer name are not read again: "verzögerter Feuerball" holds one name.
     """
     words = folded.split()[:MAX_SENTENCE_WORDS]
     found: list[Alias] = []
     free = [True] * len(words)
-    for length in range(min(MAX_ALIAS_WORDS, len(words)), DISTINCTIVE - 1, -1):
+    for length in range(min(MAX_ALIAS_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
-            name = aliases_of(entity_type, " ".join(words[start : start + length]))
-            if name and all(free[start : start + length]):
-                found += name
+            name = " ".join(words[start : start + length])
+            aliases = aliases_of(entity_type, name)
+            if aliases and _is_distinctive(name) and all(free[start : start + length]):
+                found += aliases
                 free[start : start + length] = [False] * length
     return found
+
+
+def _is_distinctive(name: str) -> bool:
+    return " " in name or (len(name) >= DISTINCTIVE and name not in ENGLISH)
 
 
 def aliases_with(entity_type: str, folded: str) -> list[Alias]:
@@ -95,7 +109,7 @@ def aliases_with(entity_type: str, folded: str) -> list[Alias]:
 
 
 def aliases_anywhere(folded: str) -> list[Alias]:
-    """The entries of any type that a folded text names, as a whole or in several words of it."""
+    """The entries of any type that a folded text names, as a whole or within it."""
     return [
         alias
         for entity_type in COLLECTIONS

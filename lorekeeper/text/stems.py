@@ -21,16 +21,12 @@ _PLURALS = {"wolves": "wolf", "elves": "elf", "dwarves": "dwarf", "thieves": "th
 def names_of_stems(text: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
     """The names that have the stems of a text's words: those with no other words, and those with others besides."""
     wanted = stems(text)
-    beginnings = [f" {stem[:-1][:BEGINNING]}" for stem in wanted]
-    whole, parts = [], []
-    for name in names:
-        if beginnings and all(beginning in f" {name}" for beginning in beginnings):
-            found = stems(name)
-            if found == wanted:
-                whole.append(name)
-            elif found > wanted:
-                parts.append(name)
-    return whole, parts
+    candidates = list(names) if wanted else []
+    for stem in wanted:
+        beginning = stem[:-1][:BEGINNING]
+        candidates = [name for name in candidates if beginning in name]
+    found = [(name, stems(name)) for name in candidates]
+    return [name for name, own in found if own == wanted], [name for name, own in found if own > wanted]
 
 
 @lru_cache(maxsize=20_000)
