@@ -90,6 +90,21 @@ async def understand(cache: CacheProtocol, types: Sequence[str], filters: Filter
     return Understood([*plain, *lookups], note, approximate)
 
 
+async def narrowed(
+    cache: CacheProtocol, types: Sequence[str], filters: Filters, scopes: Scopes
+) -> tuple[Filters, str | None]:
+    """The filters of a ranked search, and the note on its filter ``name``.
+
+    If no name contains it, the names that it is understood as take its place.
+    """
+    understood = await understand(cache, types, filters, scopes)
+    meant = [lookup[WHOLE_NAME.name] for _, lookup in understood.lookups if WHOLE_NAME.name in lookup]
+    if not meant or any([await cache.count_entities(t, scopes[t], **filters) for t in types]):
+        return filters, None
+    names = [name for group in meant if isinstance(group, list) for name in group]
+    return _whole_names(filters, names[:MAX_VALUES]), understood.note
+
+
 async def rank(
     cache: CacheProtocol, entity_type: str, text: str, documents: Documents = None, **filters: object
 ) -> list[Ranked]:
@@ -168,7 +183,7 @@ async def _nearest(
     close = await asyncio.to_thread(nearest, wanted, alias_names(entity_type))
     aliases = [alias for name, _ in close for alias in aliases_of(entity_type, name)]
     present = _present(aliases, await cache.names(entity_type))
-    if present and close[0][1] > best:
+    if present and close[0][1] > best and not {hit.name for hit in ranked}.issuperset(present):
         return [(close[0][1], _Group(entity_type, present, f"showing the nearest name; {_explanation(aliases)}"))]
     names = list(dict.fromkeys(hit.name for hit in ranked if hit.score == best))
     if not names:
@@ -210,7 +225,11 @@ def _together(same: Sequence[Alias]) -> Alias:
 
 def _lookups(group: _Group, filters: Filters) -> Iterator[tuple[str, Filters]]:
     """Filters for the names of a group instead of the name that was asked for."""
-    others = {key: value for key, value in filters.items() if key != NAME.name}
     names = list(dict.fromkeys(group.names))
     for start in range(0, len(names), MAX_VALUES):
-        yield group.entity_type, {**others, WHOLE_NAME.name: names[start : start + MAX_VALUES]}
+        yield group.entity_type, _whole_names(filters, names[start : start + MAX_VALUES])
+
+
+def _whole_names(filters: Filters, names: list[str]) -> Filters:
+    others = {key: value for key, value in filters.items() if key != NAME.name}
+    return {**others, WHOLE_NAME.name: names}

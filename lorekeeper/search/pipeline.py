@@ -142,6 +142,8 @@ class Searcher:
     async def _ranked(self, query: Query, text: str) -> ResultPage:
         """The entries nearest to a text under the filters."""
         scopes = await self.documents.scopes(query.types, query.documents)
+        filters, note = await by_name.narrowed(self._cache, query.types, query.filters, scopes)
+        query = replace(query, filters=filters)
         retrieved = await self._retrieve(query, text, scopes)
         mode = _mode(query, retrieved)
         if mode == "hybrid" and await self._is_off_topic(query, text, retrieved):
@@ -150,9 +152,9 @@ class Searcher:
         total = len(ranking) if mode == "keyword" else max(retrieved.count, len(ranking))
         hits = ranking[query.offset : query.offset + query.limit]
         results = await self._results(hits, retrieved.semantic, text)
-        note = None
         if retrieved.unavailable:
-            note = f"Semantic search is unavailable, so only keywords and filters were used: {retrieved.unavailable}"
+            why = f"Semantic search is unavailable, so only keywords and filters were used: {retrieved.unavailable}"
+            note = " ".join(filter(None, [note, why]))
         return ResultPage(results, total, mode, _next_offset(query, len(hits), total), note)
 
     async def _similar(self, query: Query, uri: str) -> ResultPage:

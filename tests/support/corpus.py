@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 ENDPOINTS = {
     "spells": ["spells"],
@@ -41,3 +43,10 @@ def requests_of(address: str) -> tuple[int, int]:
     with urllib.request.urlopen(f"{address}/__stats") as response:
         statistics = json.load(response)
     return statistics["requests"], statistics["failed"]
+
+
+def objects(corpus: Path, name: str) -> Iterator[dict[str, Any]]:
+    """The objects of a file of the corpus, plain or packed."""
+    path = next((corpus / "entities").glob(f"{name}.jsonl*"))
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)

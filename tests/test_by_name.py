@@ -1,0 +1,218 @@
+"""Lookups by name and ranked searches, with names as people say them, over a real library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from lorekeeper.errors import FilterError
+from lorekeeper.library import Library
+from lorekeeper.search.pipeline import Query
+from lorekeeper.search.results import ResultPage
+from tests.support.entities import make
+from tests.support.libraries import open_library
+
+LORE = ["spells", "creatures", "rules"]
+
+ENTRIES = [
+    make("fireball", "A ball of flame bursts.", name="Fireball", document="one", level=3),
+    make("fireball", "Flame fills a wide room.", name="Fireball", document="two", level=4),
+    make("delayed", "It bursts later.", name="Delayed Blast Fireball", document="one", level=7),
+    make("acid-arrow", "A green streak hisses.", name="Acid Arrow", document="one", level=2),
+    make("arcane-hand", "A huge palm of force.", name="Arcane Hand", document="one", level=5),
+    make("hex", "Bad luck clings to one foe.", name="Hex", document="one", level=1),
+    make("gate", "A ring opens to another plane.", name="Gate", document="one", level=9),
+    make("tarrasque", "It eats whole towns.", type="creatures", name="Tarrasque", document="one"),
+    make("ghost", "A restless soul.", type="creatures", name="Ghost", document="one"),
+    make("poltergeist", "It throws the plates.", type="creatures", name="Poltergeist", document="one"),
+    make("goblin", "Small and mean.", type="creatures", name="Goblin", document="one"),
+    make("goblin-boss", "It shouts at the others.", type="creatures", name="Goblin Boss", document="one"),
+    make("red", "Its den is hot.", type="creatures", name="Adult Red Dragon", document="one"),
+    make("old-red", "Its den is hotter.", type="creatures", name="Ancient Red Dragon", document="one"),
+    make("grappling", "How to hold somebody.", type="rules", name="Grappling", document="one"),
+    make("grappled", "What it is like to be held.", type="rules", name="Grappled", document="one"),
+    make("bann", "Ein Bann aus eigener Feder.", name="Windhauch des Grafen", document="deutsch", level=2),
+    make("tanzlied", "Alle tanzen.", name="Tanzlied", document="deutsch", level=1),
+]
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture(scope="module", params=["milvus", "sqlite"])
+async def library(request, tmp_path_factory):
+    async with open_library(tmp_path_factory.mktemp("names"), backend=request.param) as opened:
+        for entity_type in LORE:
+            await opened.cache.store_entities([e for e in ENTRIES if e.type == entity_type], entity_type)
+        yield opened
+
+
+async def lookup(
+    library: Library,
+    entity_type: str,
+    name: str,
+    *,
+    documents: Sequence[str] | None = None,
+    limit: int = 10,
+    offset: int = 0,
+    **filters: object,
+) -> ResultPage:
+    query = Query([entity_type], None, {"name": name, **filters}, documents, limit, offset)
+    return await library.searcher.search(query)
+
+
+def names(page: ResultPage) -> list[str]:
+    return [result.entity.name for result in page.results]
+
+
+async def test_a_whole_name_brings_nothing_similar_and_no_note(library):
+    page = await lookup(library, "creatures", "ghost")
+    assert (names(page), page.note, page.approximate) == (["Ghost"], None, False)
+
+
+async def test_whole_names_come_before_parts(library):
+    assert names(await lookup(library, "spells", "fireball")) == ["Fireball", "Fireball", "Delayed Blast Fireball"]
+
+
+@pytest.mark.parametrize(
+    ("written", "found", "note"),
+    [
+        ("Feuerball", "Fireball", "Feuerball is Fireball in German."),
+        ("bola de fuego", "Fireball", "Bola de fuego is Fireball in Spanish."),
+        ("boule de feu", "Fireball", "Boule de feu is Fireball in French."),
+        ("Saeurepfeil", "Acid Arrow", "Säurepfeil is Acid Arrow in German."),
+        ("Melf's Acid Arrow", "Acid Arrow", "Melf's Acid Arrow is called Acid Arrow in the SRD."),
+        ("Bigby's Hand", "Arcane Hand", "Bigby's Hand is called Arcane Hand in the SRD."),
+    ],
+)
+async def test_other_names_find_the_entry_and_say_so(library, written, found, note):
+    page = await lookup(library, "spells", written)
+    assert set(names(page)) == {found}
+    assert {result.match for result in page.results} == {"name"}
+    assert (page.note, page.total) == (note, len(page.results))
+
+
+async def test_parts_of_names_come_before_translations(library):
+    page = await lookup(library, "creatures", "Geist")
+    assert names(page) == ["Poltergeist", "Ghost"]
+    assert page.note == "Geist is Ghost in German."
+
+
+async def test_stems_come_after_what_contains_the_name(library):
+    page = await lookup(library, "rules", "grapple")
+    assert (names(page), page.note) == (["Grappled", "Grappling"], None)
+    assert names(await lookup(library, "creatures", "goblins")) == ["Goblin", "Goblin Boss"]
+
+
+@pytest.mark.parametrize(
+    ("written", "found"), [("tarasqe", "Tarrasque"), ("Goblni Bos", "Goblin Boss"), ("ghosst", "Ghost")]
+)
+async def test_misspelt_names_find_the_nearest_and_say_so(library, written, found):
+    page = await lookup(library, "creatures", written)
+    assert names(page) == [found]
+    assert page.note == f"No creature is called '{written}'; showing the nearest name: {found}."
+    assert page.approximate
+
+
+async def test_misspelt_translations_are_understood(library):
+    page = await lookup(library, "spells", "Feuerbll")
+    assert set(names(page)) == {"Fireball"}
+    assert page.note == "No spell is called 'Feuerbll'; showing the nearest name; Feuerball is Fireball in German."
+
+
+async def test_misspelt_words_of_longer_names_are_corrected(library):
+    page = await lookup(library, "creatures", "red dragn")
+    assert names(page) == ["Adult Red Dragon", "Ancient Red Dragon"]
+    assert page.note == "No creature is called 'red dragn'; showing names with the words 'red dragon'."
+
+
+async def test_a_part_of_a_translation_finds_all_that_have_it(library):
+    page = await lookup(library, "creatures", "Roter Drache")
+    assert names(page) == ["Adult Red Dragon", "Ancient Red Dragon"]
+    assert page.note == "No creature is called 'Roter Drache'; showing entries whose German names contain it."
+
+
+@pytest.mark.parametrize("written", ["beholder", "qqqqqqq", "42", "!!!", "a b c d e f g h i j"])
+async def test_what_nothing_is_like_finds_nothing(library, written):
+    page = await lookup(library, "creatures", written)
+    assert (page.results, page.total, page.note) == ([], 0, None)
+
+
+@pytest.mark.parametrize("written", ["Feuerball", "firebll", "Fireball"])
+async def test_other_filters_and_documents_hold(library, written):
+    assert names(await lookup(library, "spells", written, level=3)) == ["Fireball"]
+    page = await lookup(library, "spells", written, documents=["two"])
+    assert [result.entity.document for result in page.results] == ["two"]
+    assert (await lookup(library, "spells", written, level=9)).total == 0
+
+
+@pytest.mark.parametrize("written", ["Geist", "goblins", "grapple", "red dragn", "Feuerball"])
+async def test_pages_join_without_overlap_or_gap(library, written):
+    for entity_type in LORE:
+        whole = await lookup(library, entity_type, written)
+        pages = [await lookup(library, entity_type, written, limit=1, offset=i) for i in range(whole.total)]
+        assert [page.total for page in pages] == [whole.total] * whole.total
+        assert [uri for page in pages for uri in uris(page)] == uris(whole)
+        assert len(set(uris(whole))) == whole.total == len(whole.results)
+
+
+def uris(page: ResultPage) -> list[str]:
+    return [result.entity.uri for result in page.results]
+
+
+async def test_a_ranked_search_among_the_entries_of_a_name_understands_it_too(library):
+    query = Query(["creatures"], "a hot den", {"name": "Roter Drache"})
+    page = await library.searcher.search(query)
+    assert set(names(page)) == {"Adult Red Dragon", "Ancient Red Dragon"}
+    assert page.note == "No creature is called 'Roter Drache'; showing entries whose German names contain it."
+    plain = await library.searcher.search(Query(["creatures"], "a hot den", {"name": "red dragon"}))
+    assert (set(names(plain)), plain.note) == (set(names(page)), None)
+
+
+@pytest.mark.parametrize("written", ["Windhauch des Grafen", "tanzlied", "windhauch"])
+async def test_entries_in_other_languages_are_found_by_their_own_names(library, written):
+    assert len(names(await lookup(library, "spells", written))) == 1
+    page = await library.searcher.search(Query(LORE, text=written))
+    assert page.results[0].entity.document == "deutsch"
+
+
+async def test_an_empty_name_is_refused(library):
+    with pytest.raises(FilterError, match="name must be a non-empty text"):
+        await lookup(library, "spells", " ")
+
+
+# --- ranked searches -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["auto", "keyword"])
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Feuerball", "Fireball"),
+        ("bola de fuego", "Fireball"),
+        ("Melf's Acid Arrow", "Acid Arrow"),
+        ("how does Bigby's Hand grapple?", "Arcane Hand"),
+        ("Wie viel Schaden macht ein Feuerball?", "Fireball"),
+        ("goblins", "Goblin"),
+        ("tarasque", "Tarrasque"),
+    ],
+)
+async def test_ranked_searches_put_the_entry_of_another_name_first(library, text, found, mode):
+    page = await library.searcher.search(Query(LORE, text=text, mode=mode))
+    assert (names(page)[0], page.results[0].match) == (found, "name")
+
+
+async def test_an_entry_that_is_itself_called_so_comes_first(library):
+    own = make("portal", "A door that leads back.", name="Portal", document="two", level=6)
+    await library.cache.store_entities([own], "spells")
+    try:
+        assert names(await library.searcher.search(Query(["spells"], text="portal")))[0] == "Portal"
+        assert names(await lookup(library, "spells", "portal")) == ["Portal"]
+    finally:
+        await library.cache.delete_entities("spells", [own.identity])
+    assert names(await lookup(library, "spells", "portal")) == ["Gate"]
+
+
+async def test_names_in_ranked_searches_keep_to_filters_and_documents(library):
+    page = await library.searcher.search(Query(["spells"], text="Feuerball", filters={"level": 4}))
+    assert [result.entity.document for result in page.results] == ["two"]
