@@ -147,10 +147,11 @@ def test_english_words_are_no_names_within_a_sentence(sentence):
     assert [alias for t in TABLES for alias in aliases_within(t, sentence)] == []
 
 
-def test_a_part_of_a_name_finds_all_that_have_it_as_whole_words():
+def test_a_part_of_a_name_finds_all_that_have_it_from_the_beginning_of_a_word_on():
     found = {alias.name for alias in aliases_with("creatures", "roter drache")}
     assert {"Adult Red Dragon", "Ancient Red Dragon", "Young Red Dragon"} <= found
     assert aliases_with("creatures", "oter drache") == []
+    assert {"Faithful Hound", "Arcane Sword"} <= {alias.name for alias in aliases_with("spells", "mordenkainen")}
 
 
 def test_all_types_are_searched_at_once():

@@ -129,7 +129,13 @@ async def test_misspelt_words_of_longer_names_are_corrected(library):
 async def test_a_part_of_a_translation_finds_all_that_have_it(library):
     page = await lookup(library, "creatures", "Roter Drache")
     assert names(page) == ["Adult Red Dragon", "Ancient Red Dragon"]
-    assert page.note == "No creature is called 'Roter Drache'; showing entries whose German names contain it."
+    assert page.note == "No creature is called 'Roter Drache'; showing entries whose German names have it."
+
+
+async def test_the_name_of_a_wizard_finds_the_spells_that_the_books_call_after_him(library):
+    page = await lookup(library, "spells", "Melf")
+    assert names(page) == ["Acid Arrow"]
+    assert page.note == "No spell is called 'Melf'; showing entries whose names in the books have it."
 
 
 @pytest.mark.parametrize("written", ["beholder", "qqqqqqq", "42", "!!!", "a b c d e f g h i j"])
@@ -164,7 +170,7 @@ async def test_a_ranked_search_among_the_entries_of_a_name_understands_it_too(li
     query = Query(["creatures"], "a hot den", {"name": "Roter Drache"})
     page = await library.searcher.search(query)
     assert set(names(page)) == {"Adult Red Dragon", "Ancient Red Dragon"}
-    assert page.note == "No creature is called 'Roter Drache'; showing entries whose German names contain it."
+    assert page.note == "No creature is called 'Roter Drache'; showing entries whose German names have it."
     plain = await library.searcher.search(Query(["creatures"], "a hot den", {"name": "red dragon"}))
     assert (set(names(plain)), plain.note) == (set(names(page)), None)
 

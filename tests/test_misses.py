@@ -86,6 +86,11 @@ async def test_names_narrow_what_is_asked_of_the_server(library, server):
     assert server.pages_asked("v2/spells") == ["limit=100&name__icontains=hush"]
 
 
+async def test_a_name_that_is_only_like_one_in_the_library_is_fetched(library, server):
+    await library.cache.store_entities([make("tide-lanze", "A spear of rust.", name="Tide Lanze")], "spells")
+    assert names(await look(library, name="tide lance")) == ["Tide Lance"]
+
+
 async def test_documents_narrow_what_is_fetched(library, server):
     page = await look(library, documents=["ember-book"])
     assert names(page) == ["Ash Storm", "Ember Whisper"]

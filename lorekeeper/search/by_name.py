@@ -35,6 +35,9 @@ MAX_RANKED_NAMES = 8
 MAX_NAME_WORDS = 5
 """Words of the longest name that is compared with others word by word: longer texts are sentences."""
 
+MIN_PART_CHARS = 4
+"""Fewest characters that are looked for within other names."""
+
 MAX_NAMED = 4
 """Most names in a note."""
 
@@ -166,11 +169,12 @@ async def _similar(
 
 
 def _parts(entity_type: str, wanted: str, known: Sequence[str]) -> Iterator[_Group]:
-    aliases = aliases_with(entity_type, wanted)
+    aliases = aliases_with(entity_type, wanted) if len(wanted) >= MIN_PART_CHARS else []
     names = _present(aliases, known)
     if names:
-        language = next((alias.language for alias in aliases if alias.language), "other")
-        yield _Group(entity_type, names, f"showing entries whose {language} names contain it")
+        languages = sorted({alias.language for alias in aliases})
+        whose = f"{languages[0]} names" if languages[0] else "names in the books"
+        yield _Group(entity_type, names, f"showing entries whose {whose} have it")
 
 
 async def _nearest(

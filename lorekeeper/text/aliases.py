@@ -102,9 +102,9 @@ def _is_distinctive(name: str) -> bool:
 
 
 def aliases_with(entity_type: str, folded: str) -> list[Alias]:
-    """The other names that contain a folded text as whole words: "Roter Drache" in "Junger roter Drache"."""
+    """The other names that have a folded text from the beginning of a word on: "Roter Drache", "Mordenkainen"."""
     lines = [line for line in _table(entity_type)[1] if folded in line.folded]
-    found = [alias for line in lines for name, alias in line.aliases if f" {folded} " in f" {name} "]
+    found = [alias for line in lines for name, alias in line.aliases if f" {folded}" in f" {name}"]
     return list(dict.fromkeys(found))
 
 
