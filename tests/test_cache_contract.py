@@ -262,6 +262,18 @@ async def test_names_match_whole_then_by_their_beginning_then_in_part(cache: Cac
     assert [e.name for e in await cache.get_entities("spells", name="light", limit=2, offset=1)] == found[1:3]
 
 
+async def test_whole_names_are_found_among_all_names_of_a_type(cache: CacheProtocol) -> None:
+    assert await cache.names("spells") == []
+    stored = [make("a", name="Fire Bolt"), make("b", name="Fire Bolt", document="x"), make("c", name="Great Fire-Bolt")]
+    await cache.store_entities(stored, "spells")
+    assert sorted(await cache.names("spells")) == ["fire bolt", "fire bolt", "great fire bolt"]
+    assert slugs(await cache.get_entities("spells", name_folded=["FIRE BOLT", "bolt"])) == ["a", "b"]
+    assert await cache.count_entities("spells", ["x"], name_folded="fire-bolt") == 1
+    assert await cache.count_entities("spells", name_folded=['" or 1 == 1', "%", "fire"]) == 0
+    await cache.delete_entities("spells", [("own", "c")])
+    assert sorted(await cache.names("spells")) == ["fire bolt", "fire bolt"]
+
+
 async def test_without_a_name_filter_the_order_is_name_document_slug(cache: CacheProtocol) -> None:
     keys = [("b", "x", "Zeta"), ("b", "y", "alpha"), ("a", "z", "Alpha"), ("b", "a", "ALPHA"), ("a", "q", "Élan")]
     await cache.store_entities([make(s, "Text.", document=d, name=n) for d, s, n in keys], "spells")
