@@ -191,12 +191,8 @@ def matches(entity: Entity, conditions: Iterable[Condition]) -> bool:
 def _meets(entity: Entity, condition: Condition) -> bool:
     if condition.op == "name":
         return str(condition.values[0]) in fold(entity.name)
-    base = {
-        WHOLE_NAME.name: entity.name,
-        "kind": entity.kind,
-        "document": entity.document,
-        "source_api": entity.source_api,
-    }
+    base = {"kind": entity.kind, "document": entity.document, "source_api": entity.source_api}
+    base[WHOLE_NAME.name] = entity.name
     value = base.get(condition.field.name, entity.fields.get(condition.field.name))
     if value is None:
         return False

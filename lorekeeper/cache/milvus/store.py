@@ -160,11 +160,11 @@ class MilvusStore:
         require_model(info.embedding, embedding)
         return self.collections.nearest(selection, vector, limit)
 
-    def rank_names(self, selection: Selection, query: str) -> list[Ranked]:
-        return self.companion.rank_names(selection, query) if self._companion_ready(selection.entity_type) else []
-
     def names(self, entity_type: str) -> list[str]:
         return self.companion.names(entity_type) if self._companion_ready(entity_type) else []
+
+    def rank_names(self, selection: Selection, query: str) -> list[Ranked]:
+        return self.companion.rank_names(selection, query) if self._companion_ready(selection.entity_type) else []
 
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         return self.companion.known_words(entity_type, words) if self._companion_ready(entity_type) else set()
