@@ -104,6 +104,13 @@ def collection_of(entity_type: str) -> Collection:
     return COLLECTIONS[entity_type]
 
 
+def field_of(collection: Collection, name: str) -> Field:
+    """The filter field of that name; FilterError, with the known fields, if there is none."""
+    if name not in collection.filters:
+        raise FilterError(unknown_name(name, list(collection.filters), f"field of {collection.name}"))
+    return collection.field(name)
+
+
 def stored(field: Field, value: Any) -> Stored:
     """The stored form of a field value, folded or scaled; FilterError if it is of the wrong type."""
     match field.type:

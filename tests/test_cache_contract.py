@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import CacheProtocol, ValueCounts
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity, canonical_json
 from lorekeeper.errors import EmbeddingError, FilterError, LoreKeeperError
@@ -236,6 +236,27 @@ async def test_decimals_are_exact(cache: CacheProtocol) -> None:
         }
         assert await cache.count_entities("creatures", challenge_rating_min=rating) == len(ratings) - i
         assert await cache.count_entities("creatures", challenge_rating_max=rating) == i + 1
+
+
+async def test_values_are_counted_in_their_canonical_form_and_the_absent_ones_apart(cache: CacheProtocol) -> None:
+    assert await cache.count_values("creatures", "type") == ValueCounts({}, 0, 0)
+    beasts = [
+        make("a", "One.", type="creatures", challenge_rating=0.25, environments=["Swamp", "forest"]),
+        make("b", "Two.", type="creatures", challenge_rating="1/4", environments=["swamp"], document="other"),
+        make("c", "Three.", type="creatures", challenge_rating=3, environments=[]),
+        make("d", "Four.", type="creatures"),
+    ]
+    await cache.store_entities(beasts, "creatures")
+    assert await cache.count_values("creatures", "challenge_rating") == ValueCounts({0.25: 2, 3.0: 1}, 3, 4)
+    assert await cache.count_values("creatures", "environments") == ValueCounts({"swamp": 2, "forest": 1}, 3, 4)
+    assert await cache.count_values("creatures", "type") == ValueCounts({}, 0, 4)
+    assert await cache.count_values("creatures", "environments", "other") == ValueCounts({"swamp": 1}, 1, 1)
+    low = await cache.count_values("creatures", "environments", challenge_rating_max=1, document="own")
+    assert low == ValueCounts({"swamp": 1, "forest": 1}, 1, 1)
+    await cache.store_entities(SPELLS, "spells")
+    assert (await cache.count_values("spells", "ritual")).counts == {True: 1, False: 1}
+    with pytest.raises(FilterError, match="did you mean 'environments'"):
+        await cache.count_values("creatures", "environment")
 
 
 async def test_a_fraction_is_a_number_too(cache: CacheProtocol) -> None:

@@ -7,13 +7,13 @@ import logging
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from lorekeeper.cache.protocol import BATCH, Documents, Hit, Identity, Progress, Ranked, Statistics, hits
+from lorekeeper.cache.protocol import BATCH, Documents, Hit, Identity, Progress, Ranked, Statistics, ValueCounts, hits
 from lorekeeper.cache.store import Chunked, Store
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, FilterError
-from lorekeeper.filters import Selection, collection_of, parse_filters
+from lorekeeper.filters import Selection, collection_of, field_of, parse_filters
 from lorekeeper.system import AsyncClosing, in_thread
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import CHUNKER, passages
@@ -102,6 +102,13 @@ class ThreadedCache(AsyncClosing):
 
     async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
         return await asyncio.to_thread(self._store.count, _selected(entity_type, document, filters))
+
+    async def count_values(
+        self, entity_type: str, field: str, document: Documents = None, **filters: Any
+    ) -> ValueCounts:
+        selection = _selected(entity_type, document, filters)
+        declared = field_of(collection_of(entity_type), field)
+        return await asyncio.to_thread(self._store.count_values, selection, declared)
 
     async def semantic_search(
         self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -62,6 +62,21 @@ class Hit:
     score: float
     passage: str = ""
     section: str = ""
+
+
+@dataclass(frozen=True)
+class ValueCounts:
+    """The values of one field.
+
+    Attributes:
+        counts: number of entities by value, in the field's canonical form; of a list field by each of its texts.
+        known: number of entities with a value, an empty list included.
+        total: number of entities, also those that do not have one.
+    """
+
+    counts: Mapping[str | int | float | bool, int]
+    known: int
+    total: int
 
 
 @dataclass(frozen=True)
@@ -126,6 +141,15 @@ class CacheProtocol(Protocol):
 
     async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
         """Number of entities under the filters."""
+        ...
+
+    async def count_values(
+        self, entity_type: str, field: str, document: Documents = None, **filters: Any
+    ) -> ValueCounts:
+        """The values that a filter field other than ``name`` has under the filters, and how often.
+
+        Of a Milvus server they may be half a minute old if another machine has written meanwhile.
+        """
         ...
 
     async def semantic_search(

@@ -10,9 +10,9 @@ from typing import Protocol
 
 from filelock import FileLock, Timeout
 
-from lorekeeper.cache.protocol import Identity, Ranked, Statistics
+from lorekeeper.cache.protocol import Identity, Ranked, Statistics, ValueCounts
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import Entity
+from lorekeeper.entities import Entity, Field
 from lorekeeper.errors import CacheError, EmbeddingError
 from lorekeeper.filters import Selection
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_folder
@@ -88,6 +88,10 @@ class Store(Protocol):
 
     def count_by(self, entity_type: str, column: str) -> dict[str, int]:
         """Number of entities by "document" or "kind_name"."""
+        ...
+
+    def count_values(self, selection: Selection, field: Field) -> ValueCounts:
+        """The values that a field other than ``name`` has under the filters, and how often."""
         ...
 
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:

@@ -18,6 +18,7 @@ from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever, fuse
 from lorekeeper.search.results import Key, Mode, Result, ResultPage, ranked_result, unranked_result
+from lorekeeper.search.values import ValueRegistry
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.names import canonical_name
 from lorekeeper.text.passages import passages
@@ -101,6 +102,7 @@ class Searcher:
     def __init__(self, cache: CacheProtocol) -> None:
         self._cache = cache
         self.documents = DocumentRegistry(cache)
+        self.values = ValueRegistry(cache)
 
     async def search(self, query: Query) -> ResultPage:
         """The page of results that a query asks for.

@@ -16,10 +16,10 @@ from lorekeeper.cache.milvus.collections import GET_KEYS, Collections
 from lorekeeper.cache.milvus.companion import Companion
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.upgrade import CollectionUpgrade
-from lorekeeper.cache.protocol import Identity, Ranked, Statistics
+from lorekeeper.cache.protocol import Identity, Ranked, Statistics, ValueCounts
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, WriteLock, require_dimension, require_model
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.entities import COLLECTIONS, Entity, Field
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
 
@@ -165,6 +165,10 @@ class MilvusStore:
 
     def rank_names(self, selection: Selection, query: str) -> list[Ranked]:
         return self.companion.rank_names(selection, query) if self._companion_ready(selection.entity_type) else []
+
+    def count_values(self, selection: Selection, field: Field) -> ValueCounts:
+        ready = self._companion_ready(selection.entity_type)
+        return self.companion.count_values(selection, field) if ready else ValueCounts({}, 0, 0)
 
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         return self.companion.known_words(entity_type, words) if self._companion_ready(entity_type) else set()

@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.cache.protocol import Identity, Ranked, ValueCounts
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
-from lorekeeper.cache.sqlite.sql import column_definitions, column_value, fts_query, where
-from lorekeeper.entities import COLLECTIONS, Entity, canonical_json, fold, parse_json
+from lorekeeper.cache.sqlite.sql import column_definitions, column_value, fts_query, item_value, where
+from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType, canonical_json, fold, parse_json
 from lorekeeper.filters import Selection
 from lorekeeper.text.facts import facts
 from lorekeeper.text.keywords import KeywordQuery
@@ -189,6 +189,17 @@ class Catalogue:
     def count_by(self, entity_type: str, column: str) -> dict[str, int]:
         """Number of entities by "document" or "kind_name"."""
         return dict(self._rows(f"SELECT {column}, count(*) FROM {entity_type} GROUP BY {column}"))
+
+    def count_values(self, selection: Selection, field: Field) -> ValueCounts:
+        """The values that a field other than ``name`` has under the filters, and how often."""
+        test, values = where(selection)
+        selected = f'(SELECT "{field.name}" AS item FROM {selection.entity_type} WHERE {test})'
+        listed = field.type is FieldType.TEXTS
+        counted = f"SELECT value, count(*) FROM {selected}, json_each(item) GROUP BY value"
+        single = f"SELECT item, count(*) FROM {selected} WHERE item IS NOT NULL GROUP BY item"
+        counts = {item_value(field, item): n for item, n in self._rows(counted if listed else single, values)}
+        ((known, total),) = self._rows(f"SELECT count(item), count(*) FROM {selected}", values)
+        return ValueCounts(counts, known, total)
 
     def identities(self, entity_type: str) -> list[Identity]:
         """Identities of all entities of a type, in order."""

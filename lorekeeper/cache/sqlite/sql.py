@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from lorekeeper.entities import Collection, Field, FieldType
-from lorekeeper.filters import Condition, Selection, stored
+from lorekeeper.filters import Condition, Selection, loaded, stored
 
 _COLUMN = {
     FieldType.TEXT: "TEXT",
@@ -29,6 +29,14 @@ def column_value(field: Field, value: object) -> str | int | None:
         return None
     item = stored(field, value)
     return json.dumps(item, ensure_ascii=False) if isinstance(item, tuple) else item
+
+
+def item_value(field: Field, item: str | int) -> str | int | float | bool:
+    """The canonical value that a column holds, or that one item of its list is."""
+    value = loaded(field, [item] if field.type is FieldType.TEXTS else item)
+    if isinstance(value, tuple):
+        return value[0]
+    return bool(value) if field.type is FieldType.FLAG else value
 
 
 def where(selection: Selection) -> tuple[str, list[str | int]]:

@@ -1,0 +1,72 @@
+"""The values that fields have in a library: how often each occurs, and which one a misspelt value stands for."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lorekeeper.cache.protocol import CacheProtocol, Documents, ValueCounts
+from lorekeeper.entities import fold
+from lorekeeper.printable import MAX_SHOWN
+
+MAX_AGE_SECONDS = 10.0
+"""How long counts are used before they are taken again."""
+
+SIMILAR = 0.6
+"""Least similarity (difflib's ratio, 0 to 1) at which a value is taken for a misspelling of another."""
+
+
+async def known_values(cache: CacheProtocol, entity_type: str, field: str, document: Documents = None) -> ValueCounts:
+    """The values of a filter field of a type, within documents if some are given.
+
+    Raises:
+        FilterError: the type has no such field.
+        CacheError: the library cannot be read.
+    """
+    return await cache.count_values(entity_type, field, document)
+
+
+def nearest(value: object, known: Iterable[object]) -> str | None:
+    """The known text that a value is probably a misspelling of, None if none is similar.
+
+    A known value that contains the words of the other, or whose words are among the other's, counts as similar:
+    "light armor" is near to "light".
+    """
+    wanted = fold(str(value))[:MAX_SHOWN]
+    folded = {fold(str(other)): str(other) for other in known if isinstance(other, str)}
+    close = difflib.get_close_matches(wanted, folded, n=1, cutoff=SIMILAR)
+    if close:
+        return folded[close[0]]
+    words = set(wanted.split())
+    shared = [other for other in folded if words and (words <= set(other.split()) or set(other.split()) <= words)]
+    return folded[min(shared, key=len)] if shared else None
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Counts, and when they were taken on the monotonic clock."""
+
+    counts: ValueCounts
+    taken_at: float
+
+
+class ValueRegistry:
+    """`known_values` of one cache, each kept for `MAX_AGE_SECONDS`."""
+
+    def __init__(self, cache: CacheProtocol) -> None:
+        self._cache = cache
+        self._counted: dict[tuple[str, str], _Counted] = {}
+        self._lock = asyncio.Lock()
+
+    async def known(self, entity_type: str, field: str) -> ValueCounts:
+        """The values of a field over all documents; see `known_values`."""
+        key = (entity_type, field)
+        async with self._lock:
+            counted = self._counted.get(key)
+            if counted is None or time.monotonic() - counted.taken_at > MAX_AGE_SECONDS:
+                counts = await known_values(self._cache, entity_type, field)
+                counted = self._counted[key] = _Counted(counts, time.monotonic())
+            return counted.counts
