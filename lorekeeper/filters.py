@@ -6,8 +6,9 @@ import difflib
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any, Literal
 
 from lorekeeper.entities import (
@@ -24,6 +25,7 @@ from lorekeeper.entities import (
 )
 from lorekeeper.errors import FilterError
 from lorekeeper.printable import MAX_SHOWN, shown
+from lorekeeper.where import EXAMPLE, FieldTest, not_a_test, parse_where
 
 SCALE = 1000
 """Decimals are stored and compared as whole thousandths: equality of floats is unreliable in the engines."""
@@ -36,14 +38,27 @@ MAX_MANY = 256
 
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,9})?|\d{1,6}/\d{1,6}")
 
+_SHORT_NAMES = {"challenge_rating": ("cr",), "armor_class": ("ac",), "hit_points": ("hp",)}
+"""What fields are called besides, in stat blocks and at the table."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 Stored = str | int | bool | tuple[str, ...]
 
-Operator = Literal["any", "min", "max", "name"]
+Operator = Literal["any", "min", "max", "above", "below", "outside", "name"]
+
+COMPARISONS: dict[Operator, str] = {"min": ">=", "max": "<=", "above": ">", "below": "<"}
+"""Operators that compare with one value, and their signs."""
+
+WHERE = "where"
+"""The key of a filter that is a text in the grammar of `lorekeeper.where`."""
 
 _BOUNDS: dict[str, Operator] = {"_min": "min", "_max": "max"}
 """What a filter's key ends in when it sets a bound."""
+
+_OPERATORS: dict[str, Operator] = {sign: op for op, sign in COMPARISONS.items()}
+
+_OPPOSITES: dict[Operator, Operator] = {"min": "below", "max": "above", "above": "max", "below": "min"}
 
 
 @dataclass(frozen=True)
@@ -51,12 +66,18 @@ class Condition:
     """One test on one field. Values are in stored form (folded strings, thousandths).
 
     ``any`` matches a field that equals one of the values (a list field: contains one), ``min`` and ``max`` are inclusive
-    bounds, ``name`` matches a folded name that contains the value. An absent field never matches.
+    bounds, ``above`` and ``below`` exclusive ones, ``outside`` matches what is below the first value or above the second,
+    ``name`` matches a folded name that contains the value. An absent field never matches.
+
+    With ``negate``, which only ``any`` (of texts and numbers) and ``name`` have, it matches a field that is known and fails
+    the test: of a list field one whose list has none of the values, also an empty list. An absent field does not match
+    either: nobody knows whether a creature without a list of languages speaks Common.
     """
 
     field: Field
     op: Operator
     values: tuple[str | int | bool, ...]
+    negate: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +97,7 @@ class Selection:
     @property
     def name(self) -> str | None:
         """What their folded names contain; None if names are not filtered."""
-        return next((str(c.values[0]) for c in self.conditions if c.op == "name"), None)
+        return next((str(c.values[0]) for c in self.conditions if c.op == "name" and not c.negate), None)
 
     @property
     def everything(self) -> bool:
@@ -88,13 +109,25 @@ def parse_filters(entity_type: str, filters: Mapping[str, Any]) -> tuple[Conditi
     """The conditions that ``filters`` stand for, checked against the declared fields of a type.
 
     Keys are field names, or ``<field>_min`` / ``<field>_max`` for numbers; a list of values means any of them; None
-    means no filter.
+    means no filter. The key ``where`` stands for a text in the grammar of `lorekeeper.where`; there a field may also be
+    named as the tools' parameters are, by its singular or plural, or with a point for "_".
 
     Raises:
         FilterError: unknown type or field (the message lists the known ones), or a value of the wrong type.
     """
     collection = collection_of(entity_type)
-    return tuple(_condition(collection, key, value) for key, value in filters.items() if value is not None)
+    conditions: list[Condition] = []
+    for key, value in filters.items():
+        if key == WHERE and value is not None:
+            conditions += _tested(collection, value)
+        elif value is not None:
+            conditions.append(_condition(collection, key, value))
+    return tuple(conditions)
+
+
+def named_field(collection: Collection, name: str) -> Field | None:
+    """The filter field that people call so: by its name, that of a tool's parameter, or the singular or plural of these."""
+    return _names(collection.name).get(fold(name).replace(" ", "_"))
 
 
 def collection_of(entity_type: str) -> Collection:
@@ -190,6 +223,85 @@ def _stored_values(field: Field, values: list[Any]) -> list[str | int | bool]:
     return result
 
 
+def where_text(text: object) -> str:
+    """The text of ``where``; FilterError if it is none."""
+    if not isinstance(text, str):
+        raise FilterError(f"where must be a text, such as {EXAMPLE}")
+    return require_unicode(WHERE, text)
+
+
+def _tested(collection: Collection, text: Any) -> list[Condition]:
+    """The conditions of a text in the grammar of `lorekeeper.where`."""
+    return [c for test in parse_where(where_text(text)) for c in _conditions(collection, test)]
+
+
+def _conditions(collection: Collection, test: FieldTest) -> list[Condition]:
+    field = named_field(collection, test.field)
+    if field is None:
+        raise not_a_test(test.text, unknown_name(test.field, list(collection.filters), f"field of {collection.name}"))
+    try:
+        conditions = _of_test(field, test)
+    except FilterError as error:
+        raise not_a_test(test.text, str(error)) from error
+    if not test.negated:
+        return conditions
+    return [negated(conditions)]
+
+
+def _of_test(field: Field, test: FieldTest) -> list[Condition]:
+    """The conditions of a test, not negated."""
+    if not test.sign and field.type is not FieldType.FLAG:
+        raise FilterError(f"{field.name} needs a value, as in {field.name}:VALUE")
+    if test.ends or test.sign in _OPERATORS:
+        return _bounds(field, test)
+    if field is NAME:
+        return [Condition(field, "name", (fold(_text(field, " ".join(test.values))),))]
+    return [Condition(field, "any", tuple(_stored_values(field, list(test.values) or [True])))]
+
+
+def _bounds(field: Field, test: FieldTest) -> list[Condition]:
+    if not field.type.ordered:
+        raise FilterError(f"{field.name} is not a number; test it with {field.name}:VALUE")
+    if test.ends is None:
+        return [Condition(field, _OPERATORS[test.sign], tuple(_stored_values(field, list(test.values))))]
+    ends: tuple[tuple[Operator, str], ...] = (("min", test.ends[0]), ("max", test.ends[1]))
+    return [Condition(field, op, tuple(_stored_values(field, [end]))) for op, end in ends if end]
+
+
+def negated(conditions: Sequence[Condition]) -> Condition:
+    """The condition that is met by what is known and does not meet all of the given ones: one, or both ends of a range."""
+    first, *others = conditions
+    if others:
+        return Condition(first.field, "outside", (*first.values, *others[0].values))
+    if first.field.type is FieldType.FLAG:
+        return replace(first, values=tuple(flag for flag in (True, False) if flag not in first.values))
+    if first.op in _OPPOSITES:
+        return replace(first, op=_OPPOSITES[first.op])
+    return replace(first, negate=not first.negate)
+
+
+@cache
+def _names(entity_type: str) -> dict[str, Field]:
+    """The fields of a type by every name that people may use: the declared ones first, then others that are still free."""
+    fields = COLLECTIONS[entity_type].filters
+    names = dict(fields)
+    for field in fields.values():
+        for name in (field.name, *_SHORT_NAMES.get(field.name, ()), *map(_without_bound, field.tool)):
+            for spelling in (name, *_numbers(name)):
+                names.setdefault(spelling, field)
+    return names
+
+
+def _without_bound(parameter: str) -> str:
+    return parameter.removesuffix("_min").removesuffix("_max")
+
+
+def _numbers(name: str) -> list[str]:
+    """The singulars and plurals that a name may have."""
+    endings = [("y", "ies"), ("ies", "y"), ("es", ""), ("s", ""), ("", "s"), ("", "es")]
+    return [name.removesuffix(old) + new for old, new in endings if name.endswith(old)]
+
+
 def matches(entity: Entity, conditions: Iterable[Condition]) -> bool:
     """Whether an entity meets all conditions, by the same rules as in a store."""
     return all(_meets(entity, condition) for condition in conditions)
@@ -197,20 +309,27 @@ def matches(entity: Entity, conditions: Iterable[Condition]) -> bool:
 
 def _meets(entity: Entity, condition: Condition) -> bool:
     if condition.op == "name":
-        return str(condition.values[0]) in fold(entity.name)
+        return (str(condition.values[0]) in fold(entity.name)) is not condition.negate
     base = {"kind": entity.kind, "document": entity.document, "source_api": entity.source_api}
     base[WHOLE_NAME.name] = entity.name
     value = base.get(condition.field.name, entity.fields.get(condition.field.name))
     if value is None:
         return False
     item: Any = stored(condition.field, value)
+    first, *others = condition.values or ("",)
     match condition.op:
         case "min":
-            return bool(item >= condition.values[0])
+            return bool(item >= first)
         case "max":
-            return bool(item <= condition.values[0])
-        case _:
-            return not set(condition.values).isdisjoint(item if isinstance(item, tuple) else [item])
+            return bool(item <= first)
+        case "above":
+            return bool(item > first)
+        case "below":
+            return bool(item < first)
+        case "outside":
+            return bool(item < first or item > others[0])
+    found = not set(condition.values).isdisjoint(item if isinstance(item, tuple) else [item])
+    return found is not condition.negate
 
 
 def known_filters(collection: Collection) -> list[str]:

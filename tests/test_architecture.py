@@ -19,7 +19,7 @@ from tests.support.programs import command_of, use_embedded_library
 PACKAGE = Path(lorekeeper.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-FOUNDATION = {"version", "system", "errors", "printable", "addresses", "entities", "filters"}
+FOUNDATION = {"version", "system", "errors", "printable", "addresses", "entities", "where", "filters"}
 
 MAY_KNOW = {
     "system": set[str](),
@@ -28,7 +28,8 @@ MAY_KNOW = {
     "printable": set[str](),
     "addresses": {"printable"},
     "entities": {"errors", "printable"},
-    "filters": {"errors", "printable", "entities"},
+    "where": {"errors", "printable"},
+    "filters": {"errors", "printable", "entities", "where"},
     "settings": {"errors", "printable", "addresses"},
     "attribution": {"entities"},
     "text": FOUNDATION,

@@ -18,6 +18,7 @@ from lorekeeper.cache.protocol import CacheProtocol, ValueCounts
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity, canonical_json
 from lorekeeper.errors import EmbeddingError, FilterError, LoreKeeperError
+from lorekeeper.filters import matches, parse_filters
 from lorekeeper.text.keywords import KeywordQuery
 from tests.support.backends import Caches
 from tests.support.entities import everything, make
@@ -807,6 +808,57 @@ def agrees(raw: dict[str, Any], key: str, wanted: Any) -> bool:
     return any(v in options for v in (value if isinstance(value, list) else [value]))
 
 
+Tested = tuple[bool, str, str, list[Any]]
+"""One test of ``where``: whether it is negated, its field, its sign (".." for a range), its values."""
+
+ENDS = st.lists(st.integers(-2, 9), min_size=2, max_size=2)
+TESTED: st.SearchStrategy[Tested] = st.tuples(
+    st.booleans(), st.just("level"), st.just(":"), st.lists(st.integers(-2, 9), min_size=1, max_size=3)
+)
+TESTED |= st.tuples(st.booleans(), st.just("level"), st.sampled_from([">=", "<=", ">", "<"]), ENDS.map(lambda e: e[:1]))
+TESTED |= st.tuples(st.booleans(), st.sampled_from(["level", "range"]), st.just(".."), ENDS)
+TESTED |= st.tuples(
+    st.booleans(),
+    st.just("range"),
+    st.sampled_from([":", ">=", "<=", ">", "<"]),
+    st.sampled_from([[0], [0.1], [0.3], [60], [150.125]]),
+)
+TESTED |= st.tuples(
+    st.booleans(), st.just("school"), st.just(":"), st.lists(st.sampled_from(SCHOOLS[:3]), min_size=1, max_size=2)
+)
+TESTED |= st.tuples(
+    st.booleans(), st.just("classes"), st.just(":"), st.lists(st.sampled_from(CLASSES), min_size=1, max_size=2)
+)
+TESTED |= st.tuples(st.booleans(), st.just("ritual"), st.just(":"), st.sampled_from([[True], [False]]))
+TESTED |= st.tuples(st.booleans(), st.just("document"), st.just(":"), st.sampled_from([["a"], ["b", "c d"]]))
+TESTED |= st.tuples(st.booleans(), st.just("name"), st.just(":"), st.sampled_from([["s1"], ["7"], ["no"]]))
+
+
+def written(test: Tested) -> str:
+    """The test in the grammar of ``where``."""
+    negated, field, sign, values = test
+    right = "..".join(map(str, values)) if sign == ".." else ",".join(f'"{value}"' for value in values)
+    return f"{'-' * negated}{field}{':' if sign == '..' else sign}{right}"
+
+
+def holds(raw: dict[str, Any], test: Tested) -> bool:
+    """The meaning of one test, in plain Python over the raw values."""
+    negated, field, sign, values = test
+    value = raw.get(field)
+    if value is None:
+        return False
+    first = values[0]
+    if field == "name":
+        met = first in value
+    elif sign == ":":
+        met = any(v in values for v in (value if isinstance(value, list) else [value]))
+    elif sign == "..":
+        met = first <= value <= values[1]
+    else:
+        met = {">=": value >= first, "<=": value <= first, ">": value > first, "<": value < first}[sign]
+    return met is not negated
+
+
 @pytest.fixture
 async def filled(cache: CacheProtocol) -> tuple[CacheProtocol, list[dict[str, Any]]]:
     """A store of 120 spells whose fields are known or not in all combinations."""
@@ -838,6 +890,33 @@ async def test_filters_agree_with_plain_python(
     assert await cache.count_entities("spells", **filters) == len(expected)
     assert {r.identity[1] for r in await cache.rank_semantic("spells", "text", 500, **filters)} == expected
     assert {r.identity[1] for r in await cache.rank_keyword("spells", "text", 500, **filters)} == expected
+
+
+@given(tests=st.lists(TESTED, min_size=1, max_size=3))
+@examples(100, SHARED_STORE)
+async def test_tests_of_where_agree_with_plain_python(
+    filled: tuple[CacheProtocol, list[dict[str, Any]]], tests: list[Tested]
+) -> None:
+    cache, raws = filled
+    where = " ".join(map(written, tests))
+    expected = {f"s{i}" for i, raw in enumerate(raws) if all(holds({"name": f"s{i}"} | raw, test) for test in tests)}
+    found = await cache.get_entities("spells", where=where)
+    assert {e.slug for e in found} == expected, where
+    assert all(matches(e, parse_filters("spells", {"where": where})) for e in found)
+    assert await cache.count_entities("spells", where=where) == len(expected), where
+    assert {r.identity[1] for r in await cache.rank_semantic("spells", "text", 500, where=where)} == expected, where
+    assert {r.identity[1] for r in await cache.rank_keyword("spells", "text", 500, where=where)} == expected, where
+
+
+async def test_a_negated_test_needs_a_value_that_is_known(cache: CacheProtocol) -> None:
+    known = [make("none", "Text.", classes=[]), make("bard", "Text.", classes=["bard"])]
+    await cache.store_entities(
+        [*known, make("wizard", "Text.", classes=["wizard"]), make("unknown", "Text.")], "spells"
+    )
+    assert slugs(await cache.get_entities("spells", where="-class:wizard")) == ["bard", "none"]
+    assert slugs(await cache.get_entities("spells", where="class:wizard")) == ["wizard"]
+    near = await cache.rank_semantic("spells", "text", where="-class:wizard")
+    assert sorted(r.identity[1] for r in near) == ["bard", "none"]
 
 
 async def test_spellings_in_filters_agree_with_plain_python(cache: CacheProtocol) -> None:

@@ -319,10 +319,10 @@ class Collections:
         info = self.info(selection.entity_type)
         if info is None or not info.has_columns(selection):
             return ms.NOTHING
-        name, names = selection.name, None
-        if name is not None and not self._backend.capabilities.infix:
+        wanted, names = [str(c.values[0]) for c in selection.conditions if c.op == "name"], None
+        if wanted and not self._backend.capabilities.infix:
             folded = {row["name_folded"] for row in self.scan(selection.entity_type, ms.RECORDS, ["name_folded"])}
-            names = sorted(other for other in folded if name in other)
+            names = {name: sorted(other for other in folded if name in other) for name in wanted}
         return info.layout.expression(selection, records=records, names=names)
 
     def _keys(self, entity_type: str, expression: str) -> list[str]:

@@ -14,7 +14,7 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypedDict, cast
 from urllib.parse import quote
@@ -24,7 +24,7 @@ from lorekeeper.cache.sqlite.catalogue import pack, unpack
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import MAX_TEXT_LENGTH, Collection, Entity, FieldType, fold
 from lorekeeper.errors import CacheError
-from lorekeeper.filters import Condition, Selection, stored
+from lorekeeper.filters import COMPARISONS, Condition, Selection, stored
 from lorekeeper.text.passages import Passage
 
 Row = dict[str, Any]
@@ -32,6 +32,9 @@ Row = dict[str, Any]
 
 Get = Callable[[Sequence[str], Sequence[str]], list[Row]]
 """Reads rows, given their primary keys and the fields to read."""
+
+Names = Mapping[str, Sequence[str]]
+"""The folded names that contain a text, by that text."""
 
 FORMAT = 3
 """Version of the layout of the rows, kept with each collection; see `lorekeeper.cache.formats`."""
@@ -73,6 +76,9 @@ RECORDS = "part == 0"
 NOTHING = "part < 0"
 """Expression for no row."""
 
+ANYTHING = "part >= 0"
+"""Expression for all rows."""
+
 PROPERTY = "lorekeeper"
 """Property of a collection that holds its `Description` as JSON."""
 
@@ -103,13 +109,13 @@ class Layout(Protocol):
         """The entities that exist; ValueError, KeyError, TypeError or CacheError if one is damaged."""
         ...
 
-    def expression(self, selection: Selection, *, records: bool = False, names: Sequence[str] | None = None) -> str:
+    def expression(self, selection: Selection, *, records: bool = False, names: Names | None = None) -> str:
         """A Milvus filter expression; "" if everything matches.
 
         Args:
             selection: what is to match.
             records: restricts it to entity records, one row per entity.
-            names: the folded names that contain the name asked for, if the server cannot find them itself.
+            names: if the server cannot find them itself, the folded names that contain each name asked for.
         """
         ...
 
@@ -281,24 +287,31 @@ def identity(row: Row) -> Identity:
     return row["document"], row["slug"]
 
 
-def expression(selection: Selection, *, records: bool = False, names: Sequence[str] | None = None) -> str:
+def expression(selection: Selection, *, records: bool = False, names: Names | None = None) -> str:
     """A Milvus filter expression; "" if everything matches. See `Layout.expression`."""
     return joined_expression(selection, condition_expression, records=records, names=names)
 
 
 def joined_expression(
-    selection: Selection, render: Callable[[Condition], str], *, records: bool, names: Sequence[str] | None
+    selection: Selection, render: Callable[[Condition], str], *, records: bool, names: Names | None
 ) -> str:
     """The expression of a selection whose conditions are rendered one by one."""
     parts = [RECORDS] if records else []
     for condition in selection.conditions:
         if condition.op == "name" and names is not None:
-            parts.append(f"name_folded in {quoted(list(names))}" if names else NOTHING)
+            parts.append(_among(names[str(condition.values[0])], condition.negate))
         else:
             parts.append(render(condition))
     if selection.documents is not None:
         parts.append(f"document in {quoted(list(selection.documents))}")
     return " and ".join(parts)
+
+
+def _among(names: Sequence[str], negate: bool) -> str:
+    """The expression for folded names that are among some, or are not."""
+    if not names:
+        return ANYTHING if negate else NOTHING
+    return f"name_folded {'not in' if negate else 'in'} {quoted(list(names))}"
 
 
 def quoted(value: object) -> str:
@@ -311,13 +324,15 @@ def quoted(value: object) -> str:
 def condition_expression(condition: Condition) -> str:
     """One condition as an expression."""
     name, values = condition.field.name, list(condition.values)
-    match condition.op:
-        case "name":
-            return f"name_folded like {quoted(f'%{_like(str(values[0]))}%')}"
-        case "min":
-            return f"{name} >= {quoted(values[0])}"
-        case "max":
-            return f"{name} <= {quoted(values[0])}"
+    if condition.negate and condition.op == "any":
+        return f"({name} is not null and {negated_expression(condition)})"
+    if condition.op in COMPARISONS:
+        return f"{name} {COMPARISONS[condition.op]} {quoted(values[0])}"
+    if condition.op == "outside":
+        return f"({name} < {quoted(values[0])} or {name} > {quoted(values[1])})"
+    if condition.op == "name":
+        like = f"name_folded like {quoted(f'%{_like(str(values[0]))}%')}"
+        return f"not ({like})" if condition.negate else like
     if not values:
         return NOTHING
     if condition.field.type is FieldType.TEXTS:
@@ -325,6 +340,14 @@ def condition_expression(condition: Condition) -> str:
     if condition.field.type is FieldType.FLAG:
         return "(" + " or ".join(f"{name} == {quoted(v)}" for v in dict.fromkeys(values)) + ")"
     return f"{name} in {quoted(values)}"
+
+
+def negated_expression(condition: Condition) -> str:
+    """The expression of a negated condition on values that are known."""
+    name, values = condition.field.name, quoted(list(condition.values))
+    if condition.field.type is FieldType.TEXTS:
+        return f"not array_contains_any({name}, {values})"
+    return f"{name} not in {values}"
 
 
 def _like(text: str) -> str:

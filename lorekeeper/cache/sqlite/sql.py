@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from lorekeeper.entities import Collection, Field, FieldType
-from lorekeeper.filters import Condition, Selection, loaded, stored
+from lorekeeper.filters import COMPARISONS, Condition, Selection, loaded, stored
 
 _COLUMN = {
     FieldType.TEXT: "TEXT",
@@ -59,13 +59,16 @@ def fts_query(words: Sequence[str], join: Literal["AND", "OR"] = "OR") -> str | 
 
 def _test(condition: Condition) -> tuple[str, list[str | int]]:
     column, values = f'"{condition.field.name}"', list(condition.values)
+    if condition.op in COMPARISONS:
+        return f"{column} {COMPARISONS[condition.op]} ?", values
+    if condition.op == "outside":
+        return f"{column} NOT BETWEEN ? AND ?", values
+    test = f"{column} IN ({_marks(values)})"
     if condition.op == "name":
-        return "instr(name_folded, ?) > 0", values
-    if condition.op != "any":
-        return f"{column} {'>=' if condition.op == 'min' else '<='} ?", values
-    if condition.field.type is FieldType.TEXTS:
-        return f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value IN ({_marks(values)}))", values
-    return f"{column} IN ({_marks(values)})", values
+        column, test = "name_folded", "instr(name_folded, ?) > 0"
+    elif condition.field.type is FieldType.TEXTS:
+        test = f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value IN ({_marks(values)}))"
+    return f"({column} IS NOT NULL AND NOT {test})" if condition.negate else test, values
 
 
 def _marks(values: Sequence[object]) -> str:
