@@ -19,7 +19,7 @@ from tests.support.programs import command_of, use_embedded_library
 PACKAGE = Path(lorekeeper.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-FOUNDATION = {"version", "system", "errors", "printable", "addresses", "entities", "where", "filters"}
+FOUNDATION = {"version", "system", "errors", "printable", "addresses", "entities", "where", "filters", "order"}
 
 MAY_KNOW = {
     "system": set[str](),
@@ -30,6 +30,7 @@ MAY_KNOW = {
     "entities": {"errors", "printable"},
     "where": {"errors", "printable"},
     "filters": {"errors", "printable", "entities", "where"},
+    "order": {"errors", "entities", "filters"},
     "settings": {"errors", "printable", "addresses"},
     "attribution": {"entities"},
     "text": FOUNDATION,

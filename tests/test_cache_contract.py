@@ -19,6 +19,7 @@ from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity, canonical_json
 from lorekeeper.errors import EmbeddingError, FilterError, LoreKeeperError
 from lorekeeper.filters import matches, parse_filters
+from lorekeeper.order import BY_NAME, Order
 from lorekeeper.text.keywords import KeywordQuery
 from tests.support.backends import Caches
 from tests.support.entities import everything, make
@@ -775,6 +776,9 @@ async def test_any_name_and_identity_comes_back_as_it_went_in(
     assert await cache.load("spells", [e.identity for e in stored]) == stored
 
 
+DRAWN = "s5 s7 s3 s4 s0 s2 s1 s6".split()
+"""Eight slugs in the random order of seed 1, in every process and on every machine."""
+
 SCHOOLS = ["evocation", "abjuration", "half-elf", 'it\'s "odd"']
 CLASSES = ["wizard", "bard", "war-mage"]
 
@@ -906,6 +910,57 @@ async def test_tests_of_where_agree_with_plain_python(
     assert await cache.count_entities("spells", where=where) == len(expected), where
     assert {r.identity[1] for r in await cache.rank_semantic("spells", "text", 500, where=where)} == expected, where
     assert {r.identity[1] for r in await cache.rank_keyword("spells", "text", 500, where=where)} == expected, where
+
+
+ORDERS: st.SearchStrategy[tuple[str, Order]] = st.one_of(
+    st.tuples(st.sampled_from(["level", "range"]), st.booleans()).map(
+        lambda drawn: (drawn[0], Order(COLLECTIONS["spells"].field(drawn[0]), drawn[1]))
+    ),
+    st.sampled_from([("name", BY_NAME), ("name", Order(descending=True))]),
+    st.sampled_from([("document", Order(documents=keys)) for keys in (("c d", "a"), ("b",), ("b", "a", "c d"))]),
+    st.integers(0, 5).map(lambda seed: ("random", Order(seed=seed))),
+)
+
+
+def in_order(raws: list[dict[str, Any]], field: str, order: Order) -> list[str]:
+    """The slugs of spells in an order that is not random, in plain Python over the raw values."""
+    names = sorted(range(len(raws)), key=lambda i: f"s{i}")
+    if field == "name":
+        return [f"s{i}" for i in (reversed(names) if order.descending else names)]
+    if field == "document":
+        keys = [*order.documents, *(key for key in ("a", "b", "c d") if key not in order.documents)]
+        ranks = [min(keys.index(raw["document"]), len(order.documents)) for raw in raws]
+        return [f"s{i}" for i in sorted(names, key=lambda i: ranks[i])]
+    known = [i for i in names if field in raws[i]]
+    sign = -1 if order.descending else 1
+    return [
+        f"s{i}" for i in [*sorted(known, key=lambda i: sign * raws[i][field]), *(i for i in names if i not in known)]
+    ]
+
+
+@given(ordered=ORDERS, size=st.integers(1, 200))
+@examples(40, SHARED_STORE)
+async def test_orders_agree_with_plain_python_on_every_page(
+    filled: tuple[CacheProtocol, list[dict[str, Any]]], ordered: tuple[str, Order], size: int
+) -> None:
+    cache, raws = filled
+    field, order = ordered
+    whole = [e.slug for e in await cache.get_entities("spells", order=order)]
+    if field == "random":
+        assert sorted(whole) == sorted(f"s{i}" for i in range(len(raws)))
+    else:
+        assert whole == in_order(raws, field, order)
+    pages = [
+        await cache.get_entities("spells", order=order, limit=size, offset=start)
+        for start in range(0, len(raws) + 1, size)
+    ]
+    assert [e.slug for page in pages for e in page] == whole
+
+
+async def test_a_random_order_is_that_of_its_seed_everywhere(cache: CacheProtocol) -> None:
+    await cache.store_entities([make(f"s{i}", "Text.") for i in range(8)], "spells")
+    assert slugs(await cache.get_entities("spells", order=Order(seed=1))) == DRAWN
+    assert slugs(await cache.get_entities("spells", order=Order(seed=2))) != DRAWN
 
 
 async def test_a_negated_test_needs_a_value_that_is_known(cache: CacheProtocol) -> None:

@@ -14,6 +14,7 @@ from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, FilterError
 from lorekeeper.filters import Selection, collection_of, field_of, parse_filters
+from lorekeeper.order import BY_NAME, Order
 from lorekeeper.system import AsyncClosing, in_thread
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import CHUNKER, passages
@@ -86,10 +87,11 @@ class ThreadedCache(AsyncClosing):
         *,
         limit: int | None = None,
         offset: int = 0,
+        order: Order = BY_NAME,
         **filters: Any,
     ) -> list[Entity]:
         selection = _selected(entity_type, document, filters)
-        identities = await asyncio.to_thread(self._store.find, selection, limit, offset)
+        identities = await asyncio.to_thread(self._store.find, selection, limit, offset, order)
         return await self.load(entity_type, identities)
 
     async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.order import BY_NAME, Order
 from lorekeeper.text.keywords import KeywordQuery
 
 Identity = tuple[str, str]
@@ -127,9 +128,10 @@ class CacheProtocol(Protocol):
         *,
         limit: int | None = None,
         offset: int = 0,
+        order: Order = BY_NAME,
         **filters: Any,
     ) -> list[Entity]:
-        """Entities under the filters, by name, then document and slug.
+        """Entities under the filters, in an order; by default by name, then document and slug.
 
         The filter ``name`` matches folded names, whole ones first, then prefixes, then parts.
         """

@@ -15,6 +15,7 @@ from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity, Field
 from lorekeeper.errors import CacheError, EmbeddingError
 from lorekeeper.filters import Selection
+from lorekeeper.order import BY_NAME, Order
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_folder
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import Passage
@@ -78,8 +79,8 @@ class Store(Protocol):
         """Replace the old vectors by the new ones."""
         ...
 
-    def find(self, selection: Selection, limit: int | None, offset: int) -> list[Identity]:
-        """Identities under the filters: whole name matches first, then by name, document and slug."""
+    def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:
+        """Identities under the filters in an order; by name that is whole matches first, then by name, document and slug."""
         ...
 
     def count(self, selection: Selection) -> int:

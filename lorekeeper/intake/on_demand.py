@@ -51,7 +51,7 @@ _NARROWED = {
 }
 """Filters of Open5e that take the same values as our fields, which reduces what has to be fetched."""
 
-_BOUNDS = {"min": "__gte", "max": "__lte"}
+_BOUNDS = {"min": "__gte", "max": "__lte", "above": "__gte", "below": "__lte"}
 
 
 @dataclass
@@ -125,6 +125,7 @@ class ReadThroughSearcher:
         """
         if query.text is not None:
             return await self._searcher.search(query)
+        query = query.resolved()
         page, unknown = await self._answer(query)
         state = await self._state()
         partial = any(key.startswith(f'["{t}"') for key in state.asked for t in query.types)
@@ -332,6 +333,8 @@ def _narrowed(conditions: Sequence[Condition], endpoint: Endpoint) -> dict[str, 
     narrowed: dict[str, str] = {}
     for condition in conditions:
         name = condition.field.name
+        if condition.negate or condition.op == "outside":
+            continue
         if condition.op == "name":
             word = max(str(condition.values[0]).split(), key=len, default="")
             if word.isascii() and word.isalnum():

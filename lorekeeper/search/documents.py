@@ -66,6 +66,11 @@ class DocumentRegistry:
         """Ages of the documents by key: 0 for the latest publication date, 1 for the one before and so on."""
         return (await self._snapshot()).ages
 
+    async def newest_first(self) -> list[str]:
+        """Keys of the documents that have a record, the latest publication first."""
+        ages = await self.ages()
+        return sorted(ages, key=lambda key: (ages[key], key))
+
     async def scopes(self, types: Sequence[str], documents: Sequence[str] | None) -> Scopes:
         """The documents to search: those given, else all but a starter whose entries an SRD has in full.
 

@@ -11,13 +11,16 @@ from typing import Literal
 from lorekeeper.cache.protocol import CacheProtocol, Ranked
 from lorekeeper.entities import COLLECTIONS, Entity, fold, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
-from lorekeeper.filters import collection_of, require_unicode
+from lorekeeper.filters import WHERE, collection_of, require_unicode
+from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search import by_name
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever, fuse
 from lorekeeper.search.results import Key, Mode, Result, ResultPage, ranked_result, unranked_result
+from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, sorted_hits
+from lorekeeper.search.types import types_with
 from lorekeeper.search.values import ValueRegistry
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.names import canonical_name
@@ -62,6 +65,9 @@ class Query:
         limit: results a page, 1 to 50.
         offset: results to skip.
         mode: "auto" fuses all retrievers; "semantic" and "keyword" force one.
+        where: further filters, in the grammar of `lorekeeper.where`.
+        order: as `order.parse_orders` reads it. A search for a text sorts the `sorting.SORTED` most relevant entries.
+        seed: of a random order; None for another order every time, whose seed the note says.
     """
 
     types: Sequence[str]
@@ -71,6 +77,19 @@ class Query:
     limit: int = 10
     offset: int = 0
     mode: Literal["auto", "semantic", "keyword"] = "auto"
+    where: str | None = None
+    order: str | None = None
+    seed: int | None = None
+
+    def resolved(self) -> Query:
+        """The same search with ``where`` among the filters, over those of the types that have the fields of all filters.
+
+        Raises:
+            FilterError: no type has them, or ``where`` is wrong.
+        """
+        filters = {**self.filters, **({} if self.where is None else {WHERE: self.where})}
+        types = [collection_of(name).name for name in self.types]
+        return replace(self, types=types_with(types, filters), filters=filters, where=None)
 
 
 @dataclass(frozen=True)
@@ -108,11 +127,18 @@ class Searcher:
         """The page of results that a query asks for.
 
         Raises:
-            FilterError: an empty or overlong text, an unknown type, field or document, a limit out of range.
+            FilterError: an empty or overlong text, an unknown type, field, order or document, a limit out of range.
             EmbeddingError: only if ``mode`` is "semantic"; "auto" falls back to keywords and says so in the note.
             CacheError: the library cannot be read.
         """
         _check(query)
+        seed = query.seed if query.seed is not None else drawn_seed(query.order)
+        page = await self._page(replace(query.resolved(), seed=seed))
+        if seed == query.seed or not page.results:
+            return page
+        return replace(page, note=" ".join(filter(None, [page.note, REPEAT.format(seed)])))
+
+    async def _page(self, query: Query) -> ResultPage:
         if query.text is None:
             return await self._structured(query)
         if query.text.strip().startswith("lore://"):
@@ -124,6 +150,7 @@ class Searcher:
     async def _structured(self, query: Query) -> ResultPage:
         """The entries under the filters, type after type."""
         scopes = await self.documents.scopes(query.types, query.documents)
+        orders = await self._orders(query) or dict.fromkeys(query.types, BY_NAME)
         entities: list[Entity] = []
         total, skip = 0, query.offset
         named = await by_name.understand(self._cache, query.types, query.filters, scopes)
@@ -132,7 +159,9 @@ class Searcher:
             count = await self._cache.count_entities(entity_type, scope, **filters)
             missing = query.limit - len(entities)
             if missing and skip < count:
-                entities += await self._cache.get_entities(entity_type, scope, limit=missing, offset=skip, **filters)
+                entities += await self._cache.get_entities(
+                    entity_type, scope, limit=missing, offset=skip, order=orders[entity_type], **filters
+                )
             skip = max(skip - count, 0)
             total += count
         titles = await self.documents.titles()
@@ -152,12 +181,21 @@ class Searcher:
             return ResultPage([], 0, mode, note=NOTHING_CLOSE)
         ranking = _fused(query, retrieved, await self.documents.ages())
         total = len(ranking) if mode == "keyword" else max(retrieved.count, len(ranking))
+        orders = await self._orders(query)
+        if orders:
+            ranking = sorted_hits(ranking[:SORTED], await self._entities(ranking[:SORTED]), orders)
+            total = len(ranking)
         hits = ranking[query.offset : query.offset + query.limit]
         results = await self._results(hits, retrieved.semantic, text)
         if retrieved.unavailable:
             why = f"Semantic search is unavailable, so only keywords and filters were used: {retrieved.unavailable}"
             note = " ".join(filter(None, [note, why]))
         return ResultPage(results, total, mode, _next_offset(query, len(hits), total), note)
+
+    async def _orders(self, query: Query) -> dict[str, Order] | None:
+        """The order that a query asks for, by type; None for that of the search itself."""
+        newest = await self.documents.newest_first() if query.order else []
+        return parse_orders(query.types, query.order, seed=query.seed, newest=newest)
 
     async def _similar(self, query: Query, uri: str) -> ResultPage:
         """The entries nearest in meaning to the beginning of another, without that one and its duplicates."""
@@ -238,17 +276,21 @@ class Searcher:
 
     async def _results(self, hits: Sequence[FusedHit[Key]], semantic: Ranking, text: str) -> list[Result]:
         """The hits with their entities; those that no longer exist are left out."""
-        titles = await self.documents.titles()
-        entities: dict[Key, Entity] = {}
-        for entity_type in dict.fromkeys(hit.key[0] for hit in hits):
-            identities = [hit.key[1] for hit in hits if hit.key[0] == entity_type]
-            loaded = await self._cache.load(entity_type, identities)
-            entities |= {(entity_type, entity.identity): entity for entity in loaded}
+        titles, entities = await self.documents.titles(), await self._entities(hits)
         return [
             ranked_result(entities[hit.key], hit, titles, semantic.get(hit.key), text)
             for hit in hits
             if hit.key in entities
         ]
+
+    async def _entities(self, hits: Sequence[FusedHit[Key]]) -> dict[Key, Entity]:
+        """The entities of hits, as far as they still exist."""
+        entities: dict[Key, Entity] = {}
+        for entity_type in dict.fromkeys(hit.key[0] for hit in hits):
+            identities = [hit.key[1] for hit in hits if hit.key[0] == entity_type]
+            loaded = await self._cache.load(entity_type, identities)
+            entities |= {(entity_type, entity.identity): entity for entity in loaded}
+        return entities
 
 
 async def _over_types(

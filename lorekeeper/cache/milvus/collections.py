@@ -22,6 +22,7 @@ from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection, name_rank
+from lorekeeper.order import BY_NAME, Order, arranged
 
 INFO_SECONDS = 5.0
 """How long the description of a collection is used before it is read again: another process may reindex."""
@@ -264,13 +265,17 @@ class Collections:
         """Number of entities by "document" or "kind_name"."""
         return dict(Counter(row[column] for row in self.scan(entity_type, ms.RECORDS, [column])))
 
-    def find(self, selection: Selection) -> list[Identity]:
-        """Identities under the filters: whole name matches first, then by name, document and slug."""
-        fields = ["name_folded", "document", "slug"]
+    def find(self, selection: Selection, order: Order = BY_NAME) -> list[Identity]:
+        """Identities under the filters in an order; by name that is whole matches first, then by name, document and slug."""
+        info, column = self.info(selection.entity_type), order.field.name if order.field else "part"
+        if info and order.field and not info.has_column(column):  # one of an earlier format: nothing of it has a value
+            order, column = BY_NAME, "part"
+        fields = ["name_folded", "document", "slug", column]
         rows = self.scan(selection.entity_type, self.expression(selection, records=True), fields)
         name = selection.name or ""
         rows.sort(key=lambda row: (name_rank(row["name_folded"], name), row["name_folded"], *ms.identity(row)))
-        return [ms.identity(row) for row in rows]
+        arranged_rows = arranged(rows, order, identity=ms.identity, number=lambda row: ms.number(row[column]))
+        return [ms.identity(row) for row in arranged_rows]
 
     def identities(self, entity_type: str) -> list[Identity]:
         """Identities of all entities of a type, in order."""

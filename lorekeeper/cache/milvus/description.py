@@ -87,7 +87,11 @@ class CollectionInfo:
 
     def has_columns(self, selection: Selection) -> bool:
         """Whether the collection has the columns of all filters of a selection."""
-        return {condition.field.name for condition in selection.conditions} <= _BASE | names(self.fields).keys()
+        return all(self.has_column(condition.field.name) for condition in selection.conditions)
+
+    def has_column(self, name: str) -> bool:
+        """Whether the collection has a column of that name that can be filtered or sorted by."""
+        return name in _BASE or name in names(self.fields)
 
     @property
     def layout(self) -> Layout:

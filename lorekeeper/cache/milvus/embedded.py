@@ -26,6 +26,7 @@ from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
+from lorekeeper.order import BY_NAME, Order
 from lorekeeper.text.keywords import KeywordQuery
 
 LOOK_AGAIN_SECONDS = (0.05, 0.2, 0.8, 0.0)
@@ -98,9 +99,9 @@ class EmbeddedStore(MilvusStore):
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def find(self, selection: Selection, limit: int | None, offset: int) -> list[Identity]:
+    def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:
         ready = self._companion_ready(selection.entity_type)
-        return self.companion.find(selection, limit, offset) if ready else []
+        return self.companion.find(selection, limit, offset, order) if ready else []
 
     def count(self, selection: Selection) -> int:
         return self.companion.count(selection) if self._companion_ready(selection.entity_type) else 0

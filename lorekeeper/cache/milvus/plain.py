@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 
 from lorekeeper.cache.milvus import schema as ms
-from lorekeeper.cache.milvus.schema import WORDS, WORDS_BYTES, WORDS_RANKED, Column, ColumnType, Get, Row
+from lorekeeper.cache.milvus.schema import ABSENT, WORDS, WORDS_BYTES, WORDS_RANKED, Column, ColumnType, Get, Row
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Collection, Entity, Field, FieldType
@@ -21,9 +21,6 @@ from lorekeeper.text.passages import Passage
 
 FORMAT = 2
 """Version of the rows' shape, kept with each collection."""
-
-ABSENT = -(2**63)
-"""Stored for a number that is not known."""
 
 NO_FLAG = -1
 """Stored for a flag that is not known."""

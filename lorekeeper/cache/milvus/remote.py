@@ -19,6 +19,7 @@ from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.filters import Selection
+from lorekeeper.order import BY_NAME, Order
 from lorekeeper.text.keywords import KeywordQuery
 
 COMPARE_SECONDS = 30.0
@@ -43,9 +44,9 @@ class RemoteStore(MilvusStore):
         super().__init__(self.server, Collections(self.server), Companion(companion_path), normalized)
         self._next_comparison: dict[str, float] = {}
 
-    def find(self, selection: Selection, limit: int | None, offset: int) -> list[Identity]:
+    def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:
         self._info(selection.entity_type)
-        return self.collections.find(selection)[offset : None if limit is None else offset + limit]
+        return self.collections.find(selection, order)[offset : None if limit is None else offset + limit]
 
     def count(self, selection: Selection) -> int:
         self._info(selection.entity_type)

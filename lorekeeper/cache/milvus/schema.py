@@ -91,6 +91,9 @@ UPSERT_ROWS = 128
 MESSAGE_BYTES = 3 * 2**20
 """Approximate bytes per call: some proxies in front of servers reject more than 4 MiB."""
 
+ABSENT = -(2**63)
+"""What a server has for a number that is not known: format 2 has no null."""
+
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 _KEY_BYTES = 8192
@@ -280,6 +283,11 @@ def unpacked_record(entity_type: str, packed: str) -> Entity:
 def type_of(name: str) -> str:
     """The entity type of the collection of that name, or of the one that it is to replace."""
     return name.removesuffix(REBUILT).removesuffix(UPGRADED)
+
+
+def number(value: int | None) -> int | None:
+    """The value of a number's column, of any format; None if it is not known."""
+    return None if value == ABSENT else value
 
 
 def identity(row: Row) -> Identity:

@@ -16,6 +16,7 @@ from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
 from lorekeeper.cache.sqlite.sql import column_definitions, column_value, fts_query, item_value, where
 from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType, canonical_json, fold, parse_json
 from lorekeeper.filters import Selection
+from lorekeeper.order import BY_NAME, Order, arranged
 from lorekeeper.text.facts import facts
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.names import name_key, similar_names
@@ -176,12 +177,27 @@ class Catalogue:
         test, values = where(selection)
         return int(self._rows(f"SELECT count(*) FROM {selection.entity_type} WHERE {test}", values)[0][0])
 
-    def find(self, selection: Selection, limit: int | None, offset: int) -> list[Identity]:
-        """Identities under the filters: whole name matches first, then by name, document and slug."""
+    def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:
+        """Identities under the filters in an order; by name that is whole matches first, then by name, document and slug."""
+        if order == BY_NAME:
+            return [(document, slug) for document, slug, _ in self._by_name(selection, limit, offset)]
+        rows = arranged(
+            self._by_name(selection, None, 0, order.field),
+            order,
+            identity=lambda row: (row[0], row[1]),
+            number=lambda row: row[2],
+        )
+        return [(document, slug) for document, slug, _ in rows[offset : None if limit is None else offset + limit]]
+
+    def _by_name(
+        self, selection: Selection, limit: int | None, offset: int, field: Field | None = None
+    ) -> list[tuple[str, str, int | None]]:
+        """(document, slug, value of a number field) of the entities under the filters, by name."""
         test, values = where(selection)
         ranked = [] if selection.name is None else [selection.name]
+        column = f'"{field.name}"' if field else "NULL"
         sql = (
-            f"SELECT document, slug FROM {selection.entity_type} WHERE {test} "
+            f"SELECT document, slug, {column} FROM {selection.entity_type} WHERE {test} "
             f"ORDER BY {'name_rank(name_folded, ?), ' * len(ranked)}name_folded, document, slug LIMIT ? OFFSET ?"
         )
         return self._rows(sql, [*values, *ranked, -1 if limit is None else limit, offset])

@@ -1,0 +1,140 @@
+"""Orders of entities: what may be asked for, and one sort for every backend."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from lorekeeper.entities import COLLECTIONS, Collection, Entity, Field
+from lorekeeper.errors import FilterError
+from lorekeeper.filters import named_field, unknown_name
+
+T = TypeVar("T")
+
+RELEVANCE, NEWEST, RANDOM = "relevance", "newest", "random"
+"""The orders that are neither by name nor by a field."""
+
+SHORT = ("level", "cr", "ac", "hp", "cost")
+"""The orders by a number that are listed in help; every other number field is one too, by any of its names."""
+
+ASCENDING = frozenset({"level", "cost", "weight"})
+"""Fields that are sorted from the smallest number up unless the order says ``desc``; the others from the largest down."""
+
+_DIRECTIONS = {"asc": False, "desc": True}
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order of the entities of one type; those that are equal in it are in the order of their names.
+
+    Attributes:
+        field: the number to sort by, entities without it last; None for another order.
+        descending: whether the largest number, or the last name, comes first.
+        seed: of a random order: the same order for the same seed, in every process and on every page.
+        documents: keys of documents whose entities come first, in this order; those of others are last.
+    """
+
+    field: Field | None = None
+    descending: bool = False
+    seed: int | None = None
+    documents: tuple[str, ...] = ()
+
+
+BY_NAME = Order()
+
+
+def order_names(collection: Collection) -> list[str]:
+    """The names of orders that help lists for a collection."""
+    numbers = [name for name in SHORT if _number(collection, name)]
+    return ["name", *numbers, NEWEST, RANDOM]
+
+
+def parse_orders(
+    types: Sequence[str], text: str | None, *, seed: int | None = None, newest: Sequence[str] = ()
+) -> dict[str, Order] | None:
+    """The order that a text names, for each type; None for `RELEVANCE`, and if there is no text.
+
+    A text is "name", "newest", "random" or a number field by any of its names, as "cr" or "speed.fly", with "asc" or "desc"
+    after it to say in which direction. Types that do not have the field are ordered by name.
+
+    Args:
+        types: the entity types.
+        text: "cr", "cost desc", ...
+        seed: for "random"; 0 if it is None.
+        newest: keys of documents for "newest", the latest first.
+
+    Raises:
+        FilterError: no type has an order of this name; the message lists those there are, or the types that have it.
+    """
+    name, *direction = (text or "").casefold().split() or [RELEVANCE]
+    if name == RELEVANCE and not direction:
+        return None
+    if len(direction) > 1 or not set(direction) <= _DIRECTIONS.keys():
+        raise FilterError("order is one name, with asc or desc after it if need be, as in 'cost desc'")
+    if name == RANDOM:
+        return dict.fromkeys(types, Order(seed=seed or 0))
+    if name == NEWEST:
+        return dict.fromkeys(types, Order(documents=tuple(newest)))
+    reverse = _DIRECTIONS[direction[0]] if direction else None
+    if name == "name":
+        return dict.fromkeys(types, Order(descending=bool(reverse)))
+    fields = {t: field for t in types if (field := _number(COLLECTIONS[t], name))}
+    if not fields:
+        raise FilterError(_unknown(types, name))
+    orders = {t: Order(f, f.name not in ASCENDING if reverse is None else reverse) for t, f in fields.items()}
+    return {t: orders.get(t, BY_NAME) for t in types}
+
+
+def arranged(
+    items: Iterable[T],
+    order: Order,
+    *,
+    identity: Callable[[T], tuple[str, str]],
+    number: Callable[[T], float | None],
+) -> list[T]:
+    """Items in an order.
+
+    Args:
+        items: by name.
+        order: of them.
+        identity: (document, slug) of an item.
+        number: its value of the order's field.
+    """
+    if order.seed is not None:
+        return sorted(items, key=lambda item: _drawn(order.seed, identity(item)))
+    if order.documents:
+        places = {key: place for place, key in enumerate(order.documents)}
+        return sorted(items, key=lambda item: places.get(identity(item)[0], len(places)))
+    if order.field is None:
+        return list(items)[:: -1 if order.descending else 1]
+    numbers = [(number(item), item) for item in items]
+    known = [(value, item) for value, item in numbers if value is not None]
+    known.sort(key=lambda pair: pair[0], reverse=order.descending)
+    return [item for _, item in known] + [item for value, item in numbers if value is None]
+
+
+def number_of(entity: Entity, order: Order) -> float | None:
+    """The value of an entity that an order sorts by; None if it has none, or the order is not by a field."""
+    value = entity.fields.get(order.field.name) if order.field else None
+    return value if isinstance(value, (int, float)) else None
+
+
+def _number(collection: Collection, name: str) -> Field | None:
+    """The number field that people call so."""
+    field = named_field(collection, name)
+    return field if field and field.type.ordered else None
+
+
+def _drawn(seed: int | None, identity: tuple[str, str]) -> bytes:
+    """What an entity draws in a random order: the same everywhere, unlike the numbers of `random`."""
+    return hashlib.blake2b("\0".join((str(seed), *identity)).encode(), digest_size=8).digest()
+
+
+def _unknown(types: Sequence[str], name: str) -> str:
+    owners = [t for t, collection in COLLECTIONS.items() if _number(collection, name)]
+    if owners:
+        return f"{name} is an order of {' and '.join(owners)}: search these types alone, with types={owners}"
+    known = dict.fromkeys(known for t in types for known in order_names(COLLECTIONS[t]))
+    return unknown_name(name, [RELEVANCE, *known], "order")

@@ -1,0 +1,38 @@
+"""Hits of a search in another order than that of their relevance, and the seeds of random orders."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+
+from lorekeeper.entities import Entity, fold
+from lorekeeper.order import BY_NAME, RANDOM, Order, arranged, number_of
+from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit
+from lorekeeper.search.results import Key
+
+SORTED = FUSED_BY_SCORE
+"""How many entries of a search for a text are relevant enough to be sorted. The head is the same for all pages."""
+
+SEEDS = 10_000
+"""Number of seeds that are drawn from."""
+
+REPEAT = "In random order: pass seed={} for this order again, and for its next pages."
+"""Note of a page whose seed was drawn."""
+
+
+def sorted_hits(
+    hits: Sequence[FusedHit[Key]], entities: Mapping[Key, Entity], orders: Mapping[str, Order]
+) -> list[FusedHit[Key]]:
+    """Hits in an order, which is given for each type; those without an entity are left out."""
+    existing = [hit for hit in hits if hit.key in entities]
+    return arranged(
+        sorted(existing, key=lambda hit: (fold(entities[hit.key].name), hit.key)),
+        next((order for order in orders.values() if order != BY_NAME), BY_NAME),
+        identity=lambda hit: hit.key[1],
+        number=lambda hit: number_of(entities[hit.key], orders[hit.key[0]]),
+    )
+
+
+def drawn_seed(order: str | None) -> int | None:
+    """A new seed, if the order is a random one."""
+    return secrets.randbelow(SEEDS) if (order or "").strip().casefold() == RANDOM else None

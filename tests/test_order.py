@@ -1,0 +1,64 @@
+"""Orders: what may be asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.errors import FilterError
+from lorekeeper.order import ASCENDING, BY_NAME, Order, order_names, parse_orders
+
+SPELLS, CREATURES = COLLECTIONS["spells"], COLLECTIONS["creatures"]
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("name", BY_NAME),
+        ("name desc", Order(descending=True)),
+        ("cr", Order(CREATURES.field("challenge_rating"), descending=True)),
+        ("CR asc", Order(CREATURES.field("challenge_rating"))),
+        ("hit.points", Order(CREATURES.field("hit_points"), descending=True)),
+        ("hp  desc", Order(CREATURES.field("hit_points"), descending=True)),
+        ("newest", Order(documents=("new", "old"))),
+        ("random", Order(seed=7)),
+        ("relevance", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_an_order_is_a_name_and_maybe_a_direction(text, order):
+    expected = None if order is None else {"creatures": order}
+    assert parse_orders(["creatures"], text, seed=7, newest=["new", "old"]) == expected
+
+
+def test_levels_and_prices_begin_with_the_smallest():
+    assert parse_orders(["spells"], "level") == {"spells": Order(SPELLS.field("level"))}
+    assert parse_orders(["equipment"], "cost desc") == {
+        "equipment": Order(COLLECTIONS["equipment"].field("cost"), True)
+    }
+    declared = {field.name for collection in COLLECTIONS.values() for field in collection.fields if field.type.ordered}
+    assert declared >= ASCENDING
+
+
+def test_help_lists_orders_that_exist():
+    assert order_names(SPELLS) == ["name", "level", "newest", "random"]
+    for name, collection in COLLECTIONS.items():
+        for order in order_names(collection):
+            assert parse_orders([name], order)
+
+
+@pytest.mark.parametrize(
+    ("types", "text", "reason"),
+    [
+        (["spells"], "cr", r"cr is an order of creatures: search these types alone, with types=\['creatures'\]"),
+        (["spells"], "levle", r"unknown order: 'levle'; did you mean 'level'\? known: relevance, name, level"),
+        (["spells"], "school", r"unknown order: 'school'"),
+        (["spells"], "level down", r"asc or desc"),
+        (["spells"], "level asc desc", r"asc or desc"),
+        (["spells"], "relevance desc", r"unknown order"),
+    ],
+)
+def test_an_order_that_does_not_exist_is_refused_with_those_that_do(types, text, reason):
+    with pytest.raises(FilterError, match=reason):
+        parse_orders(types, text)
