@@ -166,7 +166,12 @@ COLLECTIONS: dict[str, Collection] = {
             kinds=("spell",),
             fields=(
                 Field("level", T.INTEGER, "spell level, 0 = cantrip", ("level", "level_min", "level_max")),
-                Field("school", T.TEXT, "school of magic", ("school",)),
+                Field(
+                    "school",
+                    T.TEXT,
+                    "abjuration, conjuration, divination, enchantment, evocation, illusion, necromancy, transmutation",
+                    ("school",),
+                ),
                 Field(
                     "classes",
                     T.TEXTS,
@@ -183,7 +188,13 @@ COLLECTIONS: dict[str, Collection] = {
                     ("casting_time",),
                     fold_time,
                 ),
-                Field("damage_types", T.TEXTS, "damage type it deals", ("damage_type",)),
+                Field(
+                    "damage_types",
+                    T.TEXTS,
+                    "damage it deals: acid, bludgeoning, cold, fire, force, lightning, necrotic, piercing, poison, psychic, "
+                    "radiant, slashing, thunder",
+                    ("damage_type",),
+                ),
                 Field("range", T.DECIMAL, "range in feet"),
             ),
         ),
@@ -194,8 +205,14 @@ COLLECTIONS: dict[str, Collection] = {
             kinds=("creature",),
             fields=(
                 Field("challenge_rating", T.DECIMAL, 'challenge rating, as 0.25 or "1/4"', ("cr", "cr_min", "cr_max")),
-                Field("type", T.TEXT, "creature type: dragon, undead, ...", ("type",)),
-                Field("size", T.TEXT, "tiny to gargantuan", ("size",)),
+                Field(
+                    "type",
+                    T.TEXT,
+                    "aberration, beast, celestial, construct, dragon, elemental, fey, fiend, giant, humanoid, monstrosity, "
+                    "ooze, plant, undead",
+                    ("type",),
+                ),
+                Field("size", T.TEXT, "tiny, small, medium, large, huge, gargantuan", ("size",)),
                 Field("alignment", T.TEXT, 'as in "chaotic evil"', ("alignment",)),
                 Field("armor_class", T.INTEGER, "armor class", ("armor_class_min",)),
                 Field("hit_points", T.INTEGER, "hit points", ("hit_points_min",)),
@@ -209,7 +226,7 @@ COLLECTIONS: dict[str, Collection] = {
             kinds=("weapon", "armor", "magic-item", "gear"),
             fields=(
                 Field("category", T.TEXT, "potion, ring, weapon, tools, ...", ("category",)),
-                Field("rarity", T.TEXT, "common to legendary, artifact", ("rarity",)),
+                Field("rarity", T.TEXT, "common, uncommon, rare, very rare, legendary, artifact", ("rarity",)),
                 Field("requires_attunement", T.FLAG, "must be attuned to", ("requires_attunement",)),
                 Field("cost", T.DECIMAL, "price in gp", ("cost_min", "cost_max")),
                 Field("weight", T.DECIMAL, "weight in lb", ("weight_max",)),

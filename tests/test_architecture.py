@@ -80,7 +80,7 @@ DOORS = {
     "starlette": ("server/http.py",),
     "rich": ("cli/",),
     "shtab": ("cli/",),
-    "pydantic": ("settings.py", "server/tools.py", "intake/"),
+    "pydantic": ("settings.py", "server/tools.py", "server/arguments.py", "intake/"),
     "dotenv": ("settings.py",),
     "numpy": ("embedding/", "cache/"),
     "sentence_transformers": ("embedding/",),

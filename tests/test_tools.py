@@ -16,7 +16,7 @@ from lorekeeper.server.tools import all_tools
 from tests.support.libraries import open_library, sample_library
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
 
-PAGING = "documents limit offset detail"
+PAGING = "where order seed documents limit offset detail"
 PARAMETERS = {
     "lookup_spell": "name level level_min level_max school class_key ritual concentration casting_time damage_type "
     f"semantic_query {PAGING}",
@@ -97,7 +97,7 @@ async def test_all_that_describes_the_tools_stays_small():
         }
         for tool in TOOLS.values()
     ]
-    assert len(json.dumps({"tools": described}, separators=(",", ":")).encode()) < 12_000
+    assert len(json.dumps({"tools": described}, separators=(",", ":")).encode()) < 14_000
 
 
 @pytest.mark.parametrize(
@@ -132,15 +132,37 @@ async def test_an_unknown_parameter_is_refused_with_the_nearest_and_all_known(to
         ("lookup_spell", {"limit": "x"}, "limit"),
         ("lookup_spell", {"offset": -1}, "offset"),
         ("lookup_spell", {"detail": "everything"}, "detail"),
-        ("lookup_spell", {"documents": ATLAS}, "documents"),
+        ("lookup_spell", {"documents": 7}, "documents"),
         ("lookup_spell", {"name": ""}, "name"),
         ("search_lore", {}, "query"),
         ("get_entity", {"uri": 3}, "uri"),
     ],
 )
 async def test_a_wrong_value_is_refused_by_the_name_of_its_parameter(tool, arguments, named):
-    with pytest.raises(LoreKeeperError, match=rf"^{named}: .+"):
+    with pytest.raises(LoreKeeperError, match=rf"^{named} (must be|is required)"):
         TOOLS[tool].check(arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"limit": 51}, "limit must be at most 50, not 51"),
+        ({"limit": 0, "offset": -1}, "limit must be at least 1, not 0; offset must be at least 0, not -1"),
+        ({"level": "x"}, "level must be a whole number or a list, not 'x'"),
+        ({"level": [1, "x"]}, "level must be a whole number, not [1, 'x']"),
+        ({"level_min": 1.5}, "level_min must be a whole number, not 1.5"),
+        ({"ritual": "perhaps"}, "ritual must be true or false, not 'perhaps'"),
+        ({"detail": "all"}, "detail must be 'concise' or 'full', not 'all'"),
+        ({"school": 3}, "school must be a text or a list, not 3"),
+        ({"name": "x" * 501}, "name must be a text of at most 500 characters"),
+        ({"query": "fire"}, "query is not a parameter of lookup_spell; use name or semantic_query"),
+        ({"range": 60}, "range is not a parameter of lookup_spell; use where, as in where='range:VALUE'"),
+    ],
+)
+async def test_what_is_wrong_is_said_in_plain_words(arguments, message):
+    with pytest.raises(LoreKeeperError) as refused:
+        TOOLS["lookup_spell"].check(arguments)
+    assert str(refused.value).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -194,6 +216,12 @@ LOOKUPS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("lookup_spell", {"ritual": True}, ["Lantern of Hush"]),
     ("lookup_spell", {"ritual": False}, ["Ember Whisper", "Soft Landing", "Soft Landing", "Tide Lance"]),
     ("lookup_spell", {"concentration": True}, ["Ash Storm", "Lantern of Hush"]),
+    ("lookup_spell", {"level": [0, 3]}, ["Ash Storm", "Ember Whisper"]),
+    ("lookup_spell", {"school": ["evocation", "Illusion"]}, ["Ember Whisper", "Tide Lance"]),
+    ("lookup_spell", {"class_key": ["cleric", "druid"]}, ["Ash Storm", "Lantern of Hush", "Tide Lance"]),
+    ("lookup_creature", {"cr": [8, "1/8"]}, ["Ash Drake", "Half-Elf Courier"]),
+    ("lookup_spell", {"documents": ALMANAC, "level_min": 2}, ["Ash Storm", "Soft Landing"]),
+    ("lookup_spell", {"where": "-ritual level>=2"}, ["Soft Landing", "Tide Lance"]),
     ("lookup_spell", {"casting_time": "action"}, ["Ash Storm", "Ember Whisper", "Tide Lance"]),
     ("lookup_spell", {"casting_time": "10minutes"}, ["Lantern of Hush"]),
     ("lookup_spell", {"damage_type": "Fire"}, ["Ash Storm"]),
@@ -256,7 +284,23 @@ async def test_every_parameter_of_these_lookups_that_is_not_about_paging_is_trie
     tried = {(tool, name) for tool, arguments, _ in LOOKUPS for name in arguments} | {("lookup_creature", "cr")}
     declared = {(tool, name) for tool in PARAMETERS if tool.startswith("lookup_") for name in PARAMETERS[tool].split()}
     untried = {name for _, name in declared - tried}
-    assert untried <= {"semantic_query", "limit", "offset", "detail", "documents", "name", "kind"}
+    assert untried <= {"semantic_query", "name", "kind", *PAGING.split()}
+
+
+@pytest.mark.parametrize("query", [{}, {"semantic_query": "a lamp in the storm"}], ids=["lookup", "search"])
+async def test_results_come_in_the_order_asked_for(library, query):
+    answer = await call(library, "lookup_spell", order="level desc", where="level>=0", **query)
+    levels: dict[tuple[str, str], int] = {(e["document"], e["name"]): e["level"] for e in SAMPLES if "level" in e}
+    listed = [levels[result["document"], result["name"]] for result in answer.structured["results"]]
+    assert listed == sorted(listed, reverse=True)
+    assert set(listed) == {0, 1, 2, 3}
+
+
+async def test_where_restricts_search_lore_to_the_types_that_have_the_field(library):
+    answer = await call(library, "search_lore", query="ash lamp tide", where="cr<=1")
+    assert {result["type"] for result in answer.structured["results"]} == {"creatures"}
+    with pytest.raises(FilterError, match=r"level is a filter of spells: .*types=\['spells'\]"):
+        await call(library, "search_lore", query="ash", types=["rules", "creatures"], where="level:3")
 
 
 async def test_an_unknown_document_is_refused_with_the_known_ones(library):

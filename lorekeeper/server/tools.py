@@ -13,9 +13,11 @@ from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, Collection, FieldTy
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.filters import unknown_name
 from lorekeeper.library import Library
+from lorekeeper.order import RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.pipeline import MAX_LIMIT, MAX_QUERY_CHARS, Query
 from lorekeeper.server.answers import Answer, JsonObject, documents_answer, entity_answer, page_answer
+from lorekeeper.server.arguments import Texts, accepted, complaint, unknown_parameter
 
 SEARCHED = [name for name, collection in COLLECTIONS.items() if collection.tool]
 """The entity types that a search goes over: all but the documents."""
@@ -25,6 +27,14 @@ Arguments = Mapping[str, Any]
 
 Parameter = tuple[object, Any]
 """A parameter as Pydantic declares it: its type, and its `Field`."""
+
+
+WHERE_EXAMPLES = {
+    "spells": "range>=60 -class:wizard level:1..3",
+    "creatures": "cr:5..8 ac>15 -type:beast,undead",
+    "equipment": "cost<50 -property:heavy",
+}
+"""Tests that show the grammar of ``where``, by entity type."""
 
 
 class ToolError(LoreKeeperError):
@@ -42,6 +52,7 @@ class Tool:
         arguments: the parameters.
         run: answers checked arguments.
         output: JSON Schema of the structured content.
+        entity_type: the type that it looks up, None if it is not a lookup.
     """
 
     name: str
@@ -50,6 +61,7 @@ class Tool:
     arguments: type[BaseModel]
     run: Callable[[Library, Arguments], Awaitable[Answer]]
     output: JsonObject
+    entity_type: str | None = None
 
     @property
     def input_schema(self) -> JsonObject:
@@ -65,12 +77,11 @@ class Tool:
         parameters = list(self.arguments.model_fields)
         for name in present:
             if name not in parameters:
-                raise ToolError(unknown_name(name, parameters, f"parameter of {self.name}"))
+                raise ToolError(unknown_parameter(name, parameters, self.name, self.entity_type))
         try:
             return self.arguments.model_validate(present).model_dump(exclude_unset=True)
         except ValidationError as error:
-            problems = {".".join(map(str, e["loc"][:1])): e["msg"] for e in error.errors()}
-            raise ToolError("; ".join(f"{name}: {message}" for name, message in problems.items())) from error
+            raise ToolError(complaint(error)) from error
 
 
 def all_tools() -> list[Tool]:
@@ -90,13 +101,22 @@ def _query(description: str) -> Parameter:
     return str | None, Field(None, description=description, max_length=MAX_QUERY_CHARS * 10)
 
 
-def _typed(kind: FieldType, description: str) -> Parameter:
-    types = {FieldType.INTEGER: int, FieldType.DECIMAL: float | str, FieldType.FLAG: bool}
-    return types.get(kind, str) | None, Field(None, description=description)
+def _typed(kind: FieldType, description: str, *, several: bool = True) -> Parameter:
+    return accepted(kind, several=several), Field(None, description=description)
+
+
+def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> dict[str, Parameter]:
+    """What narrows and sorts a search beside its own filters, which ``where`` need not list again."""
+    further = f"; more fields: {', '.join(fields)}" if fields else ""
+    return {
+        "where": (str | None, Field(None, description=f"tests, all of which hold, as in {example}{further}")),
+        "order": (str | None, Field(None, description=f"{', '.join(orders)}; with asc or desc")),
+        "seed": (int | None, Field(None)),
+    }
 
 
 _PAGING: dict[str, Parameter] = {
-    "documents": (list[str] | None, Field(None, description="only these document keys (see list_documents)")),
+    "documents": (Texts | None, Field(None, description="only these document keys")),
     "limit": (int, Field(10, ge=1, le=MAX_LIMIT)),
     "offset": (int, Field(0, ge=0)),
     "detail": (Literal["concise", "full"], Field("concise")),
@@ -107,9 +127,9 @@ _RESULTS: JsonObject = {
     "properties": {
         "results": {"type": "array", "items": {"type": "object"}},
         "total": {"type": "integer"},
-        "mode": {"enum": ["structured", "semantic", "hybrid", "keyword"]},
-        "next_offset": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
-        "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "mode": {"type": "string"},
+        "next_offset": {"type": ["integer", "null"]},
+        "note": {"type": ["string", "null"]},
     },
     "required": ["results", "total", "mode", "next_offset", "note"],
 }
@@ -159,10 +179,17 @@ def _lookup(name: str, collection: Collection) -> Tool:
         title=f"Look up {collection.label}s",
         description=f"Find {collection.label}s in the library by name, exact filters, or meaning (semantic_query). "
         "Filters always apply.",
-        arguments=_model(name, {**parameters, "semantic_query": semantic_query, **_PAGING}),
+        arguments=_model(name, {**parameters, "semantic_query": semantic_query, **_sorting(collection), **_PAGING}),
         run=run,
         output=_RESULTS,
+        entity_type=collection.name,
     )
+
+
+def _sorting(collection: Collection) -> dict[str, Parameter]:
+    """`_asked` for a lookup, with the fields that have no parameter of their own."""
+    fields = [field.name for field in collection.fields if not field.tool]
+    return _asked(order_names(collection), WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y"), fields)
 
 
 def _filters(collection: Collection) -> dict[str, _Filter]:
@@ -170,11 +197,11 @@ def _filters(collection: Collection) -> dict[str, _Filter]:
     filters = {"name": _Filter("name", _text("name, or part of it"))}
     if len(collection.kinds) > 1 or collection.open_kinds:
         kinds = [*collection.kinds, *(["..."] if collection.open_kinds else [])]
-        filters["kind"] = _Filter("kind", _text(", ".join(kinds)))
+        filters["kind"] = _Filter("kind", _typed(FieldType.TEXT, ", ".join(kinds)))
     for field in collection.fields:
         for name in field.tool:
             bound = name[-4:] if name.endswith(tuple(_BOUNDS)) and field.type.ordered else ""
-            filters[name] = _Filter(field.name + bound, _typed(field.type, _help(field, bound)))
+            filters[name] = _Filter(field.name + bound, _typed(field.type, _help(field, bound), several=not bound))
     return filters
 
 
@@ -198,6 +225,9 @@ async def _search(
         documents=arguments.get("documents"),
         limit=arguments.get("limit", 10),
         offset=arguments.get("offset", 0),
+        where=arguments.get("where"),
+        order=arguments.get("order"),
+        seed=arguments.get("seed"),
     )
     return page_answer(await library.search(query), full=arguments.get("detail") == "full")
 
@@ -247,7 +277,8 @@ SEARCH_LORE = Tool(
                     max_length=MAX_QUERY_CHARS * 10,
                 ),
             ),
-            "types": (list[str] | None, Field(None, description=f"only these: {', '.join(SEARCHED)}")),
+            "types": (Texts | None, Field(None, description=f"only these: {', '.join(SEARCHED)}")),
+            **_asked([RELEVANCE, "as in lookups"], "level<=2"),
             **_PAGING,
         },
     ),
