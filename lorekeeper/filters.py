@@ -69,9 +69,10 @@ class Condition:
     bounds, ``above`` and ``below`` exclusive ones, ``outside`` matches what is below the first value or above the second,
     ``name`` matches a folded name that contains the value. An absent field never matches.
 
-    With ``negate``, which only ``any`` (of texts and numbers) and ``name`` have, it matches a field that is known and fails
-    the test: of a list field one whose list has none of the values, also an empty list. An absent field does not match
-    either: nobody knows whether a creature without a list of languages speaks Common.
+    With ``negate``, which only ``any`` (of texts, numbers and lists) and ``name`` have, it matches what fails the test. Of a
+    single value that is one that is known: a creature of unknown type is not among those that are no dragons. Of a list it
+    is every one that has none of the values, also an empty or absent list: sources leave out the lists that are empty, and
+    a creature without a line of immunities is not immune to poison.
     """
 
     field: Field
@@ -238,7 +239,7 @@ def _tested(collection: Collection, text: Any) -> list[Condition]:
 def _conditions(collection: Collection, test: FieldTest) -> list[Condition]:
     field = named_field(collection, test.field)
     if field is None:
-        raise not_a_test(test.text, unknown_name(test.field, list(collection.filters), f"field of {collection.name}"))
+        raise not_a_test(test.text, _unknown_field(collection, test.field))
     try:
         conditions = _of_test(field, test)
     except FilterError as error:
@@ -246,6 +247,13 @@ def _conditions(collection: Collection, test: FieldTest) -> list[Condition]:
     if not test.negated:
         return conditions
     return [negated(conditions)]
+
+
+def _unknown_field(collection: Collection, name: str) -> str:
+    owners = [other.name for other in COLLECTIONS.values() if named_field(other, name)]
+    if owners:
+        return f"{name} is a field of {' and '.join(owners)}, not of {collection.name}"
+    return unknown_name(name, list(collection.filters), f"field of {collection.name}")
 
 
 def _of_test(field: Field, test: FieldTest) -> list[Condition]:
@@ -314,7 +322,7 @@ def _meets(entity: Entity, condition: Condition) -> bool:
     base[WHOLE_NAME.name] = entity.name
     value = base.get(condition.field.name, entity.fields.get(condition.field.name))
     if value is None:
-        return False
+        return condition.negate and condition.field.type is FieldType.TEXTS
     item: Any = stored(condition.field, value)
     first, *others = condition.values or ("",)
     match condition.op:

@@ -6,8 +6,9 @@
 
 A test is a field, an operator and a value. ``:`` and ``=`` mean equal, or of a list, that it contains the value; ``>=``,
 ``<=``, ``>`` and ``<`` are bounds; ``5..8``, ``5..`` and ``..8`` are ranges with both ends; values with commas between
-them mean any of them; values with spaces or commas stand in double quotes; ``-`` before a test negates it. A field alone
-is true: ``legendary`` is ``legendary:true``.
+them mean any of them; values with spaces or commas stand in double quotes. A field alone is true: ``legendary`` is
+``legendary:true``. ``-`` before a test negates it: of a single value it then matches what is known and different, of a list
+every entry whose list has none of the values, or that has no list.
 
 Which fields there are, and of which type, is not known here: `filters` makes conditions of the tests.
 """

@@ -70,6 +70,7 @@ WRONG = [
     ("spells", "fireball", "unknown field of spells: 'fireball'"),
     ("spells", "level", "level needs a value, as in level:VALUE"),
     ("spells", "levl:3", "did you mean 'level'"),
+    ("spells", "cr:3", "cr is a field of creatures, not of spells"),
     ("spells", "level:three", "level must be a number, not 'three'"),
     ("spells", "level:2.5", "whole number"),
     ("spells", "level>=1,2", ">= takes one value"),

@@ -71,8 +71,8 @@ class ValueCounts:
 
     Attributes:
         counts: number of entities by value, in the field's canonical form; of a list field by each of its texts.
-        known: number of entities with a value, an empty list included.
-        total: number of entities, also those that do not have one.
+        known: number of entities with a value; an empty list has none.
+        total: number of entities, also those without a value.
     """
 
     counts: Mapping[str | int | float | bool, int]

@@ -1,9 +1,9 @@
 """Entities as rows on a Milvus server: format 2, which every server from 2.3 on can hold.
 
-There are no nullable columns: absent texts are "", absent lists empty and empty ones `NO_TEXTS`, absent numbers below every
-real one, flags -1, 0 or 1. The entity itself, which is stored whole, packed and in pieces, says which values are absent. A
-text column holds 65,535 bytes, so the pieces are spread over the rows of the entity, beginning with row 0, its record. An
-entity that has more pieces than passages gets additional rows, which repeat the passage of its record.
+There are no nullable columns: absent texts are "", absent lists empty, absent numbers below every real one, flags -1, 0
+or 1. The entity itself, which is stored whole, packed and in pieces, says which values are absent. A text
+column holds 65,535 bytes, so the pieces are spread over the rows of the entity, beginning with row 0, its record. An entity
+that has more pieces than passages gets additional rows, which repeat the passage of its record.
 """
 
 from __future__ import annotations
@@ -62,12 +62,8 @@ _KNOWN = {
     FieldType.INTEGER: f"{{}} >= {ABSENT + 1}",
     FieldType.DECIMAL: f"{{}} >= {ABSENT + 1}",
     FieldType.FLAG: f"{{}} >= {NO_FLAG + 1}",
-    FieldType.TEXTS: "array_length({}) != 0",
 }
-"""Expressions for columns whose value is known. Servers of 2.3 compare the length of an array for equality only."""
-
-NO_TEXTS = [""]
-"""Stored for a list that is known to be empty: an empty one is absent. No value of a field is blank."""
+"""Expressions for columns of single values whose value is known."""
 
 
 def columns(collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
@@ -121,7 +117,7 @@ def _value(entity: Entity, field: Field) -> str | int | list[str]:
         return _ABSENT[field.type]
     item = stored(field, value)
     if isinstance(item, tuple):
-        return list(item) or NO_TEXTS
+        return list(item)
     return int(item) if isinstance(item, bool) else item
 
 
@@ -167,7 +163,9 @@ def expression(selection: Selection, *, records: bool = False, names: ms.Names |
 
 def _condition_expression(condition: Condition) -> str:
     name = condition.field.name
-    known = _KNOWN[condition.field.type].format(name)
+    if condition.negate and condition.field.type is FieldType.TEXTS:
+        return ms.negated_expression(condition)
+    known = _KNOWN.get(condition.field.type, "").format(name)
     if condition.negate and condition.op == "any":
         return f"({known} and {ms.negated_expression(condition)})"
     if condition.op in ("max", "below", "outside"):

@@ -332,6 +332,8 @@ def quoted(value: object) -> str:
 def condition_expression(condition: Condition) -> str:
     """One condition as an expression."""
     name, values = condition.field.name, list(condition.values)
+    if condition.negate and condition.field.type is FieldType.TEXTS:
+        return f"({name} is null or {negated_expression(condition)})"
     if condition.negate and condition.op == "any":
         return f"({name} is not null and {negated_expression(condition)})"
     if condition.op in COMPARISONS:
@@ -351,7 +353,7 @@ def condition_expression(condition: Condition) -> str:
 
 
 def negated_expression(condition: Condition) -> str:
-    """The expression of a negated condition on values that are known."""
+    """The expression of a negated condition for values that are known."""
     name, values = condition.field.name, quoted(list(condition.values))
     if condition.field.type is FieldType.TEXTS:
         return f"not array_contains_any({name}, {values})"

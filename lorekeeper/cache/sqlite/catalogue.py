@@ -214,8 +214,9 @@ class Catalogue:
         counted = f"SELECT value, count(*) FROM {selected}, json_each(item) GROUP BY value"
         single = f"SELECT item, count(*) FROM {selected} WHERE item IS NOT NULL GROUP BY item"
         counts = {item_value(field, item): n for item, n in self._rows(counted if listed else single, values)}
-        ((known, total),) = self._rows(f"SELECT count(item), count(*) FROM {selected}", values)
-        return ValueCounts(counts, known, total)
+        known = "count(nullif(item, '[]'))" if listed else "count(item)"
+        ((with_value, total),) = self._rows(f"SELECT {known}, count(*) FROM {selected}", values)
+        return ValueCounts(counts, with_value, total)
 
     def identities(self, entity_type: str) -> list[Identity]:
         """Identities of all entities of a type, in order."""

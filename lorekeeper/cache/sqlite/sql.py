@@ -63,12 +63,13 @@ def _test(condition: Condition) -> tuple[str, list[str | int]]:
         return f"{column} {COMPARISONS[condition.op]} ?", values
     if condition.op == "outside":
         return f"{column} NOT BETWEEN ? AND ?", values
-    test = f"{column} IN ({_marks(values)})"
     if condition.op == "name":
-        column, test = "name_folded", "instr(name_folded, ?) > 0"
+        test = "instr(name_folded, ?) > 0"
     elif condition.field.type is FieldType.TEXTS:
         test = f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value IN ({_marks(values)}))"
-    return f"({column} IS NOT NULL AND NOT {test})" if condition.negate else test, values
+    else:
+        test = f"{column} IN ({_marks(values)})"
+    return f"NOT ({test})" if condition.negate else test, values
 
 
 def _marks(values: Sequence[object]) -> str:
