@@ -123,8 +123,15 @@ def test_an_entry_is_shown_by_its_uri_as_json_and_as_markdown(run):
     assert uri in out
 
 
-def test_an_entry_that_is_not_there_is_a_failure_with_the_nearest_names(run):
+def test_a_misspelt_name_shows_the_nearest_entry_and_says_so(run):
     status, out, err = run("show", "tidal lance")
+    assert status == 0
+    assert "Tide Lance" in out
+    assert "nearest name: Tide Lance" in err
+
+
+def test_an_entry_that_is_not_there_is_a_failure_with_the_nearest_names(run):
+    status, out, err = run("show", "a lance that nobody wrote down")
     assert (status, out) == (1, "")
     assert "Tide Lance" in err
     status, _, err = run("show", f"lore://spells/{ATLAS}/no-such-thing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
@@ -100,6 +101,8 @@ async def show(call: Call) -> int:
             call.arguments.document,
         )
         answer = await entity_answer(library, entry.entity)
+    if entry.note:
+        print(entry.note, file=sys.stderr)
     call.show(answer.structured, lambda: print_entry(answer, entry.others, markdown=call.arguments.markdown))
     return DONE
 

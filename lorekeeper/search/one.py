@@ -29,10 +29,12 @@ class Found:
     Attributes:
         entity: the entry.
         others: uris of further entries of the name, such as those of other books.
+        note: how the name was understood, None if it is the entry's.
     """
 
     entity: Entity
     others: list[str]
+    note: str | None = None
 
 
 async def find_entry(
@@ -59,7 +61,7 @@ async def find_entry(
     candidates = whole or (entities if len({canonical_name(e.name) for e in entities}) == 1 else [])
     if candidates:
         first, *others = candidates
-        return Found(first, [entity.uri for entity in others])
+        return Found(first, [entity.uri for entity in others], page.note)
     raise NotFoundError(await _no_entry(search, wanted, types, documents, entities))
 
 
