@@ -11,7 +11,7 @@ from typing import Any
 from lorekeeper.cli.command import DOCUMENT, DONE, JSON, TYPE, Call, Commands, argument
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError, LoreKeeperError
-from lorekeeper.printable import shown
+from lorekeeper.printable import one_line, shown
 
 commands = Commands()
 
@@ -102,7 +102,7 @@ async def show(call: Call) -> int:
         )
         answer = await entity_answer(library, entry.entity)
     if entry.note:
-        print(entry.note, file=sys.stderr)
+        print(one_line(entry.note), file=sys.stderr)
     call.show(answer.structured, lambda: print_entry(answer, entry.others, markdown=call.arguments.markdown))
     return DONE
 
