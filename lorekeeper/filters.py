@@ -89,11 +89,13 @@ class Selection:
         entity_type: their type.
         conditions: all of which they meet.
         documents: keys of the documents they are from; None for all documents.
+        prefer: keys of documents: among entities of one name, theirs come first, in this order.
     """
 
     entity_type: str
     conditions: Sequence[Condition] = ()
     documents: Sequence[str] | None = None
+    prefer: Sequence[str] = ()
 
     @property
     def name(self) -> str | None:

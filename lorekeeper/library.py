@@ -119,16 +119,23 @@ class Library(AsyncClosing):
         embedding: makes their vectors.
         offline: never connect to the source.
         source: an Open5e server to sync with; None for a library without one.
+        edition: editions and documents that come first among entries of one name, as `editions.parse_edition` gives them.
     """
 
     def __init__(
-        self, cache: ThreadedCache, embedding: EmbeddingService, *, offline: bool = False, source: Source | None = None
+        self,
+        cache: ThreadedCache,
+        embedding: EmbeddingService,
+        *,
+        offline: bool = False,
+        source: Source | None = None,
+        edition: Sequence[str] = (),
     ) -> None:
         self.cache = cache
         self.embedding = embedding
         self.offline = offline
         self.source = source
-        self.searcher = Searcher(cache)
+        self.searcher = Searcher(cache, edition)
         self._filling = asyncio.Lock()
         self._read_through: ReadThroughSearcher | None = None
 
@@ -144,7 +151,13 @@ class Library(AsyncClosing):
         """
         settings = settings or load_settings()[0]
         embedding = EmbeddingService(lambda: load_provider(settings), vector_cache(settings))
-        return cls(open_cache(settings, embedding), embedding, offline=settings.offline, source=open5e_of(settings))
+        return cls(
+            open_cache(settings, embedding),
+            embedding,
+            offline=settings.offline,
+            source=open5e_of(settings),
+            edition=settings.house_edition,
+        )
 
     async def import_paths(
         self,

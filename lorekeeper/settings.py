@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from dotenv import dotenv_values
+from dotenv import dotenv_values, set_key, unset_key
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from lorekeeper.addresses import is_local, shown_address
-from lorekeeper.errors import ConfigError
+from lorekeeper.editions import parse_edition
+from lorekeeper.errors import ConfigError, FilterError
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
+from lorekeeper.system import private_file, private_folder
 
 BACKENDS = {
     "milvus": "lorekeeper.cache.milvus",
@@ -79,6 +81,13 @@ def _one_of(names: Iterable[str]) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _edition(text: str) -> str:
+    try:
+        return ",".join(parse_edition(text))
+    except FilterError as error:
+        raise ValueError(str(error)) from error
+
+
 WebAddress = Annotated[str, AfterValidator(_address)]
 
 LibraryPath = Annotated[Path, AfterValidator(_absolute)]
@@ -102,6 +111,9 @@ class Settings(BaseModel):
     cache_ttl_days: float = Field(30.0, gt=0, le=36500, description="days after which what was synced counts as stale")
     http_token: str | None = Field(None, description="bearer token that clients of 'serve --transport http' must send")
     offline: bool = Field(False, description="never touch the network")
+    edition: Annotated[str, AfterValidator(_edition)] | None = Field(
+        None, description="whose entries come first: 2014, 2024, a5e, black-flag, or document keys, in order"
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "WARNING", description="how much is logged, on stderr"
     )
@@ -114,6 +126,11 @@ class Settings(BaseModel):
         """Path of the current library; with a Milvus server, of its companion files."""
         path: Path = getattr(self, f"{self.cache_backend}_db_path")
         return path
+
+    @property
+    def house_edition(self) -> tuple[str, ...]:
+        """The editions and documents that come first, in order; () for none."""
+        return parse_edition(self.edition) if self.edition else ()
 
     def require_local(self, name: str) -> None:
         """ConfigError if these settings forbid the network, but the address in the setting of that name is on it."""
@@ -230,6 +247,24 @@ def _settings_file(environ: Mapping[str, str]) -> tuple[Path, bool]:
 def own_file(named: Path | None) -> Path:
     """Path of the user's own settings: the named file, or `OWN_FILE`."""
     return _absolute(named or OWN_FILE)
+
+
+def write_setting(file: Path, name: str, value: str | None) -> None:
+    """Set a setting in a file of settings, or remove it from there; other lines stay. Blocking.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    target, variable = Path(os.path.realpath(file)), PREFIX + name.upper()
+    try:
+        if value is None:
+            if target.is_file():
+                unset_key(target, variable)
+            return
+        private_file(private_folder(target.parent) / target.name)
+        set_key(target, variable, value, quote_mode="auto")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be written: {error}; set {variable} in the environment instead") from error
 
 
 def _read_file(file: Path, *, required: bool) -> dict[str, str]:

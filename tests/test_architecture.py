@@ -19,7 +19,18 @@ from tests.support.programs import command_of, use_embedded_library
 PACKAGE = Path(lorekeeper.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-FOUNDATION = {"version", "system", "errors", "printable", "addresses", "entities", "where", "filters", "order"}
+FOUNDATION = {
+    "version",
+    "system",
+    "errors",
+    "printable",
+    "addresses",
+    "entities",
+    "where",
+    "filters",
+    "order",
+    "editions",
+}
 
 MAY_KNOW = {
     "system": set[str](),
@@ -31,7 +42,8 @@ MAY_KNOW = {
     "where": {"errors", "printable"},
     "filters": {"errors", "printable", "entities", "where"},
     "order": {"errors", "entities", "filters"},
-    "settings": {"errors", "printable", "addresses"},
+    "editions": {"errors", "printable", "entities"},
+    "settings": {"errors", "printable", "addresses", "system", "editions"},
     "attribution": {"entities"},
     "text": FOUNDATION,
     "normalize": FOUNDATION,

@@ -34,7 +34,19 @@ PARAMETERS = {
 
 REQUIRED = {"search_lore": ["query"], "get_entity": ["uri"]}
 TOOLS = {tool.name: tool for tool in all_tools()}
-RESULT_KEYS = {"uri", "name", "type", "kind", "document", "document_name", "score", "match", "facts", "snippet"}
+RESULT_KEYS = {
+    "uri",
+    "name",
+    "type",
+    "kind",
+    "document",
+    "document_name",
+    "edition",
+    "score",
+    "match",
+    "facts",
+    "snippet",
+}
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from lorekeeper.cache.protocol import BATCH, Documents, Hit, Identity, Progress, Ranked, Statistics, ValueCounts, hits
@@ -88,11 +89,15 @@ class ThreadedCache(AsyncClosing):
         limit: int | None = None,
         offset: int = 0,
         order: Order = BY_NAME,
+        prefer: Sequence[str] = (),
         **filters: Any,
     ) -> list[Entity]:
-        selection = _selected(entity_type, document, filters)
+        selection = replace(_selected(entity_type, document, filters), prefer=prefer)
         identities = await asyncio.to_thread(self._store.find, selection, limit, offset, order)
         return await self.load(entity_type, identities)
+
+    async def identities(self, entity_type: str, document: Documents = None, **filters: Any) -> list[Identity]:
+        return await asyncio.to_thread(self._store.find, _selected(entity_type, document, filters), None, 0)
 
     async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:
         entities = await self.load(entity_type, [(document, slug)])

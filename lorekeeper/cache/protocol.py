@@ -129,12 +129,19 @@ class CacheProtocol(Protocol):
         limit: int | None = None,
         offset: int = 0,
         order: Order = BY_NAME,
+        prefer: Sequence[str] = (),
         **filters: Any,
     ) -> list[Entity]:
         """Entities under the filters, in an order; by default by name, then document and slug.
 
+        Of one name, those of the documents ``prefer`` come first, in that order.
+
         The filter ``name`` matches folded names, whole ones first, then prefixes, then parts.
         """
+        ...
+
+    async def identities(self, entity_type: str, document: Documents = None, **filters: Any) -> list[Identity]:
+        """Identities of the entities under the filters, in the order of `get_entities`."""
         ...
 
     async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:

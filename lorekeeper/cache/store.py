@@ -80,7 +80,10 @@ class Store(Protocol):
         ...
 
     def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:
-        """Identities under the filters in an order; by name that is whole matches first, then by name, document and slug."""
+        """Identities under the filters in an order.
+
+        By name that is whole matches first, then by name, preferred document, document and slug.
+        """
         ...
 
     def count(self, selection: Selection) -> int:

@@ -9,15 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.editions import DOCUMENTS, LABELS, REFERENCES, Book, edition_of, in_order
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, UnknownDocumentError
 from lorekeeper.filters import unknown_name
 from lorekeeper.text.phrases import STARTER_DOCUMENT
 
 logger = logging.getLogger(__name__)
-
-SRD_DOCUMENTS = frozenset({"srd-2014", "srd-2024", "srd", "wotc-srd"})
-"""Documents with the full text of what the starter compendium describes: they hide the starter's entries."""
 
 NEARLY_ALL = 0.9
 """Share of the starter's entries of a type that an SRD needs to hide them: a part of an SRD hides nothing."""
@@ -36,21 +34,23 @@ class _Snapshot:
     Attributes:
         taken_at: when, on the monotonic clock.
         titles: by key, of documents that have a record.
-        ages: by key, 0 for the latest publication date, 1 for the one before and so on; the oldest have no date.
+        books: by key, of documents that have a record.
         counts: number of entries by entity type and document; a type is counted when it is first needed.
     """
 
     taken_at: float
     titles: dict[str, str]
-    ages: dict[str, int]
+    books: dict[str, Book]
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 class DocumentRegistry:
     """Looks documents up in a cache, and keeps a snapshot of them for `MAX_AGE_SECONDS`."""
 
-    def __init__(self, cache: CacheProtocol) -> None:
+    def __init__(self, cache: CacheProtocol, edition: Sequence[str] = ()) -> None:
         self._cache = cache
+        self.edition = tuple(edition)
+        """The editions and documents that come first, in order, unless a query says otherwise."""
         self._current: _Snapshot | None = None
         self._lock = asyncio.Lock()
 
@@ -62,9 +62,34 @@ class DocumentRegistry:
         """Titles of the documents by key."""
         return (await self._snapshot()).titles
 
-    async def ages(self) -> dict[str, int]:
-        """Ages of the documents by key: 0 for the latest publication date, 1 for the one before and so on."""
-        return (await self._snapshot()).ages
+    async def edition_of(self, key: str) -> str:
+        """The code of a document's edition, "" if it is unknown."""
+        book = (await self._snapshot()).books.get(key)
+        return book.edition if book else edition_of(key, None)
+
+    async def order(self, edition: Sequence[str] | None = None) -> list[str]:
+        """Keys of documents in the order in which they are preferred (`editions.in_order`); others come after them.
+
+        Args:
+            edition: what comes first instead of the library's own edition, as `editions.parse_edition` gives it.
+        """
+        wanted = self.edition if edition is None else edition
+        without_record = {key: Book(key, edition_of(key, None)) for key in [*wanted, *DOCUMENTS]}
+        books = without_record | (await self._snapshot()).books
+        return in_order(books.values(), wanted)
+
+    async def require_edition(self, edition: Sequence[str]) -> None:
+        """UnknownDocumentError if one of these is neither an edition nor a document of the library."""
+        await self._check([name for name in edition if name not in LABELS], [*LABELS], "edition or document")
+
+    async def editions(self, types: Sequence[str]) -> dict[str, int]:
+        """Number of entries of these types by edition; that of documents of unknown edition is ""."""
+        counts = (await self._snapshot(types)).counts
+        editions: dict[str, int] = {}
+        for key, number in (item for entity_type in types for item in counts[entity_type].items()):
+            edition = await self.edition_of(key)
+            editions[edition] = editions.get(edition, 0) + number
+        return editions
 
     async def newest_first(self) -> list[str]:
         """Keys of the documents that have a record, the latest publication first."""
@@ -94,7 +119,7 @@ class DocumentRegistry:
             if documents is None or key in documents
         )
 
-    async def _check(self, documents: Sequence[str]) -> None:
+    async def _check(self, documents: Sequence[str], others: Sequence[str] = (), what: str = "document") -> None:
         """UnknownDocumentError for a document without record and entries; an empty library accepts all."""
         if (await self.titles()).keys() >= set(documents):
             return
@@ -103,7 +128,7 @@ class DocumentRegistry:
         keys = counts.keys() | (await self.titles()).keys()
         unknown = [key for key in documents if key not in keys]
         if unknown and keys:
-            raise UnknownDocumentError(unknown_name(unknown[0], sorted(keys), "document"))
+            raise UnknownDocumentError(unknown_name(unknown[0], [*others, *sorted(keys)], what))
 
     async def _snapshot(self, types: Sequence[str] = ()) -> _Snapshot:
         """The current snapshot, or a new one, with the counts of these types."""
@@ -123,20 +148,25 @@ class DocumentRegistry:
         except CacheError as error:
             logger.warning("the titles of documents are not available: %s", error)
             records = []
-        dates = sorted({_date(record) for record in records}, reverse=True)
         return _Snapshot(
             taken_at=time.monotonic(),
             titles={record.document: str(record.data.get("display_name") or record.name) for record in records},
-            ages={record.document: dates.index(_date(record)) for record in records},
+            books={record.document: _book(record) for record in records},
         )
 
 
-def _date(record: Entity) -> str:
-    return str(record.data.get("publication_date") or "")
+def _book(record: Entity) -> Book:
+    system = record.fields.get("game_system")
+    return Book(
+        key=record.document,
+        edition=edition_of(record.document, str(system) if system else None),
+        published=str(record.data.get("publication_date") or ""),
+        last=record.document == STARTER_DOCUMENT,
+    )
 
 
 def _without_starter(counts: dict[str, int]) -> list[str] | None:
     """The documents of a type without the starter if an SRD has all its entries; None for all documents."""
-    largest = max((number for key, number in counts.items() if key in SRD_DOCUMENTS), default=0)
+    largest = max((number for key, number in counts.items() if key in REFERENCES), default=0)
     hidden = 0 < NEARLY_ALL * counts.get(STARTER_DOCUMENT, 0) <= largest
     return [key for key in counts if key != STARTER_DOCUMENT] if hidden else None

@@ -16,6 +16,7 @@ from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search import by_name
 from lorekeeper.search.documents import DocumentRegistry, Scopes
+from lorekeeper.search.editions import with_editions
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever, fuse
 from lorekeeper.search.results import Key, Mode, Result, ResultPage, ranked_result, unranked_result
@@ -25,7 +26,6 @@ from lorekeeper.search.values import ValueRegistry
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.names import canonical_name
 from lorekeeper.text.passages import passages
-from lorekeeper.text.phrases import STARTER_DOCUMENT
 
 logger = logging.getLogger(__name__)
 
@@ -68,6 +68,8 @@ class Query:
         where: further filters, in the grammar of `lorekeeper.where`.
         order: as `order.parse_orders` reads it. A search for a text sorts the `sorting.SORTED` most relevant entries.
         seed: of a random order; None for another order every time, whose seed the note says.
+        edition: editions and documents that come first among entries of one name, as `editions.parse_edition` gives them;
+            None for those of the library.
     """
 
     types: Sequence[str]
@@ -90,6 +92,7 @@ class Query:
         filters = {**self.filters, **({} if self.where is None else {WHERE: self.where})}
         types = [collection_of(name).name for name in self.types]
         return replace(self, types=types_with(types, filters), filters=filters, where=None)
+    edition: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -116,11 +119,12 @@ class Searcher:
 
     Args:
         cache: the library's entries.
+        edition: editions and documents that come first among entries of one name, as `editions.parse_edition` gives them.
     """
 
-    def __init__(self, cache: CacheProtocol) -> None:
+    def __init__(self, cache: CacheProtocol, edition: Sequence[str] = ()) -> None:
         self._cache = cache
-        self.documents = DocumentRegistry(cache)
+        self.documents = DocumentRegistry(cache, edition)
         self.values = ValueRegistry(cache)
 
     async def search(self, query: Query) -> ResultPage:
@@ -132,8 +136,11 @@ class Searcher:
             CacheError: the library cannot be read.
         """
         _check(query)
+        if query.edition is not None:
+            await self.documents.require_edition(query.edition)
         seed = query.seed if query.seed is not None else drawn_seed(query.order)
         page = await self._page(replace(query.resolved(), seed=seed))
+        page = await with_editions(self.documents, query.edition, page)
         if seed == query.seed or not page.results:
             return page
         return replace(page, note=" ".join(filter(None, [page.note, REPEAT.format(seed)])))
@@ -151,6 +158,7 @@ class Searcher:
         """The entries under the filters, type after type."""
         scopes = await self.documents.scopes(query.types, query.documents)
         orders = await self._orders(query) or dict.fromkeys(query.types, BY_NAME)
+        preferred = await self._preferred(query)
         entities: list[Entity] = []
         total, skip = 0, query.offset
         named = await by_name.understand(self._cache, query.types, query.filters, scopes)
@@ -160,7 +168,13 @@ class Searcher:
             missing = query.limit - len(entities)
             if missing and skip < count:
                 entities += await self._cache.get_entities(
-                    entity_type, scope, limit=missing, offset=skip, order=orders[entity_type], **filters
+                    entity_type,
+                    scope,
+                    limit=missing,
+                    offset=skip,
+                    order=orders[entity_type],
+                    prefer=preferred,
+                    **filters,
                 )
             skip = max(skip - count, 0)
             total += count
@@ -179,7 +193,7 @@ class Searcher:
         mode = _mode(query, retrieved)
         if mode == "hybrid" and await self._is_off_topic(query, text, retrieved):
             return ResultPage([], 0, mode, note=NOTHING_CLOSE)
-        ranking = _fused(query, retrieved, await self.documents.ages())
+        ranking = _fused(retrieved, await self._preferred(query))
         total = len(ranking) if mode == "keyword" else max(retrieved.count, len(ranking))
         orders = await self._orders(query)
         if orders:
@@ -212,6 +226,12 @@ class Searcher:
         results = others[: query.limit]
         note = f"Entries like {entity.name} ({entity.document_name or entity.document})."
         return ResultPage(results, page.total, page.mode, _next_offset(query, len(results), page.total), note)
+
+    async def _preferred(self, query: Query) -> list[str]:
+        """Keys of documents in the order in which they are preferred: without an edition, that of the query's documents."""
+        order = await self.documents.order(query.edition)
+        asked_for = (query.documents or ()) if query.edition is None else ()
+        return list(dict.fromkeys([*asked_for, *order]))
 
     # --- retrieval ---------------------------------------------------------------------------------------------------
 
@@ -317,8 +337,12 @@ def _mode(query: Query, retrieved: _Retrieved) -> Mode:
     return "semantic" if query.mode == "semantic" else "hybrid"
 
 
-def _fused(query: Query, retrieved: _Retrieved, ages: Mapping[str, int]) -> list[FusedHit[Key]]:
-    """The rankings as one, duplicates in groups: entries of one type and one canonical name."""
+def _fused(retrieved: _Retrieved, preferred: Sequence[str]) -> list[FusedHit[Key]]:
+    """The rankings as one, duplicates in groups: entries of one type and one canonical name.
+
+    One from the earliest of the preferred documents stands for its duplicates.
+    """
+    places = {document: place for place, document in enumerate(preferred)}
     all_ranked = retrieved.names | retrieved.keyword | retrieved.semantic
     best_keyword_hits = list(retrieved.keyword.values())[:LEXICAL_HITS]
     return fuse(
@@ -327,22 +351,12 @@ def _fused(query: Query, retrieved: _Retrieved, ages: Mapping[str, int]) -> list
         _scores(retrieved.names),
         lexical=any(ranked.complete for ranked in best_keyword_hits),
         group=lambda key: (key[0], canonical_name(all_ranked[key].name)),
-        preference=lambda key: _preference(key, query.documents, ages),
+        preference=lambda key: places.get(key[1][0], len(places)),
     )
 
 
 def _scores(ranking: Ranking) -> list[tuple[Key, float]]:
     return [(key, ranked.score) for key, ranked in ranking.items()]
-
-
-def _preference(key: Key, documents: Sequence[str] | None, ages: Mapping[str, int]) -> tuple[bool, int, int]:
-    """Which of several duplicates comes first: by the order of the requested documents, else the newest.
-
-    The starter's comes last.
-    """
-    document = key[1][0]
-    position = list(documents).index(document) if documents and document in documents else 0
-    return document == STARTER_DOCUMENT, position, ages.get(document, len(ages))
 
 
 def _canonical(entity: Entity) -> tuple[str, str]:

@@ -29,6 +29,7 @@ class Result:
         match: the retriever that contributed most; None in a lookup by filters alone.
         facts: its key facts in one line, and the other documents that have a duplicate of it.
         snippet: the text that matched, or the beginning.
+        edition: code of its document's edition, "" if that is unknown.
     """
 
     entity: Entity
@@ -37,6 +38,7 @@ class Result:
     match: Retriever | None
     facts: str
     snippet: str
+    edition: str = ""
 
 
 @dataclass(frozen=True)

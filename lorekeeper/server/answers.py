@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lorekeeper.attribution import Attribution, attribution
+from lorekeeper.editions import edition_label
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import unknown_name
@@ -63,7 +64,7 @@ def page_text(page: ResultPage, *, full: bool = False) -> str:
         parts.append(f"Note: {one_line(page.note)}")
     for number, result in enumerate(page.results, 1):
         shown = _content(result)
-        parts.append(f"{number}. {shown['name']} ({shown['facts']}) from {shown['document_name']} | {shown['uri']}")
+        parts.append(f"{number}. {shown['name']} ({shown['facts']}) from {_source(shown)} | {shown['uri']}")
         parts.append(_quoted(full_text(result.entity) if full else shown["snippet"]))
     if page.next_offset is not None:
         parts.append(f"More: offset={page.next_offset}")
@@ -79,11 +80,18 @@ def _content(result: Result) -> JsonObject:
         "kind": one_line(entity.kind),
         "document": entity.document,
         "document_name": one_line(result.document_name),
+        "edition": result.edition,
         "score": result.score,
         "match": result.match,
         "facts": _short(one_line(result.facts)),
         "snippet": one_line(result.snippet),
     }
+
+
+def _source(content: JsonObject) -> str:
+    """Title of a document, with its edition unless the title says it."""
+    title, label = str(content["document_name"]), edition_label(one_line(content["edition"]))
+    return title if label in title else f"{title} [{label}]"
 
 
 def _short(line: str) -> str:
@@ -109,6 +117,7 @@ async def entity_answer(library: Library, entity: Entity) -> Answer:
         "kind": one_line(entity.kind),
         "document": entity.document,
         "document_name": one_line(titles.get(entity.document) or entity.document_name or entity.document),
+        "edition": await library.searcher.documents.edition_of(entity.document),
         "licenses": [one_line(licence) for licence in source.licenses],
         "attribution": one_line(source.line) or None,
         "facts": one_line(facts(entity)),
@@ -118,7 +127,8 @@ async def entity_answer(library: Library, entity: Entity) -> Answer:
 
 
 def _entity_text(entity: Entity, content: JsonObject) -> str:
-    source = f"{content['document_name']} [{one_line(entity.document)}]"
+    edition = f", edition {edition_label(one_line(content['edition']))}" if content["edition"] else ""
+    source = f"{content['document_name']} [{one_line(entity.document)}]{edition}"
     if content["attribution"]:
         source += f", {content['attribution']}"
     heading = f"{content['name']} ({content['facts']})\nSource: {source}\n{entity.uri}"

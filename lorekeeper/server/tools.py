@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from lorekeeper import entities
+from lorekeeper.editions import LABELS, parse_edition
 from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, Collection, FieldType, parse_uri
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.filters import unknown_name
@@ -21,6 +22,9 @@ from lorekeeper.server.arguments import Texts, accepted, complaint, unknown_para
 
 SEARCHED = [name for name, collection in COLLECTIONS.items() if collection.tool]
 """The entity types that a search goes over: all but the documents."""
+
+MAX_EDITION = 2000
+"""Longest list of editions and document keys, in characters."""
 
 Arguments = Mapping[str, Any]
 """Arguments of a tool by name, checked."""
@@ -117,6 +121,10 @@ def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> d
 
 _PAGING: dict[str, Parameter] = {
     "documents": (Texts | None, Field(None, description="only these document keys")),
+    "edition": (
+        str | None,
+        Field(None, description=f"comes first: {', '.join(LABELS)}, or document keys", max_length=MAX_EDITION),
+    ),
     "limit": (int, Field(10, ge=1, le=MAX_LIMIT)),
     "offset": (int, Field(0, ge=0)),
     "detail": (Literal["concise", "full"], Field("concise")),
@@ -218,11 +226,13 @@ def _help(field: entities.Field, bound: str) -> str:
 async def _search(
     library: Library, arguments: Arguments, types: Sequence[str], text: str | None, filters: Mapping[str, object]
 ) -> Answer:
+    edition = arguments.get("edition")
     query = Query(
         types=types,
         text=text,
         filters=filters,
         documents=arguments.get("documents"),
+        edition=None if edition is None else parse_edition(edition),
         limit=arguments.get("limit", 10),
         offset=arguments.get("offset", 0),
         where=arguments.get("where"),

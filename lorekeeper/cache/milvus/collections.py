@@ -266,14 +266,19 @@ class Collections:
         return dict(Counter(row[column] for row in self.scan(entity_type, ms.RECORDS, [column])))
 
     def find(self, selection: Selection, order: Order = BY_NAME) -> list[Identity]:
-        """Identities under the filters in an order; by name that is whole matches first, then by name, document and slug."""
+        """Identities under the filters in an order; `Store.find` says what it is by name."""
         info, column = self.info(selection.entity_type), order.field.name if order.field else "part"
         if info and order.field and not info.has_column(column):  # one of an earlier format: nothing of it has a value
             order, column = BY_NAME, "part"
         fields = ["name_folded", "document", "slug", column]
         rows = self.scan(selection.entity_type, self.expression(selection, records=True), fields)
-        name = selection.name or ""
-        rows.sort(key=lambda row: (name_rank(row["name_folded"], name), row["name_folded"], *ms.identity(row)))
+        name, places = selection.name or "", {key: place for place, key in enumerate(selection.prefer)}
+
+        def place(row: Row) -> tuple[object, ...]:
+            preferred = places.get(row["document"], len(places))
+            return name_rank(row["name_folded"], name), row["name_folded"], preferred, *ms.identity(row)
+
+        rows.sort(key=place)
         arranged_rows = arranged(rows, order, identity=ms.identity, number=lambda row: ms.number(row[column]))
         return [ms.identity(row) for row in arranged_rows]
 

@@ -13,7 +13,14 @@ from typing import Any, TypeVar
 
 from lorekeeper.cache.protocol import Identity, Ranked, ValueCounts
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
-from lorekeeper.cache.sqlite.sql import column_definitions, column_value, fts_query, item_value, where
+from lorekeeper.cache.sqlite.sql import (
+    column_definitions,
+    column_value,
+    document_order,
+    fts_query,
+    item_value,
+    where,
+)
 from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType, canonical_json, fold, parse_json
 from lorekeeper.filters import Selection
 from lorekeeper.order import BY_NAME, Order, arranged
@@ -178,7 +185,7 @@ class Catalogue:
         return int(self._rows(f"SELECT count(*) FROM {selection.entity_type} WHERE {test}", values)[0][0])
 
     def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:
-        """Identities under the filters in an order; by name that is whole matches first, then by name, document and slug."""
+        """Identities under the filters in an order; `Store.find` says what it is by name."""
         if order == BY_NAME:
             return [(document, slug) for document, slug, _ in self._by_name(selection, limit, offset)]
         rows = arranged(
@@ -195,12 +202,14 @@ class Catalogue:
         """(document, slug, value of a number field) of the entities under the filters, by name."""
         test, values = where(selection)
         ranked = [] if selection.name is None else [selection.name]
+        preferred, keys = document_order(selection.prefer)
         column = f'"{field.name}"' if field else "NULL"
         sql = (
             f"SELECT document, slug, {column} FROM {selection.entity_type} WHERE {test} "
-            f"ORDER BY {'name_rank(name_folded, ?), ' * len(ranked)}name_folded, document, slug LIMIT ? OFFSET ?"
+            f"ORDER BY {'name_rank(name_folded, ?), ' * len(ranked)}name_folded, {preferred}document, slug "
+            "LIMIT ? OFFSET ?"
         )
-        return self._rows(sql, [*values, *ranked, -1 if limit is None else limit, offset])
+        return self._rows(sql, [*values, *ranked, *keys, -1 if limit is None else limit, offset])
 
     def count_by(self, entity_type: str, column: str) -> dict[str, int]:
         """Number of entities by "document" or "kind_name"."""

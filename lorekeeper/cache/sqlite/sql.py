@@ -52,6 +52,12 @@ def where(selection: Selection) -> tuple[str, list[str | int]]:
     return " AND ".join(parts), values
 
 
+def document_order(documents: Sequence[str]) -> tuple[str, list[str]]:
+    """A sort term that puts documents in this order and all others behind them, and its parameters; "" for none."""
+    cases = "".join(f"WHEN ? THEN {place} " for place, _ in enumerate(documents))
+    return (f"CASE document {cases}ELSE {len(documents)} END, " if cases else ""), list(documents)
+
+
 def fts_query(words: Sequence[str], join: Literal["AND", "OR"] = "OR") -> str | None:
     """An FTS5 expression that matches any of the words, or all of them; None without words."""
     return f" {join} ".join('"' + word.replace('"', '""') + '"' for word in words) or None
