@@ -305,7 +305,7 @@ def _requests(query: Query, known_documents: set[str]) -> list[_Request]:
             documents = [key for key in documents if key in known_documents]
         if documents is None or documents:
             tests = conditions[endpoint.type or ""]
-            first = list_query(documents, endpoint.version, **_narrowed(tests, endpoint))
+            first = list_query(documents, endpoint.version, shared=endpoint.shared, **_narrowed(tests, endpoint))
             requests.append(_Request(endpoint, first, tests, documents))
     return requests
 

@@ -354,10 +354,13 @@ def _http_client(connect_seconds: float) -> httpx.AsyncClient:
     )
 
 
-def list_query(documents: Sequence[str] | None, version: int | None, **filters: str) -> str:
-    """The query of a list's first page; only of these documents if any are named."""
+def list_query(documents: Sequence[str] | None, version: int | None, *, shared: bool = False, **filters: str) -> str:
+    """The query of a list's first page; only of these documents if any are named.
+
+    A list whose objects are ``shared`` by documents is read whole, since the server files them under a document of their own.
+    """
     parameters = {"limit": str(PAGE_SIZE)}
-    if documents is not None:
+    if documents is not None and not shared:
         parameters[f"document__{'slug' if version == 1 else 'key'}__in"] = ",".join(documents)
     return urlencode(parameters | filters, safe=",")
 

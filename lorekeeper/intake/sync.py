@@ -123,7 +123,9 @@ class Syncer:
     async def _list(self, endpoint: Endpoint, run: Run) -> None:
         assert endpoint.type is not None
         filtered = run.documents if endpoint.type != "documents" else None
-        progress = run.reading.setdefault(endpoint.name, Read(list_query(filtered, endpoint.version)))
+        progress = run.reading.setdefault(
+            endpoint.name, Read(list_query(filtered, endpoint.version, shared=endpoint.shared))
+        )
         count, objects = 0, progress.objects
         async with aclosing(self._client.pages(list_path(endpoint), progress.following, progress.objects)) as pages:
             async for page in pages:

@@ -14,6 +14,7 @@ from typing import Any
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize.build import Origin, build, feet, flag, gold, local_key, local_keys, number, ref_key, slugify
+from lorekeeper.normalize.shared import taken_apart
 
 UNKNOWN_DOCUMENT = "open5e-unknown"
 """The document of objects that do not name one."""
@@ -38,6 +39,7 @@ class Endpoint:
         fields: its raw filter fields.
         slug_suffix: distinguishes its slugs from another endpoint's, of the same collection with the same keys.
         version: of the API that lists it; None if the lists of other endpoints have the same objects.
+        shared: whether its objects have descriptions of several documents (see `normalize.shared`).
         children: nested objects that are entities of their own, each with the name of its endpoint.
     """
 
@@ -48,6 +50,7 @@ class Endpoint:
     fields: Callable[[Object], Fields] = _none
     slug_suffix: str = ""
     version: int | None = 2
+    shared: bool = False
     children: Callable[[Object], Iterable[tuple[Object, str]]] = field(default=lambda _: ())
 
 
@@ -203,9 +206,17 @@ def _nested(key: str, endpoint: str, link: str) -> Callable[[Object], Iterable[t
     return children
 
 
-def _rule(name: str, *signatures: str, kind: str | None = None, slug_suffix: str = "", version: int = 2) -> Endpoint:
+def _rule(
+    name: str,
+    *signatures: str,
+    kind: str | None = None,
+    slug_suffix: str = "",
+    version: int = 2,
+    shared: bool = False,
+) -> Endpoint:
     """A small reference endpoint whose objects go to the rules."""
-    return Endpoint(name, _signatures(*signatures), "rules", kind or name.rstrip("s"), _chapter, slug_suffix, version)
+    kind = kind or name.rstrip("s")
+    return Endpoint(name, _signatures(*signatures), "rules", kind, _chapter, slug_suffix, version, shared)
 
 
 ENDPOINTS: dict[str, Endpoint] = {
@@ -268,14 +279,14 @@ ENDPOINTS: dict[str, Endpoint] = {
             "documents", _signatures("licenses publisher", "license title slug"), "documents", "document", _document
         ),
         _rule("planes", kind="plane", version=1),
-        _rule("conditions"),
-        _rule("abilities", "short_desc skills", kind="ability"),
-        _rule("skills", "ability descriptions"),
+        _rule("conditions", shared=True),
+        _rule("abilities", "short_desc skills", kind="ability", shared=True),
+        _rule("skills", "ability descriptions", shared=True),
         _rule("languages", "is_exotic"),
         _rule("environments", "aquatic planar"),
-        _rule("alignments", "societal_attitude morality"),
-        _rule("damagetypes", kind="damage-type"),
-        _rule("creaturetypes", kind="creature-type", slug_suffix="-creature-type"),
+        _rule("alignments", "societal_attitude morality", shared=True),
+        _rule("damagetypes", kind="damage-type", shared=True),
+        _rule("creaturetypes", kind="creature-type", slug_suffix="-creature-type", shared=True),
         _rule("spellschools", kind="spell-school"),
         _rule("weaponproperties", kind="weapon-property"),
         _rule("itemsets", "items desc", kind="item-set"),
@@ -315,9 +326,15 @@ def endpoint_of(obj: Object, hint: str | None = None) -> Endpoint | None:
 
 
 def entities(obj: Object, endpoint: Endpoint, document: str | None = None) -> list[Entity]:
-    """The entities of an object and of its children; an empty list if it has no lore."""
+    """The entities of an object and of its children; an empty list if it has no lore.
+
+    An object that several documents share gives one for each of them, unless all are to go to one ``document``.
+    """
     if endpoint.type is None:
         return []
+    parts = [obj] if document else taken_apart(obj)
+    if len(parts) > 1 or parts[0] is not obj:
+        return [entity for part in parts for entity in entities(part, endpoint)]
     version = 2 if "key" in obj else 1
     key = str(_local_key(obj))
     slug = key.split("_", 1)[-1] if version == 2 else key
