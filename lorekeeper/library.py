@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Self
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.cache.protocol import Progress, Statistics
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
-from lorekeeper.entities import COLLECTIONS
-from lorekeeper.errors import ConfigError, EmbeddingError, UnknownDocumentError
+from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, UnknownDocumentError
 from lorekeeper.intake.changes import PendingEntities, store_in_batches
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.normalize.again import fields_again
+from lorekeeper.normalize.renewed import later_identities
 from lorekeeper.search.pipeline import Query, Searcher
 from lorekeeper.search.results import ResultPage
 from lorekeeper.settings import BACKENDS, PROVIDERS, Settings, load_settings
@@ -138,6 +139,9 @@ class Library(AsyncClosing):
         self.searcher = Searcher(cache, edition)
         self._filling = asyncio.Lock()
         self._read_through: ReadThroughSearcher | None = None
+        self._renewing = asyncio.Lock()
+        self._renewed: set[str] = set()
+        """Types without entries that earlier versions stored otherwise."""
 
     @classmethod
     def from_settings(cls, settings: Settings | None = None) -> Self:
@@ -180,6 +184,8 @@ class Library(AsyncClosing):
         Raises:
             ImportFileError: a path does not exist.
         """
+        if not dry_run:
+            await self._renew()
         report = ImportReport()
         with report.measured(self.embedding):
             reader = await asyncio.to_thread(Reader, list(paths), document, report)
@@ -209,6 +215,8 @@ class Library(AsyncClosing):
 
         An empty library loads the starter compendium first, so that it has an answer.
         """
+        if self.embedding.loaded:
+            await self._renew(query.types)
         page = await self._answer(query)
         if page.total or any((await self.cache.documents()).values()):
             return page
@@ -230,6 +238,19 @@ class Library(AsyncClosing):
 
             self._read_through = ReadThroughSearcher(self.searcher, self.cache, self.source, offline=self.offline)
         return await self._read_through.search(query)
+
+    async def entities_at(self, entity_type: str, document: str, slug: str) -> list[Entity]:
+        """The entry of that identity; if there is none, the entries that earlier versions stored under it as one.
+
+        They come in the order of the preferred editions. [] if there are none either.
+        """
+        entity = await self.cache.get_entity(entity_type, document, slug)
+        if entity is not None:
+            return [entity]
+        present = await self.cache.documents([entity_type])
+        order = [key for key in await self.searcher.documents.order() if key in present]
+        later = later_identities((document, slug), list(dict.fromkeys([*order, *present])))
+        return await self.cache.load(entity_type, later) if later else []
 
     async def load_starter(self, **callbacks: Any) -> ImportReport:
         """Load the starter compendium that ships with the package."""
@@ -254,6 +275,7 @@ class Library(AsyncClosing):
         from lorekeeper.intake.open5e import Open5eClient
         from lorekeeper.intake.sync import Syncer
 
+        await self._renew()
         report = ImportReport()
         with report.measured(self.embedding):
             async with Open5eClient(self.source.base_url) as client:
@@ -277,10 +299,28 @@ class Library(AsyncClosing):
         Raises:
             LoreKeeperError: one of them cannot be opened; the other is.
         """
+        types = list(types)
         opened = await asyncio.gather(self.cache.open(types), self.embedding.provider(), return_exceptions=True)
         for failure in opened:
             if isinstance(failure, BaseException):
                 raise failure
+        await self._renew(types)
+
+    async def _renew(self, types: Iterable[str] = COLLECTIONS) -> None:
+        """Renew what earlier versions stored otherwise (see `intake.renewal`); if that is not possible now, another time."""
+        async with self._renewing:
+            waiting = [name for name in types if name in COLLECTIONS and name not in self._renewed]
+            if not waiting:
+                return
+            from lorekeeper.intake.renewal import renew
+
+            try:
+                if await renew(self.cache, self.source, waiting):
+                    self.searcher.documents.forget()
+            except (CacheError, EmbeddingError) as error:
+                logger.info("entries of an earlier version are not renewed yet: %s", error)
+                return
+            self._renewed |= set(waiting)
 
     async def statistics(self) -> Statistics:
         """Counts, sizes, model."""

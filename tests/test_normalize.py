@@ -258,7 +258,7 @@ V2: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
     ),
     "condition": (
         {
-            "key": "becalmed", "name": "Becalmed", "document": {"name": "Core", "key": "core"}, "icon": None,
+            "key": "becalmed", "name": "Becalmed", "document": {"name": "The Tide Atlas", "key": "tide-atlas"}, "icon": None,
             "descriptions": [{"desc": "You cannot move.", "document": "tide-atlas", "gamesystem": "5e"}],
         },
         ("rules", "condition"),

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from lorekeeper.addresses import without_secrets
 from lorekeeper.cache import formats
 from lorekeeper.cache.protocol import Progress
-from lorekeeper.cli import intake, lookup, maintenance, serving
+from lorekeeper.cli import editions, intake, lookup, maintenance, serving
 from lorekeeper.cli.command import DONE, FAILED, INTERRUPTED, WRONG_USE, Call, Command, Commands, argument
 from lorekeeper.errors import ConfigError, FilterError, LoreKeeperError
 from lorekeeper.filters import unknown_name
@@ -26,7 +26,7 @@ from lorekeeper.version import VERSION
 
 commands = Commands()
 
-TOPICS = (serving.commands, lookup.commands, intake.commands, maintenance.commands, commands)
+TOPICS = (serving.commands, lookup.commands, intake.commands, editions.commands, maintenance.commands, commands)
 """All topics, in the order in which the help lists their commands."""
 
 SHELLS = ("bash", "zsh", "tcsh")

@@ -12,6 +12,8 @@ from importlib import metadata
 from typing import Any
 
 from lorekeeper.cache.repair import examine as examine_store
+from lorekeeper.editions import LABELS, edition_label
+from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import ConfigError, LoreKeeperError
 from lorekeeper.library import Library, repair_backend, vector_cache
 from lorekeeper.printable import one_line
@@ -58,7 +60,8 @@ async def examine(settings: Settings, origins: dict[str, str]) -> Findings:
     checks = [_versions(), await asyncio.to_thread(_file, settings), *_environment()]
     try:
         async with Library.from_settings(settings) as library:
-            checks += [await _model(library), await _library(library), await _damage(library, settings)]
+            checks += [await _model(library), await _library(library), *await _edition(library)]
+            checks.append(await _damage(library, settings))
     except ConfigError as error:
         checks.append(Check("library", False, str(error)))
     return Findings(_settings(settings, origins), checks)
@@ -114,6 +117,21 @@ async def _library(library: Library) -> Check:
     details = ", ".join(f"{name}: {value}" for name, value in statistics.details.items())
     total = sum(statistics.counts.values())
     return Check("library", True, f"{statistics.backend} at {statistics.location}, {total:,} entries ({details})")
+
+
+async def _edition(library: Library) -> list[Check]:
+    """Whether the library has what LOREKEEPER_EDITION names; nothing if that is not set."""
+    documents = library.searcher.documents
+    if not documents.edition:
+        return []
+    try:
+        await documents.require_edition(documents.edition)
+        counts = await documents.editions([name for name in COLLECTIONS if name != "documents"])
+    except LoreKeeperError as error:
+        return [Check("edition", False, str(error))]
+    empty = [edition_label(name) for name in documents.edition if name in LABELS and not counts.get(name)]
+    missing = f"; no entries of {', '.join(empty)}: 'lorekeeper sync open5e' brings more books" if empty else ""
+    return [Check("edition", not empty, f"{', '.join(map(edition_label, documents.edition))} first{missing}")]
 
 
 async def _damage(library: Library, settings: Settings) -> Check:

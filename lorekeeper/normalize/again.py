@@ -21,7 +21,7 @@ def fields_again(entity: Entity) -> Mapping[str, Value]:
     """
     if entity.source_api != "orcbrew":
         with contextlib.suppress(UnknownShapeError):
-            for normalized in normalize(entity.data, hint=_hint(entity), document=entity.document):
+            for normalized in normalize(entity.data, hint=hint_of(entity), document=entity.document):
                 if normalized.type == entity.type:  # the first one is the object itself, the others are nested in it
                     return normalized.fields
     raw: dict[str, Any] = {field.name: entity.data.get(field.name) for field in entity.collection.fields}
@@ -34,7 +34,7 @@ def fields_again(entity: Entity) -> Mapping[str, Value]:
     return fields
 
 
-def _hint(entity: Entity) -> str:
+def hint_of(entity: Entity) -> str:
     """The Open5e endpoint that lists entities of this type and kind, as far as it can be determined."""
     names = [name for name, endpoint in ENDPOINTS.items() if endpoint.type == entity.type]
     return next((name for name in names if ENDPOINTS[name].kind == entity.kind), names[0] if names else entity.type)

@@ -105,8 +105,8 @@ def _quoted(text: str) -> str:
 # --- one entry -------------------------------------------------------------------------------------------------------
 
 
-async def entity_answer(library: Library, entity: Entity) -> Answer:
-    """A whole entry with its source and attribution."""
+async def entity_answer(library: Library, entity: Entity, *others: Entity) -> Answer:
+    """A whole entry with its source and attribution; ``others`` have taken the place of the same earlier entry."""
     titles = await library.searcher.documents.titles()
     record = await library.cache.get_entity("documents", entity.document, entity.document)
     source = attribution(record, entity)
@@ -123,7 +123,10 @@ async def entity_answer(library: Library, entity: Entity) -> Answer:
         "facts": one_line(facts(entity)),
         "entity": dict(entity.data),
     }
-    return Answer(content, _entity_text(entity, content))
+    if not others:
+        return Answer(content, _entity_text(entity, content))
+    content["note"] = f"Other editions have an entry of their own: {', '.join(other.uri for other in others)}"
+    return Answer(content, f"Note: {content['note']}\n{_entity_text(entity, content)}")
 
 
 def _entity_text(entity: Entity, content: JsonObject) -> str:

@@ -174,12 +174,12 @@ class _Handlers:
     async def read_resource(self, _: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
-            entity = await self._library.cache.get_entity(*parse_uri(uri))
+            found = await self._library.entities_at(*parse_uri(uri))
         except (ValueError, LoreKeeperError) as error:
             raise MCPError(code=types.INVALID_PARAMS, message=one_line(str(error), MAX_ERROR)) from error
-        if entity is None:
+        if not found:
             raise MCPError(code=types.INVALID_PARAMS, message=f"there is no {one_line(uri, MAX_SHOWN)} in the library")
-        text = json_text(dict(entity.data))
+        text = json_text(dict(found[0].data))
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=uri, mime_type="application/json", text=text)]
         )

@@ -259,14 +259,14 @@ async def _get_entity(library: Library, arguments: Arguments) -> Answer:
         entity_type, document, slug = parse_uri(uri)
     except ValueError as error:
         raise ToolError(str(error)) from error
-    entity = await library.cache.get_entity(entity_type, document, slug)
-    if entity is None:
+    entities = await library.entities_at(entity_type, document, slug)
+    if not entities:
         tool = COLLECTIONS[entity_type].tool or "list_documents"
         raise ToolError(
             f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results, or look it up by "
             f"name with {tool}"
         )
-    return await entity_answer(library, entity)
+    return await entity_answer(library, *entities)
 
 
 async def _list_documents(library: Library, arguments: Arguments) -> Answer:
