@@ -256,6 +256,10 @@ def write_setting(file: Path, name: str, value: str | None) -> None:
         ConfigError: the file cannot be written.
     """
     target, variable = Path(os.path.realpath(file)), PREFIX + name.upper()
+    if target.exists() and not target.is_file():
+        raise ConfigError(
+            f"{file} is not a regular file, so nothing can be set there; set {variable} in the environment"
+        )
     try:
         if value is None:
             if target.is_file():

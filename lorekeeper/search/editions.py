@@ -14,17 +14,17 @@ COMPLETE = 0.5
 """Share of the entries of another edition from which on an edition is taken to have as good a choice of a type."""
 
 
-async def with_editions(documents: DocumentRegistry, edition: Sequence[str] | None, page: ResultPage) -> ResultPage:
+async def with_editions(documents: DocumentRegistry, wanted: Sequence[str], page: ResultPage) -> ResultPage:
     """A page whose results say their editions; its note says if the books of the edition that comes first have too few.
 
     Args:
         documents: of the library.
-        edition: what the query puts first, None for the library's own.
+        wanted: editions and documents that come first.
         page: the page.
     """
     results = [replace(r, edition=await documents.edition_of(r.entity.document)) for r in page.results]
-    wanted = next((name for name in (documents.edition if edition is None else edition) if name in LABELS), None)
-    lack = await _lack(documents, wanted, results[0]) if wanted and results else None
+    edition = next((name for name in wanted if name in LABELS), None)
+    lack = await _lack(documents, edition, results[0]) if edition and results else None
     return replace(page, results=results, note=" ".join(filter(None, [page.note, lack])) or None)
 
 
@@ -37,6 +37,8 @@ async def _lack(documents: DocumentRegistry, wanted: str, first: Result) -> str 
     own, other = counts.get(wanted, 0), counts.get(found, 0)
     if own >= COMPLETE * other:
         return None
-    label, what = COLLECTIONS[entity_type].label, edition_label(wanted)
-    number = f"No {what} {label}s are" if not own else f"Only {own} {what} {label}s are"
-    return f"{number} among your books ({other} of {edition_label(found)}): the first of these is of {edition_label(found)}."
+    what, which = f"{COLLECTIONS[entity_type].label}s", edition_label(found)
+    return (
+        f"Your books have {own or 'no'} {what} of the {edition_label(wanted)} edition and {other} of {which}: "
+        f"the first result is of {which}."
+    )

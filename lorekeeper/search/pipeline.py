@@ -138,9 +138,11 @@ class Searcher:
         _check(query)
         if query.edition is not None:
             await self.documents.require_edition(query.edition)
+        own = self.documents.edition if query.documents is None else ()
+        edition = own if query.edition is None else query.edition
         seed = query.seed if query.seed is not None else drawn_seed(query.order)
         page = await self._page(replace(query.resolved(), seed=seed))
-        page = await with_editions(self.documents, query.edition, page)
+        page = await with_editions(self.documents, edition, page)
         if seed == query.seed or not page.results:
             return page
         return replace(page, note=" ".join(filter(None, [page.note, REPEAT.format(seed)])))

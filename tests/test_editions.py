@@ -1,0 +1,289 @@
+"""Editions: which documents come first, what is said of them, and what earlier versions stored for several at once."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from lorekeeper.editions import LABELS, Book, edition_label, edition_of, in_order, parse_edition
+from lorekeeper.entities import Entity, fold
+from lorekeeper.errors import ConfigError, FilterError, UnknownDocumentError
+from lorekeeper.library import Library
+from lorekeeper.search.pipeline import Searcher
+from lorekeeper.server.answers import Answer
+from lorekeeper.server.tools import all_tools
+from lorekeeper.settings import load_settings, write_setting
+from tests.support.commands import environment, run_lorekeeper
+from tests.support.entities import make
+from tests.support.libraries import open_library
+
+TOOLS = {tool.name: tool for tool in all_tools()}
+
+SYSTEMS = {
+    "a5e-ag": ("5e Advanced", "Advanced 5th Edition", "2021-11-01"),
+    "bfrd": ("Black Flag SRD", "5th Edition 2014", "2023-10-16"),
+    "srd-2014": ("Rules of 2014", "5th Edition 2014", "2023-01-23"),
+    "srd-2024": ("Rules of 2024", "5th Edition 2024", "2024-01-01"),
+    "tide-atlas": ("The Tide Atlas", "5th Edition 2014", "2025-03-01"),
+}
+
+
+def record(key: str) -> Entity:
+    title, system, date = SYSTEMS[key]
+    data = {"name": title, "publication_date": date}
+    return make(key, type="documents", name=title, document=key, kind="document", data=data, game_system=system)
+
+
+SPELLS = [make("spark", f"A spark leaps, says {key}.", name="Spark", document=key, level=0) for key in SYSTEMS]
+OTHERS = [make("spark-shield", "It stops sparks.", name="Spark Shield", document=key, level=1) for key in SYSTEMS]
+RULES = [
+    make(f"rule-{n}", f"Turn {n} of the tide.", type="rules", name=f"Tide Rule {n}", document="srd-2014")
+    for n in range(6)
+]
+
+
+async def filled(library: Library) -> Library:
+    await library.cache.store_entities([record(key) for key in SYSTEMS], "documents")
+    await library.cache.store_entities([*SPELLS, *OTHERS, make("spark", name="Spark", document="my-table")], "spells")
+    await library.cache.store_entities(RULES, "rules")
+    return library
+
+
+@pytest.fixture(params=["milvus", "sqlite"])
+async def library(request, tmp_path: Path) -> AsyncIterator[Library]:
+    async with open_library(tmp_path, backend=request.param) as opened:
+        yield await filled(opened)
+
+
+async def call(library: Library, tool: str, **arguments: Any) -> Answer:
+    return await TOOLS[tool].run(library, TOOLS[tool].check(arguments))
+
+
+async def order_of(library: Library, **arguments: Any) -> list[str]:
+    return [r["document"] for r in (await call(library, "lookup_spell", **arguments)).structured["results"]]
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("document", "system", "edition"),
+    [
+        ("srd-2014", "5th Edition 2014", "2014"),
+        ("tob", "5th edition 2014", "2014"),
+        ("srd-2024", None, "2024"),
+        ("a5e-mm", "Advanced 5th Edition", "a5e"),
+        ("a5e-mm", "a5e", "a5e"),
+        ("bfrd", "5th Edition 2014", "black-flag"),
+        ("wotc-srd", None, "2014"),
+        ("my-game", "Tide & Tower", "tide tower"),
+        ("my-table", None, ""),
+    ],
+)
+def test_a_documents_edition_follows_from_its_game_system_and_a_short_table(document, system, edition):
+    assert edition_of(document, system) == edition
+
+
+def test_every_edition_has_a_label_and_a_game_system_is_its_own():
+    assert [edition_label(code) for code in ("2014", "2024", "a5e", "black-flag")] == [
+        "2014",
+        "2024",
+        "A5E",
+        "Black Flag",
+    ]
+    assert edition_label("tide tower") == "tide tower"
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("2014", ("2014",)),
+        ("A5E", ("a5e",)),
+        ("Black Flag", ("black-flag",)),
+        ("5e-2024", ("2024",)),
+        (" my-table , 2014 ,, 2014", ("my-table", "2014")),
+    ],
+)
+def test_an_edition_is_written_in_any_of_its_names_alone_or_in_a_list(text, parsed):
+    assert parse_edition(text) == parsed
+
+
+@pytest.mark.parametrize("text", ["", " , ", "2015", "my table", "x" * 201, "a\x1bb"])
+def test_what_cannot_be_an_edition_is_refused_with_those_that_are_known(text):
+    with pytest.raises(FilterError, match="2014, 2024, a5e, black-flag"):
+        parse_edition(text)
+
+
+def test_books_are_ordered_by_wish_then_reference_then_age(pytestconfig):
+    seed = Random().randrange(10**9)
+    print("seed", seed)
+    pick = Random(seed)
+    editions, keys = [*LABELS, "", "tide tower"], [*SYSTEMS, *(f"book-{n}" for n in range(20))]
+    for _ in range(100):
+        books = [Book(k, pick.choice(editions), str(pick.randrange(2010, 2026)), pick.random() < 0.1) for k in keys]
+        wanted = pick.sample([*LABELS, *keys], pick.randrange(4))
+        order = in_order(pick.sample(books, len(books)), wanted)
+        assert order == in_order(books, wanted)
+        assert sorted(order) == sorted(keys)
+        named = [key for key in wanted if key in keys]
+        if wanted and wanted == named:
+            assert order[: len(named)] == named
+        if wanted and wanted[0] in LABELS:
+            chosen = {b.key for b in books if b.edition == wanted[0] and not b.last and b.key not in wanted}
+            assert set(order[: len(chosen)]) <= {b.key for b in books if b.edition == wanted[0]}
+        if not wanted:
+            by_key = {b.key: b for b in books}
+            lasts = [by_key[key].last for key in order]
+            assert lasts == sorted(lasts)
+
+
+# --- what comes first ------------------------------------------------------------------------------------------------
+
+
+async def test_without_a_wish_the_reference_documents_come_first(library):
+    expected = ["srd-2024", "srd-2014", "tide-atlas", "bfrd", "a5e-ag", "my-table"]
+    found = await order_of(library, name="spark", limit=6)
+    assert found[:2] == expected[:2]
+    assert found.index("tide-atlas") < min(found.index("bfrd"), found.index("a5e-ag"))
+    assert sorted(found) == sorted(expected)
+
+
+async def test_the_tables_own_edition_comes_first_in_lists_and_pages_join(library):
+    library.searcher = Searcher(library.cache, ("a5e", "2014"))
+    assert await order_of(library, name="spark", limit=1) == ["a5e-ag"]
+    whole = await order_of(library, name="spark", limit=50)
+    assert whole[:3] == ["a5e-ag", "srd-2014", "tide-atlas"]
+    pages = [await order_of(library, name="spark", limit=2, offset=offset) for offset in range(0, len(whole), 2)]
+    assert [document for page in pages for document in page] == whole
+    names = [e.name for e in await library.cache.get_entities("spells", name="spark", prefer=["a5e-ag"])]
+    assert names == sorted(names, key=lambda name: (fold(name) != "spark", fold(name)))
+
+
+async def test_one_call_may_want_another_edition(library):
+    library.searcher = Searcher(library.cache, ("a5e",))
+    assert await order_of(library, name="spark", limit=1, edition="2014") == ["srd-2014"]
+    assert await order_of(library, name="spark", limit=1, edition="my-table,2024") == ["my-table"]
+    assert len(await order_of(library, name="spark", edition="2014")) == len(await order_of(library, name="spark"))
+
+
+async def test_the_house_edition_stands_for_its_variants_and_names_them(library):
+    for edition, document in [
+        ("2014", "srd-2014"),
+        ("a5e", "a5e-ag"),
+        ("black-flag", "bfrd"),
+        ("my-table", "my-table"),
+    ]:
+        answer = await call(library, "search_lore", query="spark", types=["spells"], edition=edition, limit=2)
+        first = answer.structured["results"][0]
+        assert first["document"] == document
+        assert all(key in first["facts"] for key in SYSTEMS if key != document)
+
+
+async def test_an_unknown_edition_is_an_error_that_names_the_known_ones(library):
+    with pytest.raises(UnknownDocumentError, match=r"2014, 2024, a5e, black-flag.*tide-atlas"):
+        await call(library, "lookup_spell", name="spark", edition="adnd")
+    with pytest.raises(FilterError, match="known: 2014"):
+        await call(library, "lookup_spell", name="spark", edition="1987")
+
+
+# --- what is said ----------------------------------------------------------------------------------------------------
+
+
+async def test_every_result_says_its_edition_in_both_copies(library):
+    answer = await call(library, "lookup_spell", name="spark", limit=50)
+    editions = {r["document"]: r["edition"] for r in answer.structured["results"]}
+    assert editions == {
+        "a5e-ag": "a5e",
+        "bfrd": "black-flag",
+        "srd-2014": "2014",
+        "srd-2024": "2024",
+        "tide-atlas": "2014",
+        "my-table": "",
+    }
+    assert "from The Tide Atlas [2014] |" in answer.text
+    assert "from Black Flag SRD |" in answer.text
+    assert "from my-table |" in answer.text
+
+
+async def test_an_entry_says_its_edition(library):
+    answer = await call(library, "get_entity", uri="lore://spells/a5e-ag/spark")
+    assert answer.structured["edition"] == "a5e"
+    assert "[a5e-ag], edition A5E" in answer.text
+
+
+async def test_what_the_books_of_the_edition_lack_is_said(library):
+    library.searcher = Searcher(library.cache, ("2024",))
+    answer = await call(library, "lookup_rule", semantic_query="turn of the tide")
+    assert (
+        "Your books have no rules of the 2024 edition and 6 of 2014: the first result is of 2014."
+        in answer.structured["note"]
+    )
+    few = [make("tide-2024", "Turn of no tide.", type="rules", name="Sand", document="srd-2024")]
+    await library.cache.store_entities(few, "rules")
+    library.searcher.documents.forget()
+    answer = await call(library, "lookup_rule", name="tide rule")
+    assert "have 1 rules of the 2024 edition and 6 of 2014" in answer.structured["note"]
+    for silent in (
+        {"name": "tide rule", "edition": "2014"},
+        {"name": "sand"},
+        {"name": "tide rule", "documents": ["srd-2014"]},
+    ):
+        assert (await call(library, "lookup_rule", **silent)).structured["note"] is None
+
+
+# --- the setting -----------------------------------------------------------------------------------------------------
+
+
+def test_the_setting_is_checked_at_start():
+    settings, _ = load_settings({"LOREKEEPER_EDITION": "My-Table, Black Flag"}, Path("no.env"))
+    assert (settings.edition, settings.house_edition) == ("My-Table,black-flag", ("My-Table", "black-flag"))
+    assert load_settings({}, Path("no.env"))[0].house_edition == ()
+    with pytest.raises(ConfigError, match=r"LOREKEEPER_EDITION is '3\.5': unknown edition.*2014, 2024"):
+        load_settings({"LOREKEEPER_EDITION": "3.5"}, Path("no.env"))
+
+
+def test_a_setting_is_written_beside_the_other_lines_and_stays_private(tmp_path):
+    file = tmp_path / "new" / "own.env"
+    write_setting(file, "edition", "2014")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    file.write_text("# mine\nLOREKEEPER_OFFLINE=1\nexport LOREKEEPER_EDITION=2014\nOTHER='a b'\n")
+    write_setting(file, "edition", "my-table,a5e")
+    assert load_settings({}, file)[0].house_edition == ("my-table", "a5e")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    kept = [line for line in file.read_text().splitlines() if "EDITION" not in line]
+    assert kept == ["# mine", "LOREKEEPER_OFFLINE=1", "OTHER='a b'"]
+    write_setting(file, "edition", None)
+    assert load_settings({}, file)[0].edition is None
+    assert "LOREKEEPER_OFFLINE=1" in file.read_text()
+
+
+def test_a_setting_is_written_through_a_link_and_into_regular_files_only(tmp_path):
+    (tmp_path / "real.env").write_text("")
+    (tmp_path / "link.env").symlink_to(tmp_path / "real.env")
+    write_setting(tmp_path / "link.env", "edition", "2024")
+    assert "2024" in (tmp_path / "real.env").read_text()
+    assert (tmp_path / "link.env").is_symlink()
+    with pytest.raises(ConfigError, match="not a regular file"):
+        write_setting(Path(os.devnull), "edition", "2024")
+    assert Path(os.devnull).is_char_device()
+
+
+def test_the_command_sets_the_edition_for_good(tmp_path):
+    env = environment(tmp_path, ENV_FILE=str(tmp_path / "own.env"))
+    (tmp_path / "own.env").write_text("LOREKEEPER_LOG_LEVEL=ERROR\n")
+    assert "none" in run_lorekeeper(tmp_path, "edition", env=env).stdout
+    done = run_lorekeeper(tmp_path, "edition", "A5E,2014", env=env)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "First comes: a5e,2014 (from " in done.stdout
+    assert "LOREKEEPER_LOG_LEVEL=ERROR" in (tmp_path / "own.env").read_text()
+    refused = run_lorekeeper(tmp_path, "edition", "2e edition", env=env)
+    assert refused.returncode == 2
+    assert "2014, 2024, a5e, black-flag" in refused.stderr
+    forgotten = run_lorekeeper(tmp_path, "edition", "none", "--json", env=env)
+    assert '"edition": null' in forgotten.stdout
