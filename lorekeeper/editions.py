@@ -38,8 +38,8 @@ DOCUMENTS = {
 }
 """The edition of documents whose source names another game system (Open5e files bfrd under 2014), or none."""
 
-REFERENCES = frozenset({"srd-2014", "srd-2024", "srd", "wotc-srd"})
-"""The system reference documents of the two main editions, which other books build on."""
+REFERENCES = ("srd-2024", "srd-2014", "srd", "wotc-srd")
+"""The system reference documents of the two main editions, which other books build on, in order of preference."""
 
 MAIN = ("2014", "2024")
 """The editions that most third-party books are written for; the others are games of their own."""
@@ -108,13 +108,14 @@ def in_order(books: Iterable[Book], wanted: Sequence[str]) -> list[str]:
 
     First come those that are wanted, by key or by edition, in that order; then the system reference documents, further
     books of the two main editions, and those of other games. Within each of these groups a reference comes before other
-    books, and a newer one before an older.
+    books, and a newer book before an older one.
     """
     newest_first = sorted(sorted(books, key=lambda book: book.key), key=lambda book: book.published, reverse=True)
     return [book.key for book in sorted(newest_first, key=lambda book: _place(book, wanted))]
 
 
-def _place(book: Book, wanted: Sequence[str]) -> tuple[int, bool, bool, bool]:
+def _place(book: Book, wanted: Sequence[str]) -> tuple[int, bool, int, bool]:
     names = (book.key,) if book.last else (book.key, book.edition)
     position = next((place for place, name in enumerate(wanted) if name in names), len(wanted))
-    return position, book.last, book.key not in REFERENCES, book.edition not in MAIN
+    reference = REFERENCES.index(book.key) if book.key in REFERENCES else len(REFERENCES)
+    return position, book.last, reference, book.edition not in MAIN

@@ -78,7 +78,7 @@ def _adapt(path: Path, base_url: str, replaced: Renewed) -> None:
     found += [read.found for read in (state.run.reading.values() if state.run else ())]
     affected = [uris for uris in found if uris & replaced.keys()]
     for uris in affected:
-        uris |= {new for old in uris & replaced.keys() for new in replaced[old]}
-        uris -= replaced.keys()
+        uris.update(*(replaced[old] for old in uris & replaced.keys()))
+        uris.difference_update(replaced)
     if affected:
         save(path, encode(state))
