@@ -20,7 +20,7 @@ from lorekeeper.search.pipeline import Query
 from lorekeeper.server.answers import document_list
 from lorekeeper.server.tools import Tool, all_tools
 from lorekeeper.text.names import canonical_name
-from tests.support.corpus import ENDPOINTS
+from tests.support.corpus import ENDPOINTS, apart, statistics_of
 from tests.support.libraries import open_library
 
 pytestmark = [pytest.mark.corpus, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(1200)]
@@ -42,15 +42,14 @@ def raw(corpus: Path) -> dict[str, list[Raw]]:
     for file in sorted((corpus / "entities").iterdir()):
         if not file.name.startswith("_"):
             with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as f:
-                found[file.name.split(".")[0]] = [json.loads(line) for line in f]
+                found[file.name.split(".")[0]] = [part for line in f for part in apart(json.loads(line))]
     return found
 
 
 @pytest.fixture(scope="module")
 def described(corpus: Path) -> dict[str, Any]:
     """What the corpus says of itself."""
-    stats: dict[str, Any] = json.loads((corpus / "entities" / "_stats.json").read_text("utf-8"))
-    return stats
+    return statistics_of(corpus)
 
 
 @pytest.fixture(scope="module")

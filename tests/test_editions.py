@@ -120,9 +120,7 @@ def test_what_cannot_be_an_edition_is_refused_with_those_that_are_known(text):
         parse_edition(text)
 
 
-def test_books_are_ordered_by_wish_then_reference_then_age(pytestconfig):
-    seed = Random().randrange(10**9)
-    print("seed", seed)
+def test_books_are_ordered_by_wish_then_reference_then_age(seed):
     pick = Random(seed)
     editions, keys = [*LABELS, "", "tide tower"], [*SYSTEMS, *(f"book-{n}" for n in range(20))]
     for _ in range(100):

@@ -37,6 +37,7 @@ from lorekeeper.text.facts import facts
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import STARTER
 from lorekeeper.text.sections import full_text
+from tests.support.corpus import statistics_of
 from tests.support.examples import examples
 
 
@@ -863,7 +864,7 @@ NO_LORE = {"creaturesets", "gamesystems", "itemcategories", "itemrarities", "lic
 
 @pytest.mark.corpus
 async def test_every_endpoint_of_the_corpus_gives_as_many_entities_as_it_has_objects(corpus):
-    stats = json.loads((corpus / "entities" / "_stats.json").read_text("utf-8"))
+    stats = statistics_of(corpus)
     assert stats.keys() == KINDS.keys() | NO_LORE
     for endpoint, stat in stats.items():
         found = await read_without_failure(endpoint_file(corpus, endpoint))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from lorekeeper.server.answers import document_list
-from tests.support.corpus import ENDPOINTS, replaying, requests_of
+from tests.support.corpus import ENDPOINTS, replaying, requests_of, statistics_of
 from tests.support.libraries import server_library
 
 pytestmark = [pytest.mark.corpus, pytest.mark.timeout(600)]
@@ -22,8 +21,7 @@ SPARE = 1.15
 
 @pytest.fixture(scope="module")
 def described(corpus: Path) -> dict[str, Any]:
-    stats: dict[str, Any] = json.loads((corpus / "entities" / "_stats.json").read_text("utf-8"))
-    return stats
+    return statistics_of(corpus)
 
 
 def pages_of(described: dict[str, Any], types: list[str]) -> int:

@@ -20,6 +20,7 @@ NONE = "none"
         help="2014, 2024, a5e, black-flag, or document keys, separated by commas; 'none' for no preference",
     ),
     JSON,
+    examples=("lorekeeper edition", "lorekeeper edition 2014", "lorekeeper edition my-house-rules,2024"),
 )
 async def edition(call: Call) -> int:
     """Show the edition in force and those of the library, or set it in the user's own file."""

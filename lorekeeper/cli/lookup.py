@@ -95,7 +95,7 @@ async def show(call: Call) -> int:
     async with call.library() as library:
         entry = await find_entry(
             library.search,
-            library.cache,
+            library.entities_at,
             call.arguments.entry,
             call.arguments.type or SEARCHED,
             call.arguments.document,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
@@ -14,6 +13,9 @@ from lorekeeper.search.results import ResultPage
 from lorekeeper.text.names import canonical_name
 
 Search = Callable[[Query], Awaitable[ResultPage]]
+
+EntitiesAt = Callable[[str, str, str], Awaitable[list[Entity]]]
+"""Gives the entries at a type, document and slug: one, or those that have taken its place, the preferred one first."""
 
 CANDIDATES = 25
 """Entries of a name that are looked at."""
@@ -38,13 +40,13 @@ class Found:
 
 
 async def find_entry(
-    search: Search, cache: CacheProtocol, wanted: str, types: Sequence[str], documents: Sequence[str] | None = None
+    search: Search, entities_at: EntitiesAt, wanted: str, types: Sequence[str], documents: Sequence[str] | None = None
 ) -> Found:
     """The entry of a uri or a name: of several with the name, the first that a search lists.
 
     Args:
         search: a library's search.
-        cache: its entries.
+        entities_at: gives its entries by uri.
         wanted: a ``lore://`` uri or a name; a part of a name does if only one entry has it.
         types: the entity types to look in.
         documents: keys of the only documents to look in; None for all.
@@ -54,7 +56,8 @@ async def find_entry(
         FilterError: the uri or a document is invalid.
     """
     if wanted.strip().startswith("lore://"):
-        return Found(await entry_of(cache, wanted.strip()), [])
+        first, *others = await entries_of(entities_at, wanted.strip())
+        return Found(first, [entity.uri for entity in others])
     page = await search(Query(types, filters={"name": wanted}, documents=documents, limit=CANDIDATES))
     entities = [result.entity for result in page.results]
     whole = [e for e in entities if canonical_name(e.name) == canonical_name(wanted)]
@@ -65,8 +68,8 @@ async def find_entry(
     raise NotFoundError(await _no_entry(search, wanted, types, documents, entities))
 
 
-async def entry_of(cache: CacheProtocol, uri: str) -> Entity:
-    """The entry of a uri.
+async def entries_of(entities_at: EntitiesAt, uri: str) -> list[Entity]:
+    """The entry of a uri, or those that have taken its place.
 
     Raises:
         FilterError: it is not a uri of an entry.
@@ -76,10 +79,10 @@ async def entry_of(cache: CacheProtocol, uri: str) -> Entity:
         entity_type, document, slug = parse_uri(uri)
     except ValueError as error:
         raise FilterError(str(error)) from error
-    entity = await cache.get_entity(entity_type, document, slug)
-    if entity is None:
+    entities = await entities_at(entity_type, document, slug)
+    if not entities:
         raise NotFoundError(f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results")
-    return entity
+    return entities
 
 
 async def _no_entry(

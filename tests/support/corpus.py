@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,35 @@ ENDPOINTS = {
     "documents": ["documents"],
 }
 """The corpus's files by the collection their objects belong to."""
+
+
+Raw = dict[str, Any]
+
+
+def statistics_of(corpus: Path) -> dict[str, Any]:
+    """What the corpus says of itself, with an object that several documents share counted once for each of them."""
+    stats: dict[str, Any] = json.loads((corpus / "entities" / "_stats.json").read_text("utf-8"))
+    for name, stat in stats.items():
+        file = corpus / "entities" / f"{name}.jsonl"
+        if file.exists() and '"descriptions"' in (text := file.read_text("utf-8")):
+            parts = [part for line in text.splitlines() for part in apart(json.loads(line))]
+            stat["count"] = len(parts)
+            stat["by_document"] = Counter(str(part["document"]) for part in parts if isinstance(part["document"], str))
+            stat["by_document"] += Counter(
+                part["document"]["key"] for part in parts if isinstance(part["document"], dict)
+            )
+    return stats
+
+
+def apart(obj: Raw) -> list[Raw]:
+    """A raw object as LoreKeeper keeps it: for each document that its descriptions are from, an object of its own."""
+    documents = list(dict.fromkeys(d["document"] for d in obj.get("descriptions") or []))
+    if documents in ([], [obj["document"]["key"]]):
+        return [obj]
+    return [
+        {**obj, "document": key, "descriptions": [d for d in obj["descriptions"] if d["document"] == key]}
+        for key in documents
+    ]
 
 
 @contextmanager
