@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import AsyncIterator
@@ -219,8 +220,7 @@ async def test_what_the_books_of_the_edition_lack_is_said(library):
     library.searcher = Searcher(library.cache, ("2024",))
     answer = await call(library, "lookup_rule", semantic_query="turn of the tide")
     assert (
-        "Your books have no rules of the 2024 edition and 6 of 2014: the first result is of 2014."
-        in answer.structured["note"]
+        "Your books have no rules of the 2024 edition and 6 of 2014: result 1 is of 2014." in answer.structured["note"]
     )
     few = [make("tide-2024", "Turn of no tide.", type="rules", name="Sand", document="srd-2024")]
     await library.cache.store_entities(few, "rules")
@@ -233,6 +233,20 @@ async def test_what_the_books_of_the_edition_lack_is_said(library):
         {"name": "tide rule", "documents": ["srd-2014"]},
     ):
         assert (await call(library, "lookup_rule", **silent)).structured["note"] is None
+
+
+async def test_many_books_of_another_edition_do_not_make_a_full_set_look_poor(library):
+    library.searcher = Searcher(library.cache, ("2024",))
+    books = [make(f"tide-{n}", name=f"Tide {n}", document=f"book-{n % 4}") for n in range(8)]
+    systems = [
+        make(f"book-{n}", type="documents", document=f"book-{n}", game_system="5th Edition 2014") for n in range(4)
+    ]
+    await library.cache.store_entities(books, "spells")
+    await library.cache.store_entities(systems, "documents")
+    library.searcher.documents.forget()
+    answer = await call(library, "lookup_spell", name="tide")
+    assert answer.structured["results"][0]["edition"] == "2014"
+    assert answer.structured["note"] is None
 
 
 # --- the setting -----------------------------------------------------------------------------------------------------
@@ -285,3 +299,12 @@ def test_the_command_sets_the_edition_for_good(tmp_path):
     assert "2014, 2024, a5e, black-flag" in refused.stderr
     forgotten = run_lorekeeper(tmp_path, "edition", "none", "--json", env=env)
     assert '"edition": null' in forgotten.stdout
+
+
+def test_doctor_says_whether_the_library_has_the_edition(tmp_path):
+    env = environment(tmp_path, EDITION="a5e", EMBEDDING_PROVIDER="http", EMBEDDING_URL="http://127.0.0.1:9/v1")
+    checks = json.loads(run_lorekeeper(tmp_path, "doctor", "--json", env=env).stdout)
+    assert {"name": "LOREKEEPER_EDITION", "value": "a5e", "from": "environment"} in checks["settings"]
+    (check,) = [c for c in checks["checks"] if c["name"] == "edition"]
+    assert not check["ok"]
+    assert "no entries of A5E" in check["message"]

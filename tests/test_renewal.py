@@ -171,6 +171,24 @@ async def test_after_a_renewal_a_sync_has_nothing_to_do(tmp_path, address, serve
         assert await uris(library) >= APART
 
 
+async def test_a_renewal_that_ends_before_the_state_is_adapted_is_continued(tmp_path, address, monkeypatch):
+    def interrupted(*_: object) -> None:
+        raise CacheError("interrupted")
+
+    async with server_library(tmp_path, address) as library:
+        await library.sync(["rules"])
+        await as_an_earlier_version_left_it(library)
+        with monkeypatch.context() as patched:
+            patched.setattr("lorekeeper.intake.renewal._adapt", interrupted)
+            with pytest.raises(CacheError):
+                await renew(library.cache, library.source, ["rules"])
+        assert await uris(library) >= APART | {"lore://rules/core/salted"}
+        await renew(library.cache, library.source, ["rules"])
+        report = await library.sync(["rules"])
+        assert (report.stored, report.removed) == (0, 0)
+        assert await uris(library) - {"lore://rules/old-rules/travel"} == APART
+
+
 async def test_a_sync_renews_what_is_not_renewed_yet(tmp_path, address):
     async with server_library(tmp_path, address) as library:
         await library.sync(["rules"])

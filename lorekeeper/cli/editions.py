@@ -36,7 +36,8 @@ async def edition(call: Call) -> int:
     else:
         settings, origins = call.settings, dict(call.origins)
     async with Library.from_settings(settings) as library:
-        counts = await library.searcher.documents.editions(_types())
+        editions = await library.searcher.documents.editions(_types())
+    counts = {code: numbers.total() for code, numbers in editions.items()}
     content = {"edition": settings.edition, "from": origins["edition"], "counts": counts}
     call.show(content, lambda: _print(settings.edition, origins["edition"], counts))
     return DONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -82,13 +83,12 @@ class DocumentRegistry:
         """UnknownDocumentError if one of these is neither an edition nor a document of the library."""
         await self._check([name for name in edition if name not in LABELS], [*LABELS], "edition or document")
 
-    async def editions(self, types: Sequence[str]) -> dict[str, int]:
-        """Number of entries of these types by edition; that of documents of unknown edition is ""."""
+    async def editions(self, types: Sequence[str]) -> dict[str, Counter[str]]:
+        """Number of entries of these types by edition and document; documents of unknown edition are under ""."""
         counts = (await self._snapshot(types)).counts
-        editions: dict[str, int] = {}
+        editions: dict[str, Counter[str]] = {}
         for key, number in (item for entity_type in types for item in counts[entity_type].items()):
-            edition = await self.edition_of(key)
-            editions[edition] = editions.get(edition, 0) + number
+            editions.setdefault(await self.edition_of(key), Counter())[key] += number
         return editions
 
     async def newest_first(self) -> list[str]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from lorekeeper.editions import LABELS, edition_label
-from lorekeeper.entities import COLLECTIONS
 from lorekeeper.search.documents import DocumentRegistry
 from lorekeeper.search.results import Result, ResultPage
 
 COMPLETE = 0.5
-"""Share of the entries of another edition from which on an edition is taken to have as good a choice of a type."""
+"""Share of another edition's largest book from which on a book has as good a choice of a type. Books are compared one by
+one, so that an edition with many books of further creatures does not make a full set of another one look poor."""
+
+LEADING = 3
+"""How many of the first results are looked at."""
 
 
 async def with_editions(documents: DocumentRegistry, wanted: Sequence[str], page: ResultPage) -> ResultPage:
@@ -24,21 +28,22 @@ async def with_editions(documents: DocumentRegistry, wanted: Sequence[str], page
     """
     results = [replace(r, edition=await documents.edition_of(r.entity.document)) for r in page.results]
     edition = next((name for name in wanted if name in LABELS), None)
-    lack = await _lack(documents, edition, results[0]) if edition and results else None
+    lack = await _lack(documents, edition, results[:LEADING]) if edition else None
     return replace(page, results=results, note=" ".join(filter(None, [page.note, lack])) or None)
 
 
-async def _lack(documents: DocumentRegistry, wanted: str, first: Result) -> str | None:
-    """What to say if the first result is of another edition, and the wanted one has far fewer entries of its type."""
-    entity_type, found = first.entity.type, first.edition
-    if not found or found == wanted:
+async def _lack(documents: DocumentRegistry, wanted: str, leading: Sequence[Result]) -> str | None:
+    """What to say if one of the leading results is of another edition, and the wanted one's books have few of its type."""
+    places = [place for place, result in enumerate(leading) if result.edition not in ("", wanted)]
+    if not places:
         return None
-    counts = await documents.editions([entity_type])
-    own, other = counts.get(wanted, 0), counts.get(found, 0)
-    if own >= COMPLETE * other:
+    number, other = places[0] + 1, leading[places[0]]
+    counts = await documents.editions([other.entity.type])
+    own, others = counts.get(wanted, Counter()), counts.get(other.edition, Counter())
+    if max(own.values(), default=0) >= COMPLETE * max(others.values(), default=0):
         return None
-    what, which = f"{COLLECTIONS[entity_type].label}s", edition_label(found)
+    what, which = f"{other.entity.collection.label}s", edition_label(other.edition)
     return (
-        f"Your books have {own or 'no'} {what} of the {edition_label(wanted)} edition and {other} of {which}: "
-        f"the first result is of {which}."
+        f"Your books have {own.total() or 'no'} {what} of the {edition_label(wanted)} edition and {others.total()} of "
+        f"{which}: result {number} is of {which}."
     )
