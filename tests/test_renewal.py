@@ -240,6 +240,25 @@ async def test_entries_of_ones_own_are_never_replaced(earlier):
     assert await earlier.cache.get_entity("rules", "srd-2014", "salted") == mine
 
 
+async def test_an_entry_that_is_now_another_one_makes_way_for_it(earlier, monkeypatch):
+    """As rows of a table do, whose things the list of items has whole."""
+    items = [
+        replace(make(s, type="equipment", kind="weapon"), source_api="open5e-v2")
+        for s in ("oar", "oar-stats", "net-stats")
+    ]
+    await earlier.cache.store_entities(items, "equipment")
+
+    def as_items(entity: Entity) -> list[Entity]:
+        return [replace(entity, slug=entity.slug.removesuffix("-stats"))]
+
+    monkeypatch.setattr("lorekeeper.intake.renewal.renewed", as_items)
+    assert await renew(earlier.cache, None, ["equipment"]) == 2
+    assert await uris(earlier, "equipment") == {"lore://equipment/own/oar", "lore://equipment/own/net"}
+    assert await earlier.cache.get_entity("equipment", "own", "oar") == items[0], "what is there whole is not replaced"
+    answer = await call(earlier, "get_entity", uri="lore://equipment/own/oar-stats")
+    assert answer.structured["uri"] == "lore://equipment/own/oar"
+
+
 @pytest.mark.parametrize("step", ["store_entities", "delete_entities"])
 async def test_what_is_interrupted_loses_nothing_and_is_continued(earlier, monkeypatch, step):
     async def interrupted(*_: object) -> int:

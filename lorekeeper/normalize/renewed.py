@@ -35,11 +35,20 @@ class Suspects:
     has: Callable[[Identity], bool] = lambda _: True
 
 
+TABLE_ROW = "-stats"
+"""How earlier versions ended the slugs of rows of Open5e's tables of weapons and armour."""
+
 SUSPECTS = (
     Suspects(
         "rules",
         SHARED_DOCUMENT,
         {"kind": [e.kind for e in ENDPOINTS.values() if e.shared], "source_api": ["open5e-v2"]},
+    ),
+    Suspects(
+        "equipment",
+        None,
+        {"kind": ["weapon", "armor"], "source_api": ["open5e-v2"]},
+        lambda identity: identity[1].endswith(TABLE_ROW),
     ),
 )
 """What to look for in a library: few entities, found by an index."""
@@ -64,4 +73,7 @@ def renewed(entity: Entity) -> list[Entity]:
 def later_identities(identity: Identity, documents: list[str]) -> list[Identity]:
     """Where the contents of an entity may be that an earlier version stored under an identity; ``documents`` are all keys."""
     document, slug = identity
+    if slug.endswith(TABLE_ROW):
+        item = slug.removesuffix(TABLE_ROW)
+        return [(document, item), (document, f"{item}-armor")]
     return [(other, slug) for other in documents] if document == SHARED_DOCUMENT else []

@@ -125,7 +125,7 @@ async def entity_answer(library: Library, entity: Entity, *others: Entity) -> An
     }
     if not others:
         return Answer(content, _entity_text(entity, content))
-    content["note"] = f"Other editions have an entry of their own: {', '.join(other.uri for other in others)}"
+    content["note"] = f"Other books have an entry of their own: {', '.join(other.uri for other in others)}"
     return Answer(content, f"Note: {content['note']}\n{_entity_text(entity, content)}")
 
 
