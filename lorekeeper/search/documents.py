@@ -93,8 +93,8 @@ class DocumentRegistry:
 
     async def newest_first(self) -> list[str]:
         """Keys of the documents that have a record, the latest publication first."""
-        ages = await self.ages()
-        return sorted(ages, key=lambda key: (ages[key], key))
+        books = (await self._snapshot()).books
+        return sorted(sorted(books), key=lambda key: books[key].published, reverse=True)
 
     async def scopes(self, types: Sequence[str], documents: Sequence[str] | None) -> Scopes:
         """The documents to search: those given, else all but a starter whose entries an SRD has in full.

@@ -92,6 +92,7 @@ class Query:
         filters = {**self.filters, **({} if self.where is None else {WHERE: self.where})}
         types = [collection_of(name).name for name in self.types]
         return replace(self, types=types_with(types, filters), filters=filters, where=None)
+
     edition: Sequence[str] | None = None
 
 
