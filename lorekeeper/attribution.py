@@ -8,6 +8,9 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 
+MAX_AUTHOR = 60
+"""Longest name of an author or several, in characters, that is given beside the publisher."""
+
 SHORT_LICENCES = {
     "creative commons attribution 4.0": "CC-BY-4.0",
     "creative commons attribution share alike 4.0": "CC-BY-SA-4.0",
@@ -35,7 +38,7 @@ class Attribution:
         publisher: its publisher.
         author: its author, if the source names one beside the publisher.
         game_system: game and edition.
-        licenses: names or URLs of its licences.
+        licenses: names or URLs of its licences, the short names of well-known ones.
         url: of its publication.
     """
 
@@ -48,8 +51,9 @@ class Attribution:
 
     @property
     def line(self) -> str:
-        """Authors, licences and URL in one line, "" if nothing is known."""
-        people = " / ".join(dict.fromkeys(p for p in (self.author, self.publisher) if p))
+        """Authors, licences and URL in one line, "" if nothing is known; of long lists of authors, the publisher only."""
+        author = self.author if self.author and (len(self.author) <= MAX_AUTHOR or not self.publisher) else None
+        people = " / ".join(dict.fromkeys(p for p in (author, self.publisher) if p))
         return ", ".join(part for part in (f"by {people}" if people else "", *self.licenses, self.url or "") if part)
 
 
@@ -84,7 +88,8 @@ def _title(described: Entity | None, entry: Entity | None) -> str | None:
 
 def _licenses(data: Mapping[str, Any], *keys: str) -> list[str]:
     licenses: Any = next((data[key] for key in keys if data.get(key)), [])
-    return [name for name in map(_name, licenses if isinstance(licenses, list) else [licenses]) if name]
+    names = map(_name, licenses if isinstance(licenses, list) else [licenses])
+    return [short_licence(name) for name in names if name]
 
 
 def _name(value: object) -> str | None:

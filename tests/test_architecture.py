@@ -46,6 +46,7 @@ MAY_KNOW = {
     "settings": {"errors", "printable", "addresses", "system", "editions"},
     "attribution": {"entities"},
     "text": FOUNDATION,
+    "render": FOUNDATION | {"text"},
     "normalize": FOUNDATION,
     "embedding": FOUNDATION | {"settings", "text"},
     "cache": FOUNDATION | {"settings", "text", "embedding"},
@@ -53,7 +54,7 @@ MAY_KNOW = {
     "intake": FOUNDATION | {"text", "normalize", "cache", "search"},
     "library": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "search", "intake"},
     "maintenance": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "intake", "library"},
-    "server": FOUNDATION | {"attribution", "text", "search", "library"},
+    "server": FOUNDATION | {"attribution", "text", "render", "search", "library"},
     "cli": FOUNDATION
     | {"settings", "attribution", "normalize", "cache", "search", "intake", "library", "maintenance", "server"},
     "__main__": {"cli"},

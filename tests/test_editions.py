@@ -213,7 +213,7 @@ async def test_every_result_says_its_edition_in_both_copies(library):
 async def test_an_entry_says_its_edition(library):
     answer = await call(library, "get_entity", uri="lore://spells/a5e-ag/spark")
     assert answer.structured["edition"] == "a5e"
-    assert "[a5e-ag], edition A5E" in answer.text
+    assert "[A5E] (a5e-ag)" in answer.text
 
 
 async def test_what_the_books_of_the_edition_lack_is_said(library):

@@ -226,8 +226,10 @@ async def test_b11_resources_hide_nothing(hostile_library):
     read = await handlers.read_resource(None, types.ReadResourceRequestParams(uri="lore://spells/evil/evil"))
     (content,) = read.contents
     assert isinstance(content, types.TextResourceContents)
-    assert forbidden(content.text) == set()
-    assert json.loads(content.text)["name"] == evil("name")
+    assert forbidden(content.text, "\n\t") == set()
+    headings = [line for line in content.text.splitlines() if line.startswith(("# ", "## ", "### "))]
+    assert [heading for heading in headings[1:] if heading != "## Details"] == []
+    assert content.text.splitlines()[-1].startswith("*Source: ")
 
 
 # --- long arguments --------------------------------------------------------------------------------------------------

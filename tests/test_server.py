@@ -162,7 +162,8 @@ async def test_structured_lookup_over_the_wire(client):
 async def test_search_lore_and_get_entity_go_together(client):
     found = await ask(client, "search_lore", query="a bag that is larger within than without", limit=1)
     read = await ask(client, "get_entity", uri=found["results"][0]["uri"])
-    assert read["entity"] == next(e for e in SAMPLES if e["name"] == "Bottomless Satchel")
+    satchel = next(e for e in SAMPLES if e["name"] == "Bottomless Satchel")
+    assert satchel["description"] in str(read["entity"])
 
 
 async def test_list_documents_over_the_wire(client):
@@ -206,8 +207,11 @@ async def test_lists_documents_as_resources_and_the_template_of_all_others(clien
 
 async def test_reads_a_resource_whole(client):
     (content,) = (await client.read_resource(f"lore://spells/{ATLAS}/tide-lance")).contents
-    assert content.mime_type == "application/json"
-    assert json.loads(content.text) == next(e for e in SAMPLES if e["name"] == "Tide Lance")
+    lance = next(e for e in SAMPLES if e["name"] == "Tide Lance")
+    first, *_, source, uri = content.text.splitlines()
+    assert content.mime_type == "text/markdown"
+    assert (first, source.startswith("*Source: "), uri.startswith("lore://spells/")) == ("# Tide Lance", True, True)
+    assert lance["description"] in content.text
 
 
 @pytest.mark.parametrize("uri", ["lore://spells/nope/nope", "lore://spels/a/b", "file:///etc/hostname"])

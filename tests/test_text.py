@@ -19,7 +19,7 @@ from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.text.cleaning import clean, sentences
 from lorekeeper.text.excerpts import SNIPPET_CHARS, excerpt, snippet
-from lorekeeper.text.facts import facts, format_rating
+from lorekeeper.text.facts import facts, format_rating, indexed_facts
 from lorekeeper.text.passages import PASSAGE_TOKENS, Passage, estimate_tokens, passages
 from lorekeeper.text.sections import full_text, sections
 from tests.support.entities import make
@@ -266,6 +266,29 @@ def test_keyword_search_sees_all_prose_with_its_headings():
 )  # fmt: skip
 def test_the_facts_line_says_what_is_known(entity_type, kind, fields, line):
     assert facts(entity({}, entity_type, kind=kind, **fields)) == line
+
+
+@pytest.mark.parametrize(
+    ("entity_type", "kind", "data", "fields", "line"),
+    [
+        ("spells", "spell", {"duration": "Up to 1 hour"}, {"level": 2, "concentration": True}, "level 2 · concentration, 1 hour"),
+        ("spells", "spell", {"duration": "instantaneous", "range_text": "Touch"}, {"level": 1}, "level 1 · touch · instantaneous"),
+        ("creatures", "creature", {"speed": {"walk": 30, "fly": 60, "swim": 0, "climb": 20}}, {"armor_class": 12},
+         "AC 12 · climb 20 ft, fly 60 ft"),
+        ("equipment", "armor", {"armor": {"ac_display": "14 + Dex modifier (max 2)"}}, {}, "armor · AC 14 + Dex (max 2)"),
+        ("equipment", "weapon", {"weapon": {"damage_dice": "1d8"}}, {"damage_type": "slashing"}, "weapon · 1d8 slashing"),
+        ("spells", "spell", {"duration": ["1 hour"], "range_text": 5}, {"level": 1}, "level 1"),
+        ("creatures", "creature", {"speed": "fast"}, {"armor_class": 12}, "AC 12"),
+    ],
+)  # fmt: skip
+def test_the_facts_that_are_shown_say_what_decides(entity_type, kind, data, fields, line):
+    assert facts(entity(data, entity_type, kind=kind, **fields)) == line
+
+
+def test_the_facts_that_are_embedded_stay_as_they_are():
+    told = {"duration": "1 hour", "range_text": "Touch", "speed": {"fly": 60}, "armor": {"ac_display": "14"}}
+    for entity_type in COLLECTIONS:
+        assert indexed_facts(entity(told, entity_type)) == indexed_facts(entity({}, entity_type))
 
 
 @pytest.mark.parametrize("entity_type", COLLECTIONS)

@@ -152,7 +152,7 @@ def results_table(results: Sequence[Result]) -> Table:
 
 def print_entry(answer: Answer, others: Sequence[str], *, markdown: bool) -> None:
     """A whole entry, and the uris of others of its name; as Markdown source if wanted."""
-    text = lines(answer.text)
+    text = lines(answer.page)
     if markdown:
         print(text)
         return

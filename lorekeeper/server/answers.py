@@ -17,9 +17,9 @@ from lorekeeper.errors import FilterError
 from lorekeeper.filters import unknown_name
 from lorekeeper.library import Library
 from lorekeeper.printable import lines, one_line
+from lorekeeper.render import lean, markdown
 from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.text.facts import facts
-from lorekeeper.text.sections import full_text
 
 JsonObject = dict[str, Any]
 
@@ -33,6 +33,8 @@ class Answer:
 
     structured: JsonObject
     text: str
+    page: str = ""
+    """Of a whole entry, the same as Markdown for people: not indented, its source and uri at the end."""
 
 
 # --- results ---------------------------------------------------------------------------------------------------------
@@ -47,7 +49,7 @@ def page_content(page: ResultPage, *, full: bool = False) -> JsonObject:
     """A page as structured content: ``{"results", "total", "mode", "next_offset", "note"}``."""
     results = [_content(result) for result in page.results]
     if full:
-        results = [c | {"entity": dict(r.entity.data)} for c, r in zip(results, page.results, strict=True)]
+        results = [c | {"entity": lean(r.entity)} for c, r in zip(results, page.results, strict=True)]
     return {
         "results": results,
         "total": page.total,
@@ -65,7 +67,7 @@ def page_text(page: ResultPage, *, full: bool = False) -> str:
     for number, result in enumerate(page.results, 1):
         shown = _content(result)
         parts.append(f"{number}. {shown['name']} ({shown['facts']}) from {_source(shown)} | {shown['uri']}")
-        parts.append(_quoted(full_text(result.entity) if full else shown["snippet"]))
+        parts.append(_quoted(markdown(result.entity) if full else shown["snippet"]))
     if page.next_offset is not None:
         parts.append(f"More: offset={page.next_offset}")
     return "\n".join(parts)
@@ -121,21 +123,31 @@ async def entity_answer(library: Library, entity: Entity, *others: Entity) -> An
         "licenses": [one_line(licence) for licence in source.licenses],
         "attribution": one_line(source.line) or None,
         "facts": one_line(facts(entity)),
-        "entity": dict(entity.data),
+        "entity": lean(entity),
     }
-    if not others:
-        return Answer(content, _entity_text(entity, content))
-    content["note"] = f"Other books have an entry of their own: {', '.join(other.uri for other in others)}"
-    return Answer(content, f"Note: {content['note']}\n{_entity_text(entity, content)}")
+    if others:
+        content["note"] = f"Other books have an entry of their own: {', '.join(other.uri for other in others)}"
+    page = markdown(entity, subclasses=await _subclasses(library, entity))
+    origin = _origin(entity, content)
+    note = [f"Note: {content['note']}"] if others else []
+    head = [*note, f"{content['name']} ({content['facts']})", f"Source: {origin}", entity.uri, ""]
+    return Answer(
+        content, "\n".join([*head, _quoted(page)]).rstrip(), lines(f"{page}\n\n*Source: {origin}*\n{entity.uri}")
+    )
 
 
-def _entity_text(entity: Entity, content: JsonObject) -> str:
-    edition = f", edition {edition_label(one_line(content['edition']))}" if content["edition"] else ""
-    source = f"{content['document_name']} [{one_line(entity.document)}]{edition}"
-    if content["attribution"]:
-        source += f", {content['attribution']}"
-    heading = f"{content['name']} ({content['facts']})\nSource: {source}\n{entity.uri}"
-    return f"{heading}\n\n{_quoted(full_text(entity))}".rstrip()
+async def _subclasses(library: Library, entity: Entity) -> list[str]:
+    """Names of the subclasses of a class in its own document, in order."""
+    if entity.type != "character_options" or entity.kind != "class" or "archetypes" in entity.data:
+        return []
+    found = await library.cache.get_entities(entity.type, entity.document, kind="subclass", parent=entity.name)
+    return sorted(each.name for each in found)
+
+
+def _origin(entity: Entity, content: JsonObject) -> str:
+    """Title, edition and key of an entry's document, with its attribution."""
+    origin = f"{_source(content)} ({one_line(entity.document)})"
+    return f"{origin}, {content['attribution']}" if content["attribution"] else origin
 
 
 # --- documents -------------------------------------------------------------------------------------------------------

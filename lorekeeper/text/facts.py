@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from lorekeeper.entities import Entity, Value
 
@@ -11,10 +11,25 @@ Fact = Callable[[Entity], str]
 
 SEPARATOR = " · "
 
+MAX_DURATION = 40
+"""Longest duration that is shown among the facts, in characters."""
+
 
 def facts(entity: Entity) -> str:
-    """The key facts in one line, such as "level 3 evocation · action · 150 ft · sorcerer, wizard"."""
-    parts = (fact(entity) for fact in FACTS.get(entity.type, OTHER_FACTS))
+    """The key facts in one line, such as "level 3 evocation · action · 150 ft · instantaneous · fire · sorcerer, wizard"."""
+    return _joined(entity, FACTS.get(entity.type, OTHER_FACTS))
+
+
+def indexed_facts(entity: Entity) -> str:
+    """The facts that are embedded and searched for by keyword.
+
+    Existing libraries hold vectors of them, so they stay as they are when the facts that are shown change.
+    """
+    return _joined(entity, INDEXED_FACTS.get(entity.type, OTHER_FACTS))
+
+
+def _joined(entity: Entity, table: Iterable[Fact]) -> str:
+    parts = (fact(entity) for fact in table)
     return SEPARATOR.join(part for part in parts if part)
 
 
@@ -75,6 +90,39 @@ def _challenge_rating(entity: Entity) -> str:
     return f"CR {format_rating(rating)}" if isinstance(rating, (int, float)) else ""
 
 
+def _range(entity: Entity) -> str:
+    """The range in feet, or "self" and "touch"."""
+    text = entity.data.get("range_text")
+    near = text.casefold() if isinstance(text, str) else ""
+    return near if near in ("self", "touch") else _amount("range", "ft")(entity)
+
+
+def _duration(entity: Entity) -> str:
+    """How long a spell lasts, and whether that takes concentration: "concentration, 1 minute"."""
+    duration = entity.data.get("duration")
+    lasting = duration.casefold().removeprefix("up to ")[:MAX_DURATION] if isinstance(duration, str) else ""
+    if not entity.fields.get("concentration"):
+        return lasting
+    return lasting if "concentration" in lasting else ", ".join(part for part in ("concentration", lasting) if part)
+
+
+def _speeds(entity: Entity) -> str:
+    """The speeds of a creature that does more than walk: "climb 40 ft, fly 80 ft"."""
+    speeds = entity.data.get("speed")
+    modes = speeds if isinstance(speeds, Mapping) else {}
+    moving = ((mode, modes.get(mode)) for mode in ("burrow", "climb", "fly", "swim"))
+    return ", ".join(f"{mode} {feet:g} ft" for mode, feet in moving if isinstance(feet, (int, float)) and feet > 0)
+
+
+def _armor_class(entity: Entity) -> str:
+    """The armor class of an armour: "AC 14 + Dex (max 2)"."""
+    nested = entity.data.get("armor")
+    sources = (nested if isinstance(nested, Mapping) else {}, entity.data)
+    shown = (source.get(key) for source in sources for key in ("ac_display", "ac_string", "armor_class"))
+    value = next((value for value in shown if isinstance(value, (str, int)) and value), None)
+    return "" if value is None else f"AC {str(value).replace(' modifier', '')}"
+
+
 def _damage(entity: Entity) -> str:
     """Dice and type of a weapon's damage."""
     weapon = entity.data.get("weapon")
@@ -91,6 +139,38 @@ def _text(value: Value | None) -> str:
 
 
 FACTS: dict[str, tuple[Fact, ...]] = {
+    "spells": (
+        _spell,
+        _field("casting_time"),
+        _range,
+        _duration,
+        _flag("ritual", "ritual"),
+        _field("damage_types"),
+        _field("classes"),
+    ),
+    "creatures": (
+        _challenge_rating,
+        lead,
+        _field("alignment"),
+        _labelled("AC", "armor_class"),
+        _labelled("HP", "hit_points"),
+        _speeds,
+    ),
+    "equipment": (
+        lead,
+        _flag("requires_attunement", "attunement"),
+        _damage,
+        _armor_class,
+        _amount("cost", "gp"),
+        _amount("weight", "lb"),
+        _field("properties"),
+    ),
+    "character_options": (lead, _labelled("hit die", "hit_die")),
+    "documents": (_field("publisher"), _field("game_system"), _field("licenses")),
+}
+"""The facts of each entity type, in order."""
+
+INDEXED_FACTS: dict[str, tuple[Fact, ...]] = {
     "spells": (
         _spell,
         _field("casting_time"),
@@ -118,7 +198,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
     "character_options": (lead, _labelled("hit die", "hit_die")),
     "documents": (_field("publisher"), _field("game_system"), _field("licenses")),
 }
-"""The facts of each entity type, in order."""
+"""The same of the facts that are embedded and indexed."""
 
 OTHER_FACTS: tuple[Fact, ...] = (lead, _field("parent"))
 """The facts of a type without a table of its own."""

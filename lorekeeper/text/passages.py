@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from lorekeeper.entities import Entity
 from lorekeeper.text.cleaning import sentences
-from lorekeeper.text.facts import facts, lead
+from lorekeeper.text.facts import indexed_facts, lead
 from lorekeeper.text.sections import Section, sections
 
 logger = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ def _sections_or_facts(entity: Entity) -> list[Section]:
     if sum(estimate_tokens(section.text) for section in prose) >= SHORT_TEXT_TOKENS:
         return prose
     logger.debug("%s has no text of its own: embedded by name, kind and facts", entity.uri)
-    line, kind = facts(entity), entity.kind.replace("-", " ")
+    line, kind = indexed_facts(entity), entity.kind.replace("-", " ")
     return [Section("", line if kind in line else f"{kind} {line}"), *prose]
 
 

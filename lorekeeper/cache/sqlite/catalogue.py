@@ -24,7 +24,7 @@ from lorekeeper.cache.sqlite.sql import (
 from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType, canonical_json, fold, parse_json
 from lorekeeper.filters import Selection
 from lorekeeper.order import BY_NAME, Order, arranged
-from lorekeeper.text.facts import facts
+from lorekeeper.text.facts import indexed_facts
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.names import name_key, similar_names
 from lorekeeper.text.phrases import Hint, hint_of
@@ -140,7 +140,7 @@ def columns_of(entity: Entity) -> tuple[object, ...]:
 def words_of(entity: Entity) -> tuple[str, str, str, str]:
     """What keywords are looked up in: name, text, phrases and description of the hint."""
     hint = hint_of(entity) or Hint("", ())
-    return entity.name, f"{facts(entity)}\n{full_text(entity)}", "\n".join(hint.asked_as), hint.description
+    return entity.name, f"{indexed_facts(entity)}\n{full_text(entity)}", "\n".join(hint.asked_as), hint.description
 
 
 def pack(entity: Entity) -> bytes:

@@ -1,0 +1,376 @@
+"""Stat blocks, in the order of the books."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from lorekeeper.entities import Entity, fold
+from lorekeeper.render.page import Line, capital, italic, labelled, line, section
+from lorekeeper.render.prose import table
+from lorekeeper.render.source import (
+    Object,
+    Source,
+    amount,
+    feature,
+    feature_text,
+    is_empty,
+    is_true,
+    mapping,
+    number,
+    title,
+    words,
+)
+from lorekeeper.text.facts import format_rating
+
+ABILITIES = ("strength", "dexterity", "constitution", "intelligence", "wisdom", "charisma")
+
+SPEEDS = ("walk", "burrow", "climb", "fly", "swim")
+SENSES = ("blindsight", "darkvision", "tremorsense", "truesight")
+
+_POINTS = (
+    *(25, 50, 100, 200, 450, 700, 1100, 1800, 2300, 2900, 3900, 5000, 5900, 7200, 8400, 10_000, 11_500, 13_000, 15_000),
+    *(
+        18_000,
+        20_000,
+        22_000,
+        25_000,
+        33_000,
+        41_000,
+        50_000,
+        62_000,
+        75_000,
+        90_000,
+        105_000,
+        120_000,
+        135_000,
+        155_000,
+    ),
+)
+
+EXPERIENCE: dict[float, int] = dict(zip((0.125, 0.25, 0.5, *range(1, 31)), _POINTS, strict=True))
+"""Experience points by challenge rating (SRD 5.1, "Experience Points by Challenge Rating")."""
+
+NO_EXPERIENCE = "0 or 10 XP"
+"""At challenge rating 0, where it depends on whether the creature can do harm."""
+
+SECTIONS = (
+    ("trait", "Traits", ("traits", "special_abilities")),
+    ("action", "Actions", ("actions",)),
+    ("bonus action", "Bonus Actions", ("bonus_actions",)),
+    ("reaction", "Reactions", ("reactions",)),
+    ("legendary action", "Legendary Actions", ("legendary_actions",)),
+    ("mythic action", "Mythic Actions", ("mythic_actions",)),
+    ("lair action", "Lair Actions", ("lair_actions",)),
+    ("regional effect", "Regional Effects", ("regional_effects",)),
+)
+"""The sections of a stat block in order: what sources call the type, the heading, and keys with such a list."""
+
+INTRODUCTIONS = {
+    "legendary action": ("legendary_desc",),
+    "mythic action": ("mythic_desc",),
+    "lair action": ("lair_desc",),
+}
+
+USES = {
+    "per day": "{0}/Day",
+    "recharge on roll": "Recharge {0}–6",
+    "recharge": "Recharge {0}–6",
+    "recharge after rest": "Recharges after a Short or Long Rest",
+}
+"""How often something can be used, by the type of limit; with its number."""
+
+
+def creature(_: Entity, source: Source) -> Iterator[str]:
+    """The blocks of a stat block."""
+    source.skip(*DERIVED)
+    yield italic(_kind(source), source.words("alignment"), separator=", ")
+    yield labelled(source, DEFENCES)
+    yield ability_scores(source)
+    yield labelled(source, ABLE_TO)
+    yield source.prose("desc", "description")
+    yield from _sections(source)
+
+
+DERIVED = (
+    "speed_all",
+    "modifiers",
+    "saving_throws_all",
+    "skill_bonuses_all",
+    "normal_sight_range",
+    "v2_converted_path",
+    "spell_list",
+    "cr",
+    "perception",
+)
+"""Keys whose values are made from others."""
+
+
+def _kind(source: Source) -> str:
+    subtype = source.words("subtype", "subtypes")
+    kind = " ".join(part for part in (source.words("size").lower(), source.words("type").lower()) if part)
+    return capital(f"{kind} ({subtype})" if subtype else kind)
+
+
+def _armor_class(source: Source) -> str:
+    value, detail = source.words("armor_class", "ac"), source.words("armor_detail", "armor_desc")
+    if detail == "natural armor" and _is_2024(source):
+        detail = ""
+    return f"{value} ({detail})" if value and detail else value
+
+
+def _is_2024(source: Source) -> bool:
+    """Whether it is of the rules of 2024, whose stat blocks do not say where an armor class is from: Open5e says natural
+    armor for all of them, mages included."""
+    system = mapping(mapping(source.value("document")).get("gamesystem"))
+    return system.get("key") == "5e-2024"
+
+
+def _initiative(source: Source) -> str:
+    bonus = source.number("initiative_bonus", "initiative")
+    if bonus is None:
+        return ""
+    return f"{signed(bonus)} ({amount(10 + bonus)})" if _is_2024(source) else signed(bonus)
+
+
+def _hit_points(source: Source) -> str:
+    value, dice = source.value("hit_points", "hp"), source.words("hit_dice")
+    if isinstance(value, dict):
+        value, dice = _rolled(value)
+    points = words(value)
+    return f"{points} ({spaced_dice(dice)})" if points and dice else points or spaced_dice(dice)
+
+
+def _rolled(value: Object) -> tuple[object, str]:
+    """Average and dice of OrcBrew's hit points: ``{"die": 8, "die_count": 2, "modifier": 2}``."""
+    count, die, more = (number(value.get(key)) for key in ("die-count", "die", "modifier"))
+    if count is None or die is None:
+        return value.get("mean"), ""
+    average = number(value.get("mean")) or count * (die + 1) // 2 + (more or 0)
+    return average, f"{count:g}d{die:g}{more:+g}" if more else f"{count:g}d{die:g}"
+
+
+def spaced_dice(dice: str) -> str:
+    """Dice as the books print them: "19d12 + 133"."""
+    return " ".join(dice.replace("+", " + ").replace("-", " - ").split())
+
+
+def _speed(source: Source) -> str:
+    value = source.value("speed")
+    modes = mapping(value)
+    if not modes:
+        return f"{amount(value)} ft." if isinstance(value, (int, float)) else words(value).removeprefix("walk ")
+    named = [name for name in SPEEDS if name in modes]
+    named += [name for name in modes if name not in SPEEDS and name not in ("unit", "hover")]
+    parts = [_one_speed(name, modes[name], is_true(modes.get("hover"))) for name in named]
+    return ", ".join(part for part in parts if part)
+
+
+def _one_speed(name: str, value: object, hover: bool) -> str:
+    feet = f"{amount(value)} ft." if isinstance(value, (int, float)) and value is not True else words(value)
+    if not feet or (feet == "0 ft." and name != "walk"):
+        return ""
+    mode = "" if name == "walk" else f"{title(name).lower()} "
+    return f"{mode}{feet}{' (hover)' if hover and name == 'fly' else ''}"
+
+
+def _saves(source: Source) -> str:
+    saves = source.value("saving_throws", "saves")
+    if saves is None:
+        saves = {ability: source.value(f"{ability}_save") for ability in ABILITIES}
+    if not isinstance(saves, dict):
+        return words(saves)
+    return bonuses({_ability(name): saves[name] for name in sorted(saves, key=_ability_place)})
+
+
+def _ability_place(name: str) -> int:
+    """Where an ability comes among the six, by its name or abbreviation; after them if it is none of them."""
+    short = name[:3].lower()
+    return next((place for place, ability in enumerate(ABILITIES) if ability.startswith(short)), len(ABILITIES))
+
+
+def _ability(key: str) -> str:
+    """The abbreviation of an ability: "Dex"."""
+    return key[:3].capitalize()
+
+
+def _skills(source: Source) -> str:
+    skills = source.value("skill_bonuses", "skills")
+    return (
+        bonuses({title(name): value for name, value in skills.items()}) if isinstance(skills, dict) else words(skills)
+    )
+
+
+def bonuses(values: Object) -> str:
+    """Names with their bonuses: "Dex +6, Con +13"."""
+    numbers = ((name, number(value)) for name, value in values.items())
+    return ", ".join(f"{name} {signed(bonus)}" for name, bonus in numbers if bonus is not None)
+
+
+def signed(value: float) -> str:
+    """A bonus with its sign."""
+    return f"{value:+g}"
+
+
+def _defence(label: str, key: str) -> Line:
+    """A line of what harms a creature less or more, from Open5e's nested lists, a text or a list."""
+
+    def value(source: Source) -> str:
+        nested = mapping(source.value("resistances_and_immunities"))
+        return words(nested.get(f"{key}_display")) or words(nested.get(key)) or source.words(key)
+
+    return label, value
+
+
+def _senses(source: Source) -> str:
+    ranges = [f"{sense} {amount(feet)} ft." for sense in SENSES if (feet := source.number(f"{sense}_range"))]
+    given = source.value("senses")
+    told = [_sense(name, value) for name, value in given.items()] if isinstance(given, dict) else [words(given)]
+    parts = [part for part in (*ranges, *told) if part]
+    passive = source.words("passive_perception")
+    if passive and not any("passive perception" in part.casefold() for part in parts):
+        parts.append(f"passive Perception {passive}")
+    return ", ".join(parts)
+
+
+def _sense(name: str, value: object) -> str:
+    feet = number(value)
+    return f"{title(name).lower()} {amount(feet)} ft." if feet else ""
+
+
+def _languages(source: Source) -> str:
+    value = source.value("languages")
+    nested = mapping(value)
+    if "as_string" in nested or "data" in nested:
+        return words(nested.get("as_string")) or words(nested.get("data"))
+    return words(value)
+
+
+def _challenge(source: Source) -> str:
+    value = source.value("challenge_rating", "challenge")
+    rating = number(source.value("challenge_rating_decimal", "cr")) if isinstance(value, str) else number(value)
+    rating = rating if rating is not None else number(value)
+    if rating is None:
+        return words(value)
+    experience = source.number("experience_points", "xp") or EXPERIENCE.get(rating)
+    bonus = source.number("proficiency_bonus") or max(2, 1 + math.ceil(rating / 4))
+    told = f"{amount(experience)} XP" if experience else NO_EXPERIENCE
+    return f"{format_rating(rating)} ({told}; proficiency bonus {signed(bonus)})"
+
+
+def _group(source: Source) -> str:
+    """The heading under which a book has it: "Dragons, Chromatic", or "Animals"."""
+    category, group = source.words("category"), source.words("subcategory", "group")
+    return group or (category if category != "Monsters" else "")
+
+
+DEFENCES: tuple[Line, ...] = (
+    ("Armor Class", _armor_class),
+    ("Initiative", _initiative),
+    ("Hit Points", _hit_points),
+    ("Speed", _speed),
+)
+"""Lines above the table of abilities."""
+
+ABLE_TO: tuple[Line, ...] = (
+    ("Saving Throws", _saves),
+    ("Skills", _skills),
+    _defence("Damage Vulnerabilities", "damage_vulnerabilities"),
+    _defence("Damage Resistances", "damage_resistances"),
+    _defence("Damage Immunities", "damage_immunities"),
+    _defence("Condition Immunities", "condition_immunities"),
+    ("Senses", _senses),
+    ("Languages", _languages),
+    ("Challenge", _challenge),
+    ("Group", _group),
+    line("Environment", "environments", "environment"),
+)
+"""Lines below it."""
+
+
+def ability_scores(source: Source) -> str:
+    """The table of abilities: each score with its modifier."""
+    scores = source.mapping("ability_scores", "abilities")
+    values = [number(scores.get(a)) if scores else source.number(a, a[:3]) for a in ABILITIES]
+    if all(value is None for value in values):
+        return ""
+    cells = ["—" if value is None else f"{amount(value)} ({signed((value - 10) // 2)})" for value in values]
+    return "\n".join(table([[ability[:3].upper() for ability in ABILITIES], cells]))
+
+
+def _sections(source: Source) -> Iterator[str]:
+    """Traits, actions and the rest, each under its heading."""
+    by_type: dict[str, list[object]] = {kind: [] for kind, _, _ in SECTIONS}
+    for kind, _, keys in SECTIONS:
+        for item in source.items(*keys):
+            by_type.setdefault(_type(item) or kind, []).append(item)
+    headings = {kind: heading for kind, heading, _ in SECTIONS}
+    for kind, items in by_type.items():
+        before = source.prose(*INTRODUCTIONS.get(kind, ()))
+        yield section(headings.get(kind, f"{title(kind)}s"), before, *map(told, sorted(items, key=_place)))
+
+
+def _type(item: object) -> str:
+    """The type of an action as the source names it: "bonus action" of BONUS_ACTION."""
+    found = mapping(item)
+    kind = found.get("action_type") or found.get("type")
+    return fold(kind) if isinstance(kind, str) else ""
+
+
+def _place(item: object) -> tuple[bool, float]:
+    """Where an action comes in the section: as the source says, or after those of which it does."""
+    found = mapping(item)
+    place = number(found.get("order_in_statblock"))
+    place = number(found.get("order")) if place is None else place
+    return place is None, place or 0
+
+
+def told(item: object) -> str:
+    """An action or trait, with what its use depends on behind its name."""
+    found = mapping(item)
+    text = feature(item, _uses(found), cost(found), words(found.get("limited_to_form")))
+    return text if feature_text(item) else f"{text} {attacks(found)}".rstrip()
+
+
+def _uses(action: Object) -> str:
+    limits = mapping(action.get("usage_limits"))
+    form = USES.get(fold(str(limits.get("type", ""))))
+    count = words(limits.get("param"))
+    if form is None:
+        return f"{title(words(limits.get('type')).lower())} {count}".strip()
+    return form.format(count).replace("6–6", "6")
+
+
+def cost(action: Object) -> str:
+    """The legendary actions that it takes, if more than one."""
+    cost = number(action.get("legendary_action_cost")) if _type(action) == "legendary action" else None
+    return f"Costs {amount(cost)} Actions" if cost and cost > 1 else ""
+
+
+def attacks(action: Object) -> str:
+    """The attacks of an action that has no text."""
+    found = action.get("attacks")
+    return " ".join(_attack(mapping(attack)) for attack in found) if isinstance(found, list) else ""
+
+
+def _attack(attack: Object) -> str:
+    bonus, reach, far = (number(attack.get(key)) for key in ("to_hit_mod", "reach", "range"))
+    parts = [
+        f"{signed(bonus)} to hit" if bonus is not None else "",
+        f"reach {amount(reach)} ft." if reach else "",
+        f"range {amount(far)} ft." if far else "",
+        damage(attack),
+    ]
+    return f"Attack: {', '.join(part for part in parts if part)}."
+
+
+def damage(attack: Object, prefix: str = "damage") -> str:
+    """The dice of an attack's damage, with its type."""
+    count, die = attack.get(f"{prefix}_die_count"), attack.get(f"{prefix}_die_type")
+    if is_empty(count) or is_empty(die):
+        return ""
+    bonus = number(attack.get(f"{prefix}_bonus"))
+    dice = f"{words(count)}{words(die).lower()}" + (
+        f" {'+' if bonus > 0 else '-'} {amount(abs(bonus))}" if bonus else ""
+    )
+    return " ".join(part for part in (dice, words(attack.get(f"{prefix}_type")).lower(), "damage") if part)

@@ -1,0 +1,55 @@
+"""Entries as pages: which renderer an entry has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from lorekeeper.entities import Entity
+from lorekeeper.render.creature import creature
+from lorekeeper.render.item import item
+from lorekeeper.render.option import background, character_class, feat, species
+from lorekeeper.render.page import assembled, rest, section
+from lorekeeper.render.prose import inline
+from lorekeeper.render.rule import document, rule
+from lorekeeper.render.source import Source
+from lorekeeper.render.spell import spell
+
+Renderer = Callable[[Entity, Source], Iterator[str]]
+
+BY_TYPE: dict[str, Renderer] = {
+    "spells": spell,
+    "creatures": creature,
+    "equipment": item,
+    "documents": document,
+}
+"""The renderer of an entity type."""
+
+BY_KIND: dict[str, Renderer] = {
+    "class": character_class,
+    "subclass": character_class,
+    "race": species,
+    "subrace": species,
+    "background": background,
+    "feat": feat,
+}
+"""The renderer of a kind of character option."""
+
+
+def markdown(entity: Entity, *, subclasses: Sequence[str] = ()) -> str:
+    """An entry as Markdown, as its book would print it.
+
+    Args:
+        entity: of any kind and source.
+        subclasses: names of those of a class, which its own object may not know.
+
+    Headings of level 1 to 3 and the labels in bold at the beginning of a line are ours; headings within the entry's own
+    text have level 4 or more. There are no control characters and no links.
+    """
+    source = Source(entity.data)
+    own = BY_KIND if entity.type == "character_options" else {}
+    renderer = own.get(entity.kind) or BY_TYPE.get(entity.type, rule)
+    return assembled([f"# {inline(entity.name)}", *renderer(entity, source), *rest(source), _named(subclasses)])
+
+
+def _named(subclasses: Sequence[str]) -> str:
+    return section("Subclasses", ", ".join(map(inline, subclasses)))

@@ -1,0 +1,83 @@
+"""Rules, conditions and other reference entries, and documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lorekeeper.entities import Entity
+from lorekeeper.render.page import Line, features, italic, labelled, line, section
+from lorekeeper.render.source import Object, Source, feature, mapping, number, text_of, title, words
+
+EDITIONS = {"5e-2014": "2014", "5e-2024": "2024", "a5e": "A5E"}
+"""What people call the game systems of Open5e."""
+
+
+def rule(entity: Entity, source: Source) -> Iterator[str]:
+    """The blocks of a rule, a condition, or any other entry."""
+    source.skip("index", "initialHeaderLevel", "ruleset")
+    yield italic(_kind(entity), source.words("parent"), separator=", ")
+    yield source.prose("short_desc")
+    yield source.prose("desc", "description")
+    yield from _descriptions(source)
+    yield from map(_chapter, sorted(map(mapping, source.items("rules")), key=_place))
+    yield section("Skills", *map(_skill, map(mapping, source.items("skills"))))
+    yield features(source.items("traits"))
+
+
+def _kind(entity: Entity) -> str:
+    return title(entity.kind).capitalize()
+
+
+def _place(found: Object) -> float:
+    return number(found.get("index")) or 0
+
+
+def _chapter(found: Object) -> str:
+    return section(words(found.get("name")) or "Rule", text_of(found.get("desc")))
+
+
+def _descriptions(source: Source) -> Iterator[str]:
+    """The texts of an entry that several games describe, each under its game if there are several."""
+    found = [mapping(value) for value in source.items("descriptions")]
+    texts = [(words(each.get("gamesystem")), text_of(each.get("desc"))) for each in found]
+    told = [(EDITIONS.get(system, system), text) for system, text in texts if text]
+    for system, text in told:
+        yield section(system, text) if len(told) > 1 and system else text
+
+
+def _skill(found: Object) -> str:
+    """A skill of an ability, which only has texts in lists of its own."""
+    texts = [text_of(mapping(value).get("desc")) for value in _listed(found.get("descriptions"))]
+    name = title(words(found.get("key")) or words(found.get("name")))
+    return feature({"name": name, "desc": next(filter(None, texts), "")})
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def document(_: Entity, source: Source) -> Iterator[str]:
+    """The blocks of a book."""
+    source.skip("display_name", "distance_unit", "weight_unit", "type", "license_url", "slug")
+    yield labelled(source, DOCUMENT_LINES)
+    yield source.prose("desc", "description")
+    yield source.prose("attribution", "copyright")
+
+
+def _date(source: Source) -> str:
+    return source.words("publication_date").partition("T")[0]
+
+
+def _address(source: Source) -> str:
+    return source.words("permalink", "url")
+
+
+DOCUMENT_LINES: tuple[Line, ...] = (
+    line("Publisher", "publisher", "organization"),
+    line("Author", "author"),
+    line("Game System", "gamesystem", "game_system", "ruleset"),
+    line("Licenses", "licenses", "license"),
+    line("Version", "version"),
+    ("Published", _date),
+    ("Address", _address),
+)

@@ -1,0 +1,211 @@
+"""Reading the object of a source, in which every value may be missing or of another type than expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from lorekeeper.render.prose import inline, prose
+
+Object = Mapping[str, object]
+
+_NOTHING = frozenset({"", "null", "false", "[no description provided]", "[none provided]"})
+"""Texts with which sources say that there is no value."""
+
+SMALL_WORDS = frozenset({"of", "and", "the", "in", "or", "to", "with", "a"})
+"""Words without a capital in titles."""
+
+
+class Source:
+    """The object of an entry. It remembers which keys were read, so that what is left can be shown as well.
+
+    Keys are compared with ``_`` for ``-``: OrcBrew's ``hit-points`` are ``hit_points``.
+    """
+
+    def __init__(self, data: Object) -> None:
+        self._data = {_key(key): value for key, value in data.items()}
+        self._read: set[str] = set()
+
+    def value(self, *keys: str) -> object:
+        """The first value of these keys that is not empty, None if all are; all of them count as read."""
+        self._read.update(keys)
+        return next((found for key in keys if not is_empty(found := self._data.get(key))), None)
+
+    def raw(self, key: str) -> object:
+        """The value of a key, also if it is empty; None if there is none."""
+        self._read.add(key)
+        return self._data.get(key)
+
+    def words(self, *keys: str) -> str:
+        """The first of these values in one line, "" without one."""
+        return words(self.value(*keys))
+
+    def prose(self, *keys: str) -> str:
+        """The first of these values as Markdown."""
+        return text_of(self.value(*keys))
+
+    def number(self, *keys: str) -> float | None:
+        """The first of these values as a number."""
+        return number(self.value(*keys))
+
+    def flag(self, *keys: str) -> bool:
+        """Whether one of these values is true, or "yes"."""
+        return is_true(self.value(*keys))
+
+    def mapping(self, *keys: str) -> Object:
+        """The first of these values as an object."""
+        return mapping(self.value(*keys))
+
+    def items(self, *keys: str) -> list[object]:
+        """The first of these values as a list."""
+        return listed(self.value(*keys))
+
+    def skip(self, *keys: str) -> None:
+        """Count keys as read."""
+        self._read.update(keys)
+
+    def rest(self) -> Iterator[tuple[str, object]]:
+        """Keys that nobody has read, and their values, without empty ones."""
+        for key, value in self._data.items():
+            if key not in self._read and not is_empty(value):
+                yield key, value
+
+
+def is_empty(value: object) -> bool:
+    """Whether a value says nothing: null, false, a blank text, a placeholder, an empty list or object."""
+    if isinstance(value, str):
+        return value.strip().casefold() in _NOTHING
+    return value is None or value is False or (isinstance(value, (list, tuple, Mapping)) and not value)
+
+
+def is_true(value: object) -> bool:
+    """Whether a flag is set, in any spelling."""
+    return value is True or (isinstance(value, str) and value.strip().casefold() in ("yes", "true"))
+
+
+def words(value: object) -> str:
+    """A value in one line: a text, a number, the name of a reference, a list with commas, what a map marks as true."""
+    match value:
+        case bool():
+            return "yes" if value else ""
+        case str():
+            return "" if is_empty(value) else inline(value)
+        case int() | float():
+            return amount(value)
+        case list() | tuple():
+            return ", ".join(part for part in map(words, value) if part)
+        case Mapping():
+            return _words_of_object(value)
+    return ""
+
+
+def _words_of_object(value: Object) -> str:
+    name = next((value[key] for key in ("name", "key", "as_string") if isinstance(value.get(key), str)), None)
+    if name:
+        return words(name)
+    pairs = ((title(str(key)), found) for key, found in value.items() if not is_empty(found))
+    return ", ".join(label if found is True else f"{label} {words(found)}" for label, found in pairs)
+
+
+def text_of(value: object) -> str:
+    """A value as Markdown; the texts of a list are its items."""
+    match value:
+        case str():
+            return "" if is_empty(value) else prose(value)
+        case list() | tuple() if all(isinstance(item, str) for item in value):
+            return "\n".join(f"- {text}" for text in map(inline, map(str, value)) if text)
+        case list() | tuple():
+            return "\n\n".join(part for part in map(feature, value) if part)
+        case Mapping():
+            return feature(value)
+    return words(value)
+
+
+def feature(value: object, *notes: str) -> str:
+    """A trait, action or feature as the books print it: its name in bold, with notes in brackets, before its text."""
+    found = mapping(value)
+    name, text = feature_name(found), feature_text(value)
+    if not name:
+        return text
+    told = [note for note in notes if note and note.casefold() not in name.casefold()]
+    label = f"**{name} ({'; '.join(told)}).**" if told else f"**{_ended(name)}**"
+    begins_block = text.startswith(("|", "#", "- "))
+    return f"{label}{_SEPARATORS[begins_block]}{text}".rstrip()
+
+
+_SEPARATORS = {False: " ", True: "\n\n"}
+
+
+def feature_name(found: Object) -> str:
+    """The name of a feature, "" without one."""
+    name = found.get("name")
+    return inline(name).strip("*_. ") if isinstance(name, str) else ""
+
+
+def feature_text(value: object) -> str:
+    """The text of a feature without its name, which some sources repeat."""
+    if not isinstance(value, Mapping):
+        return text_of(value)
+    found = mapping(value)
+    text = text_of(next((text for key in _TEXTS if not is_empty(text := found.get(key))), None))
+    return without_title(text, feature_name(found))
+
+
+_TEXTS = ("desc", "description", "text", "entries")
+
+
+def without_title(text: str, name: str) -> str:
+    """A text without the title in bold or italics with which it begins, if that is the name of its feature."""
+    plain = text.lstrip("*_")
+    if plain is text or not name or not plain.casefold().startswith(name.casefold()):
+        return text
+    after = plain[len(name) :].lstrip(".:*_ ")
+    marked = plain[len(name) :][:4].strip(".:")[:1] in ("*", "_")
+    return after if after and marked else text
+
+
+def _ended(name: str) -> str:
+    return name if name.endswith((".", "!", "?", ":")) else f"{name}."
+
+
+def number(value: object) -> float | None:
+    """A number, also as a text; None for anything else, infinities included."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        result = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return result if math.isfinite(result) else None
+
+
+def amount(value: float) -> str:
+    """A number as people write it: 18,000 and 2.5."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return ""
+    return f"{int(value):,}" if value == int(value) else f"{value:,.3f}".rstrip("0")
+
+
+def mapping(value: object) -> Object:
+    """The value if it is an object, otherwise an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def listed(value: object) -> list[object]:
+    """The items of a list; a single value as a list."""
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    return [] if value is None else [value]
+
+
+def title(key: str) -> str:
+    """A key as a title: "Sleight of Hand" of ``sleight_of_hand``."""
+    parts = inline(key.rpartition("/")[2].replace("_", " ").replace("-", " ")).split()
+    capitals = (
+        part if part in SMALL_WORDS and number else part[:1].upper() + part[1:] for number, part in enumerate(parts)
+    )
+    return " ".join(capitals)
+
+
+def _key(key: object) -> str:
+    return str(key).replace("-", "_").rstrip("?")

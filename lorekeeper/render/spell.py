@@ -1,0 +1,110 @@
+"""Spells, in the order of the books."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lorekeeper.entities import Entity, fold_time
+from lorekeeper.render.page import Line, capital, italic, labelled, line
+from lorekeeper.render.source import Source, amount, is_true, listed, mapping, number, title, words
+
+ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
+
+LETTERS = {"verbal": "V", "somatic": "S", "material": "M"}
+
+DERIVED = (
+    "level_int spell_level range_unit target_range_sort shape_size_unit casting_options target_type target_count "
+    "saving_throw_ability attack_roll damage_roll damage_types can_be_cast_as_ritual requires_concentration "
+    "requires_verbal_components requires_somatic_components requires_material_components dnd_class"
+).split()
+"""Keys whose values are in the text or made from others. Where Open5e's do not agree with the text, the text is right."""
+
+
+def spell(entity: Entity, source: Source) -> Iterator[str]:
+    """The blocks of a spell."""
+    source.skip(*() if entity.source_api == "lorekeeper" else DERIVED)
+    yield italic(_level(source), "(ritual)" if source.flag("ritual") else "")
+    yield labelled(source, LINES)
+    yield source.prose("desc", "description")
+    higher = source.prose("higher_level", "higher_levels")
+    yield f"**At Higher Levels.** {higher}" if higher else ""
+
+
+def _level(source: Source) -> str:
+    """Level and school: "3rd-level evocation", "Evocation cantrip"."""
+    level, school = source.value("level_int", "level"), source.words("school").lower()
+    rank = number(level)
+    if rank == 0:
+        return f"{capital(school)} cantrip".strip()
+    if rank is None:
+        return f"{words(level)} {school}".strip()
+    ordinal = ORDINALS.get(int(rank), f"{amount(rank)}th")
+    return f"{ordinal}-level {school}".strip()
+
+
+def _casting_time(source: Source) -> str:
+    """ "1 action", "1 reaction, which you take when you are hit", "10 minutes"."""
+    time = words(fold_time(source.words("casting_time", "cast_time")))
+    time = f"1 {time}" if time and not time[0].isdigit() else time
+    return ", ".join(part for part in (time, source.words("reaction_condition")) if part)
+
+
+def _range(source: Source) -> str:
+    text, feet = source.words("range_text"), source.value("range")
+    if text:
+        return text
+    return f"{amount(feet)} feet" if isinstance(feet, (int, float)) and feet else words(feet)
+
+
+def _area(source: Source) -> str:
+    """ "20-foot sphere"."""
+    shape, size = source.words("shape_type", "area"), source.number("shape_size", "area_size")
+    return f"{amount(size)}-foot {shape}" if size and shape else shape
+
+
+def _components(source: Source) -> str:
+    """ "V, S, M (a diamond; worth 300 gp; consumed)"."""
+    given = source.value("components")
+    chosen = mapping(given)
+    flags = [letter for key, letter in LETTERS.items() if source.flag(key) or is_true(chosen.get(key))]
+    letters = words(given) if given and not chosen else ", ".join(flags)
+    material = words(chosen.get("material-component")) or source.words("material_specified", "material_text")
+    if not is_true(source.value("material")):
+        material = material or source.words("material")
+    cost = source.number("material_cost")
+    details = [
+        material.rstrip("."),
+        f"worth {amount(cost)} gp" if cost and f"{amount(cost)} gp" not in material else "",
+        "consumed" if source.flag("material_consumed") and "consume" not in material else "",
+    ]
+    told = "; ".join(detail for detail in details if detail)
+    return f"{letters} ({told})".strip() if told else letters
+
+
+def _duration(source: Source) -> str:
+    """ "Concentration, up to 1 minute", "Instantaneous"."""
+    duration = capital(source.words("duration"))
+    if not source.flag("concentration", "requires_concentration") or "concentration" in duration.casefold():
+        return duration
+    if not duration:
+        return "Concentration"
+    time = duration.casefold().removeprefix("up to ")
+    return f"Concentration, up to {time}"
+
+
+def _classes(source: Source) -> str:
+    classes = source.value("classes", "spell_lists", "dnd_class")
+    chosen = [title(str(name)) for name, value in mapping(classes).items() if value is True]
+    return ", ".join(chosen or (title(words(name)) for name in listed(classes)))
+
+
+LINES: tuple[Line, ...] = (
+    ("Casting Time", _casting_time),
+    ("Range", _range),
+    ("Area", _area),
+    ("Components", _components),
+    ("Duration", _duration),
+    ("Classes", _classes),
+    line("Archetype", "archetype"),
+    line("Circles", "circles"),
+)
