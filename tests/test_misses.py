@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import stamina
 
 from lorekeeper.errors import UnknownDocumentError
 from lorekeeper.filters import matches, parse_filters
+from lorekeeper.intake.on_demand import SIZES
 from lorekeeper.intake.sync_state import encode, load_state, save, sync_lock
 from lorekeeper.library import Library
 from lorekeeper.search.pipeline import Query
@@ -111,7 +113,7 @@ async def test_nothing_is_fetched_for_a_library_that_was_synced(library, server)
     await library.sync()
     asked = len(server.asked)
     page = await look(library, level=9)
-    assert (page.total, page.note, len(server.asked)) == (0, None, asked)
+    assert (page.total, page.note, len(server.asked)) == (0, "level is never 9: it goes from 0 to 3.", asked)
 
 
 async def test_a_stale_library_is_asked_anew(library, server):
@@ -138,7 +140,7 @@ async def test_homebrew_documents_are_no_reason_to_ask(library, server, tmp_path
         [write_lines(tmp_path / "a.jsonl", [{"collection": "spells", "name": "Own", "level": 1}])]
     )
     page = await look(library, documents=["homebrew"], level=5)
-    assert (page.total, page.note) == (0, None)
+    assert (page.total, page.note) == (0, "level is never 5: it goes from 1 to 1.")
     assert {a.split("/?")[0] for a in server.asked} == {"v2/documents"}
 
 
@@ -168,6 +170,36 @@ async def test_without_a_network_the_answer_is_what_is_here_and_says_what_is_mis
         assert ("LOREKEEPER_OFFLINE" in (page.note or "")) is offline
 
 
+async def test_a_library_that_was_synced_or_holds_everything_is_not_called_incomplete(tmp_path, address, monkeypatch):
+    async with server_library(tmp_path / "synced", address) as library:
+        await library.sync()
+        assert library.source is not None
+        path = library.source.state_path
+        state = load_state(path, library.source.base_url)
+        for listed in state.lists.values():
+            listed.whole = {key: time.time() - 90 * 86400 for key in listed.whole}
+        save(path, encode(state))
+        library.offline = True
+        assert "sync" not in ((await look(library, name="no such spell")).note or "")
+    async with server_library(tmp_path / "imported", address, offline=True) as library:
+        made = [replace(make(f"s{n}", level=n), source_api="open5e-v2") for n in range(9)]
+        await library.cache.store_entities(made, "spells")
+        assert "lorekeeper sync" in ((await look(library, name="no such spell")).note or "")
+        monkeypatch.setitem(SIZES, "spells", 9)
+        assert "sync" not in ((await look(library, name="no such spell")).note or "")
+
+
+@pytest.mark.parametrize(
+    ("types", "filters"),
+    [("spells", {"level": 12}), ("spells", {"school": "fire"}), ("creatures", {"name": "mind flayer"})],
+)
+async def test_what_cannot_exist_is_neither_fetched_nor_blamed_on_the_library(library, server, types, filters):
+    await library.load_starter()
+    page = await look(library, types, **filters)
+    assert (page.total, server.asked) == (0, [])
+    assert "lorekeeper sync" not in (page.note or "")
+
+
 async def test_an_offline_library_sends_nothing(tmp_path, server, address):
     async with server_library(tmp_path, address, offline=True) as library:
         page = await look(library, level=1)
@@ -180,7 +212,7 @@ async def test_a_server_that_fails_is_told_and_not_asked_again_at_once(library, 
     page = await look(library, level=1)
     assert "cannot be reached" in (page.note or "")
     asked = len(server.asked)
-    assert "cannot be reached" in ((await look(library, level=77)).note or "")
+    assert "cannot be reached" in ((await look(library, name="no such spell")).note or "")
     assert len(server.asked) == asked
 
 

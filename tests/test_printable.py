@@ -173,7 +173,8 @@ async def call(library: Library, tool: str, **arguments: Any) -> Answer:
 
 
 OWN_LINE = re.compile(
-    r"\d+ of \d+ found \(\w+\)|Note: Entries like .*|\d\. .* from .* \| lore://[^ |]+|\d documents|evil: .*|More: offset=[1-9]"
+    r"\d+ (best )?of \d+ found \(\w+\)|Note: Entries like .*|\d\. .* from .* \| lore://[^ |]+|"
+    r"\d documents|evil: .*|More: offset=[1-9]|Less sure:"
 )
 
 

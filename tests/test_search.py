@@ -143,8 +143,9 @@ async def test_pages_stay_whole_far_beyond_the_first(tmp_path, text):
             following = Query(["creatures"], text=text, limit=20, offset=pages[-1].next_offset)
             pages.append(await library.searcher.search(following))
     uris = [r.entity.uri for page in pages for r in page.results]
-    assert len(uris) == len(set(uris)) == 150
-    assert {page.total for page in pages} == {150}
+    expected = 150 if text is None else len(uris)  # a ranked search ends where nothing is relevant any more
+    assert len(uris) == len(set(uris)) == expected >= 60
+    assert {page.total for page in pages} == {expected}
 
 
 async def test_an_offset_beyond_the_end_gives_an_empty_last_page(library):
@@ -185,9 +186,9 @@ async def test_a_library_of_homebrew_alone_stays_that(tmp_path):
         assert await library.cache.documents() == {"own": {"spells": 1}}
 
 
-async def test_a_full_library_that_finds_nothing_has_no_note(library):
+async def test_a_full_library_that_finds_nothing_says_which_values_there_are(library):
     page = await library.searcher.search(Query(["spells"], filters={"level": 9}))
-    assert (page.results, page.total, page.note) == ([], 0, None)
+    assert (page.results, page.total, page.note) == ([], 0, "level is never 9: it goes from 0 to 3.")
 
 
 def absent_model() -> EmbeddingProvider:

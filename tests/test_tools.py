@@ -16,7 +16,7 @@ from lorekeeper.server.tools import all_tools
 from tests.support.libraries import open_library, sample_library
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
 
-PAGING = "where order seed documents limit offset detail"
+PAGING = "similar_to where order seed documents limit offset detail"
 PARAMETERS = {
     "lookup_spell": "name level level_min level_max school class_key ritual concentration casting_time damage_type "
     f"semantic_query {PAGING}",
@@ -34,19 +34,7 @@ PARAMETERS = {
 
 REQUIRED = {"search_lore": ["query"], "get_entity": ["uri"]}
 TOOLS = {tool.name: tool for tool in all_tools()}
-RESULT_KEYS = {
-    "uri",
-    "name",
-    "type",
-    "kind",
-    "document",
-    "document_name",
-    "edition",
-    "score",
-    "match",
-    "facts",
-    "snippet",
-}
+RESULT_KEYS = set("uri name type kind document document_name edition score match section facts snippet".split())
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -351,6 +339,20 @@ async def test_facts_name_what_decides(library):
     assert result["facts"] in answer.text
 
 
+async def test_similar_to_finds_entries_like_another_and_not_that_one(library):
+    (uri,) = [r["uri"] for r in (await call(library, "lookup_spell", name="tide lance")).structured["results"]]
+    answer = await call(library, "lookup_spell", similar_to=uri, limit=3)
+    assert "Entries like Tide Lance" in answer.text
+    assert len(answer.structured["results"]) == 3
+    assert uri not in [r["uri"] for r in answer.structured["results"]]
+    filtered = await call(library, "lookup_spell", similar_to=uri, semantic_query="ash", level_max=0)
+    assert {r["name"] for r in filtered.structured["results"]} == {"Ember Whisper"}
+    lore = await call(library, "search_lore", query="a storm", similar_to=uri)
+    assert lore.structured["results"]
+    with pytest.raises(FilterError, match="no-such"):
+        await call(library, "lookup_spell", similar_to="lore://spells/no-such/entry")
+
+
 async def test_nothing_found_is_said(library):
     answer = await call(library, "lookup_spell", level=9)
     assert "Nothing found" in answer.text
@@ -483,7 +485,8 @@ def tokenizer():
 def wordy(entry: dict[str, Any], number: int) -> dict[str, Any]:
     """The same entry under a long name, in a book with a long title, with a long text."""
     name = f"{entry['name']} of the Thunder-Weary Archpriestess Ysolde {number}"
-    text = " ".join(["Whosoever withstands it, unflinching, re-emerges thrice-blessed; others (alas!) don't."] * 30)
+    sentence = f"Whosoever withstands it {number} times, unflinching, re-emerges thrice-blessed; others (alas!) don't."
+    text = " ".join([sentence] * 30)
     return {**entry, "name": name, "document": "third-illustrated-compendium", "description": text}
 
 

@@ -41,8 +41,23 @@ DOWN_SECONDS = 60.0
 STORED_AT_ONCE = 16
 """Entities stored at a time: few, so that the time is checked often."""
 
+OFFLINE, UNREACHABLE = "LOREKEEPER_OFFLINE is set", "Open5e cannot be reached"
+UNREACHED = (OFFLINE, UNREACHABLE)
+"""Why nothing was asked of Open5e."""
+
+NO_FURTHER = "Open5e has no further matching entries."
+
 ELSEWHERE = "elsewhere"
 """The documents of the lookup are not Open5e's: there is nothing to fetch or to report."""
+
+SIZES = {"spells": 1955, "creatures": 3541, "equipment": 2889, "character_options": 363, "rules": 579}
+"""How many entries of each type Open5e had in November 2026."""
+
+SOURCES = ("open5e-v2", "open5e-v1")
+"""What `SIZES` counts: the versions of Open5e's interface that entries come from."""
+
+ALL_OF_IT = 0.9
+"""Share of `SIZES` from which on a library that was imported from files, never synced, is taken to have everything."""
 
 _NARROWED = {
     "level": "level",
@@ -79,7 +94,7 @@ class _Fetched:
         if not self.sent:
             return ELSEWHERE
         if self.complete and not self.stored:
-            return "Open5e has no further matching entries."
+            return NO_FURTHER
         verb = "is" if self.renamed == 1 else "are"
         renamed = (
             f" {self.renamed} of them {verb} stored beside your own entries of the same key." if self.renamed else ""
@@ -123,7 +138,7 @@ class ReadThroughSearcher:
 
         A source that fails raises no error: the answer is then what the library has.
         """
-        if query.text is not None:
+        if query.text is not None or query.similar_to is not None:
             return await self._searcher.search(query)
         query = query.resolved()
         page, unknown = await self._answer(query)
@@ -133,18 +148,27 @@ class ReadThroughSearcher:
             return _page(page, unknown)
         if page and time.time() - state.asked.get(_key(query), 0.0) < self._source.days * 86400:
             return page
+        if page and (await self._has_everything(query, state) or await self._cannot_exist(query)):
+            return page
         why = self._obstacle()
         if why is None:
             async with self._fetching:
                 why = await self._fetch(query)
             self._searcher.documents.forget()
             page, unknown = await self._answer(query)
-        if why == ELSEWHERE:
+        return self._noted(query, state, why, page, unknown)
+
+    def _noted(
+        self, query: Query, state: SyncState, why: str, page: ResultPage | None, unknown: UnknownDocumentError | None
+    ) -> ResultPage:
+        """The answer, with what happened and what is missing if a sync would bring it."""
+        if why == ELSEWHERE or (page and why in UNREACHED and _was_complete(query, state)):
             return _page(page, unknown)
+        note = why if why == NO_FURTHER else _advice(query, why)
         if unknown:
-            raise UnknownDocumentError(f"{unknown}. {_advice(query, why)}") from unknown
+            raise UnknownDocumentError(f"{unknown}. {note}") from unknown
         page = _page(page, None)
-        return replace(page, note=" ".join(filter(None, [page.note, _advice(query, why)])))
+        return replace(page, note=" ".join(filter(None, [page.note, note])))
 
     async def _answer(self, query: Query) -> tuple[ResultPage | None, UnknownDocumentError | None]:
         try:
@@ -154,9 +178,9 @@ class ReadThroughSearcher:
 
     def _obstacle(self) -> str | None:
         if self._offline:
-            return "LOREKEEPER_OFFLINE is set"
+            return OFFLINE
         if time.monotonic() - self._down < DOWN_SECONDS:
-            return "Open5e cannot be reached"
+            return UNREACHABLE
         return None
 
     # --- what the library has ----------------------------------------------------------------------------------------
@@ -185,6 +209,17 @@ class ReadThroughSearcher:
         filled = any(state.lists[name].seen for name in names)
         return not filled or any([await self._cache.count_entities(t) for t in query.types])
 
+    async def _has_everything(self, query: Query, state: SyncState) -> bool:
+        """Whether a library that was never synced holds as many of its source's entries as there are."""
+        if any(state.lists[e.name].whole for e in _lists(query) if e.name in state.lists):
+            return False
+        counts = {t: await self._cache.count_entities(t, source_api=list(SOURCES)) for t in query.types if t in SIZES}
+        return bool(counts) and all(number >= ALL_OF_IT * SIZES[t] for t, number in counts.items())
+
+    async def _cannot_exist(self, query: Query) -> bool:
+        """Whether a filter asks for what the rules of the game do not have, so that no source has it."""
+        return any([await self._searcher.explainer.cannot_exist(t, query.filters) for t in query.types])
+
     # --- fetching ----------------------------------------------------------------------------------------------------
 
     async def _fetch(self, query: Query) -> str:
@@ -199,7 +234,7 @@ class ReadThroughSearcher:
                 await asyncio.to_thread(save, path, encode(state))
         except SourceUnavailableError:
             self._down = time.monotonic()
-            return "Open5e cannot be reached"
+            return UNREACHABLE
         except (SourceError, EmbeddingError, CacheError) as error:
             return f"Nothing could be fetched from Open5e ({error})."
         return fetched.note()
@@ -254,6 +289,11 @@ class ReadThroughSearcher:
                 state.of(endpoint.name).whole.update(dict.fromkeys(query.documents or [ALL], now))
         else:
             state.asked[_key(query)] = now if fetched.complete else 0.0
+
+
+def _was_complete(query: Query, state: SyncState) -> bool:
+    """Whether everything that a query may match was ever read from Open5e."""
+    return state.is_recent([e.name for e in _lists(query)], query.documents, time.time() / 86400)
 
 
 def _page(page: ResultPage | None, unknown: UnknownDocumentError | None) -> ResultPage:

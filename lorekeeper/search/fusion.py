@@ -45,13 +45,15 @@ class FusedHit(Generic[K]):
         key: what was found.
         score: 0 to 1, falling with the rank, comparable within the ranking only.
         retriever: the retriever that contributed most to the score.
-        duplicates: keys of the same group; they rank further down.
+        duplicates: keys of the same group, which it stands for.
+        sure: whether it is close enough to the best hit to be taken for an answer (`relevance.relevant`).
     """
 
     key: K
     score: float
     retriever: Retriever
     duplicates: tuple[K, ...] = ()
+    sure: bool = True
 
 
 @dataclass
@@ -75,6 +77,7 @@ def fuse(
     lexical: bool = False,
     group: Callable[[K], Hashable],
     preference: Callable[[K], object],
+    tail: bool = True,
 ) -> list[FusedHit[K]]:
     """One ranking from three.
 
@@ -89,12 +92,13 @@ def fuse(
         lexical: whether the query is after its very words.
         group: the same for all duplicates of an entry.
         preference: sort key within a group, smallest first.
+        tail: continue beyond the heads.
     """
     scores = _normalised(
         semantic[:FUSED_BY_SCORE], keyword[:FUSED_BY_SCORE], names, LEXICAL_WEIGHTS if lexical else WEIGHTS
     )
     hits = _ordered(_grouped(scores, group), dict(names), preference)
-    return hits + _tail(hits, semantic, keyword)
+    return hits + _tail(hits, semantic, keyword) if tail else hits
 
 
 def min_max(ranking: Ranking[K], *, floor: float | None = None) -> dict[K, float]:

@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from lorekeeper.cache.protocol import CacheProtocol, Ranked
-from lorekeeper.entities import COLLECTIONS, Entity, fold, parse_uri
+from lorekeeper.entities import COLLECTIONS, Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
-from lorekeeper.filters import WHERE, collection_of, require_unicode
+from lorekeeper.filters import WHERE, collection_of, parse_filters, require_unicode
 from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search import by_name
+from lorekeeper.search.absent import Absent, absent
+from lorekeeper.search.coverage import LEXICAL_HITS, is_off_topic, unknown_words
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.editions import with_editions
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
+from lorekeeper.search.explain import Explainer
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever, fuse
-from lorekeeper.search.results import Key, Mode, Result, ResultPage, ranked_result, unranked_result
+from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
+from lorekeeper.search.relevance import FEW, relevant
+from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
+from lorekeeper.search.retrieved import Ranking, Retrieved
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, sorted_hits
 from lorekeeper.search.types import types_with
 from lorekeeper.search.values import ValueRegistry
-from lorekeeper.text.keywords import content_words
+from lorekeeper.text.evidence import lengths
 from lorekeeper.text.names import canonical_name
 from lorekeeper.text.passages import passages
 
 logger = logging.getLogger(__name__)
-
-Ranking = dict[Key, Ranked]
-"""The ranking of one retriever over all types, best first."""
 
 MAX_QUERY_CHARS = 2000
 MAX_LIMIT = 50
@@ -39,16 +42,6 @@ DEPTHS = tuple(factor * FUSED_BY_SCORE for factor in (1, 4, 16, 64, 256))
 """How many entries each retriever ranks: the smallest number that reaches the end of the page.
 
 The head is always the same, so that pages join without overlap or gap."""
-
-OFF_TOPIC = ((0.50, 0.34), (0.45, 0.50), (0.35, 0.67), (0.32, 1.0))
-"""A query is off-topic if, for one pair, its best cosine similarity is below the first number and the share of its
-words that occur in the library at most the second: tuned between nonsense and the hardest real questions."""
-
-LEXICAL_HITS = 3
-"""A query is lexical if one of this many best keyword hits has all its content words."""
-
-LARGE_LIBRARY = 300
-"""Fewest entries with which a query can be off-topic because its words do not occur."""
 
 NOTHING_CLOSE = "Nothing in the library is close to this query. Rephrase it, or give the name of the entry."
 
@@ -70,6 +63,7 @@ class Query:
         seed: of a random order; None for another order every time, whose seed the note says.
         edition: editions and documents that come first among entries of one name, as `editions.parse_edition` gives them;
             None for those of the library.
+        similar_to: a ``lore://`` uri: entries similar to that one, and to the text if there is one.
     """
 
     types: Sequence[str]
@@ -82,6 +76,7 @@ class Query:
     where: str | None = None
     order: str | None = None
     seed: int | None = None
+    similar_to: str | None = None
 
     def resolved(self) -> Query:
         """The same search with ``where`` among the filters, over those of the types that have the fields of all filters.
@@ -96,25 +91,6 @@ class Query:
     edition: Sequence[str] | None = None
 
 
-@dataclass(frozen=True)
-class _Retrieved:
-    """What the retrievers found for one query.
-
-    Attributes:
-        semantic: by cosine similarity.
-        keyword: by BM25.
-        names: by similarity of the name.
-        count: number of entries under the filters.
-        unavailable: why there was no semantic search, None if there was or none was asked for.
-    """
-
-    semantic: Ranking
-    keyword: Ranking
-    names: Ranking
-    count: int
-    unavailable: str | None
-
-
 class Searcher:
     """Searches a cache, and makes pages of results.
 
@@ -127,6 +103,7 @@ class Searcher:
         self._cache = cache
         self.documents = DocumentRegistry(cache, edition)
         self.values = ValueRegistry(cache)
+        self.explainer = Explainer(cache, self.values)
 
     async def search(self, query: Query) -> ResultPage:
         """The page of results that a query asks for.
@@ -142,13 +119,18 @@ class Searcher:
         own = self.documents.edition if query.documents is None else ()
         edition = own if query.edition is None else query.edition
         seed = query.seed if query.seed is not None else drawn_seed(query.order)
-        page = await self._page(replace(query.resolved(), seed=seed))
-        page = await with_editions(self.documents, edition, page)
-        if seed == query.seed or not page.results:
+        drawn, query = seed != query.seed, replace(query.resolved(), seed=seed)
+        page = await with_editions(self.documents, edition, await self._page(query))
+        if len(query.types) == 1 and query.filters and not query.offset:
+            scopes = await self.documents.scopes(query.types, query.documents)
+            page = await self.explainer.explained(page, query.types[0], query.filters, scopes)
+        if not drawn or not page.results:
             return page
         return replace(page, note=" ".join(filter(None, [page.note, REPEAT.format(seed)])))
 
     async def _page(self, query: Query) -> ResultPage:
+        if query.similar_to is not None:
+            return await self._similar(query, query.similar_to.strip(), query.text or "")
         if query.text is None:
             return await self._structured(query)
         if query.text.strip().startswith("lore://"):
@@ -158,18 +140,34 @@ class Searcher:
     # --- kinds of search ---------------------------------------------------------------------------------------------
 
     async def _structured(self, query: Query) -> ResultPage:
-        """The entries under the filters, type after type."""
+        """The entries under the filters, type after type; variants of one thing share a place (`grouping.places`)."""
         scopes = await self.documents.scopes(query.types, query.documents)
+        named = await by_name.understand(self._cache, query.types, query.filters, scopes)
+        total, rows = await self._rows(query, named.lookups, scopes)
+        shown, used = places(rows, query.limit)
+        titles = await self.documents.titles()
+        match: Retriever | None = "name" if query.filters.get("name") else None
+        asked = Asked(fields=_filtered_fields(query))
+        results = [
+            unranked_result(place.entity, titles, match, asked, place.variants, length)
+            for place, length in zip(shown, lengths(len(shown)), strict=True)
+        ]
+        following = _next_offset(query, used, total)
+        return ResultPage(results, total, "structured", following, named.note, approximate=named.approximate)
+
+    async def _rows(
+        self, query: Query, lookups: Sequence[tuple[str, by_name.Filters]], scopes: Scopes
+    ) -> tuple[int, list[Entity]]:
+        """The number of entries under the filters, and those from the offset on that may be on the page."""
         orders = await self._orders(query) or dict.fromkeys(query.types, BY_NAME)
         preferred = await self._preferred(query)
         entities: list[Entity] = []
         total, skip = 0, query.offset
-        named = await by_name.understand(self._cache, query.types, query.filters, scopes)
-        for entity_type, filters in named.lookups:
+        for entity_type, filters in lookups:
             scope = scopes[entity_type]
             count = await self._cache.count_entities(entity_type, scope, **filters)
-            missing = query.limit - len(entities)
-            if missing and skip < count:
+            missing = (query.limit - len(entities)) * (WINDOW if entity_type in GROUPED else 1)
+            if missing > 0 and skip < count:
                 entities += await self._cache.get_entities(
                     entity_type,
                     scope,
@@ -181,41 +179,66 @@ class Searcher:
                 )
             skip = max(skip - count, 0)
             total += count
-        titles = await self.documents.titles()
-        match: Retriever | None = "name" if query.filters.get("name") else None
-        results = [unranked_result(entity, titles, match) for entity in entities]
-        following = _next_offset(query, len(results), total)
-        return ResultPage(results, total, "structured", following, named.note, approximate=named.approximate)
+        return total, entities
 
-    async def _ranked(self, query: Query, text: str) -> ResultPage:
-        """The entries nearest to a text under the filters."""
+    async def _ranked(self, query: Query, text: str, *, like: Entity | None = None) -> ResultPage:
+        """The entries nearest to a text under the filters: those that are relevant, or all if only meaning counts.
+
+        If the text is that of an entry, its duplicates and itself are left out.
+        """
         scopes = await self.documents.scopes(query.types, query.documents)
         filters, note = await by_name.narrowed(self._cache, query.types, query.filters, scopes)
         query = replace(query, filters=filters)
         retrieved = await self._retrieve(query, text, scopes)
         mode = _mode(query, retrieved)
-        if mode == "hybrid" and await self._is_off_topic(query, text, retrieved):
+        if mode == "hybrid" and await is_off_topic(
+            self._cache, query.types, text, retrieved, filtered=bool(query.filters)
+        ):
             return ResultPage([], 0, mode, note=NOTHING_CLOSE)
-        ranking = _fused(retrieved, await self._preferred(query))
-        total = len(ranking) if mode == "keyword" else max(retrieved.count, len(ranking))
-        orders = await self._orders(query)
-        if orders:
-            ranking = sorted_hits(ranking[:SORTED], await self._entities(ranking[:SORTED]), orders)
-            total = len(ranking)
-        hits = ranking[query.offset : query.offset + query.limit]
-        results = await self._results(hits, retrieved.semantic, text)
+        missing = await self._missing(query, text, retrieved)
+        if missing and missing.game:
+            return ResultPage([], 0, mode, note=missing.note)
+        hits = await self._hits(query, retrieved, like)
+        total = len(hits) if like or query.order or mode != "semantic" else max(retrieved.count, len(hits))
+        shown = hits[query.offset : query.offset + query.limit]
+        results = await self._results(query, shown, retrieved, "" if like else text)
+        notes = [note]
+        if results and query.mode == "auto" and not like:
+            notes.append(missing.note if missing else await unknown_words(self._cache, query.types, text, retrieved))
         if retrieved.unavailable:
-            why = f"Semantic search is unavailable, so only keywords and filters were used: {retrieved.unavailable}"
-            note = " ".join(filter(None, [note, why]))
-        return ResultPage(results, total, mode, _next_offset(query, len(hits), total), note)
+            notes.append(
+                f"Semantic search is unavailable, so only keywords and filters were used: {retrieved.unavailable}"
+            )
+        following = _next_offset(query, len(shown), total)
+        return ResultPage(results, total, mode, following, " ".join(filter(None, notes)) or None)
 
     async def _orders(self, query: Query) -> dict[str, Order] | None:
         """The order that a query asks for, by type; None for that of the search itself."""
         newest = await self.documents.newest_first() if query.order else []
         return parse_orders(query.types, query.order, seed=query.seed, newest=newest)
 
-    async def _similar(self, query: Query, uri: str) -> ResultPage:
-        """The entries nearest in meaning to the beginning of another, without that one and its duplicates."""
+    async def _hits(self, query: Query, retrieved: Retrieved, like: Entity | None) -> list[FusedHit[Key]]:
+        """The fused ranking: its relevant hits, or all of it if only meaning counts."""
+        preferred = await self._preferred(query)
+        if query.mode == "semantic" and like is None:
+            return await self._sorted(query, _fused(retrieved, preferred, {}, tail=True))
+        labels = await family_labels(retrieved.heads, self._cache.load)
+        few = retrieved.count <= FEW
+        ranking = _fused(retrieved, preferred, labels, tail=few)
+        variants = {key for hit in ranking for key in hit.duplicates if key in labels}
+        names = {key: (key[0], canonical_name(ranked.name)) for key, ranked in retrieved.all_ranked.items()}
+        others = [
+            hit for hit in ranking if hit.key not in variants and (not like or names[hit.key] != _canonical(like))
+        ]
+        return await self._sorted(query, relevant(others, retrieved.is_close, everything=few))
+
+    async def _sorted(self, query: Query, hits: list[FusedHit[Key]]) -> list[FusedHit[Key]]:
+        """Hits in the order that a query asks for, if it asks for one: then only the most relevant ones."""
+        orders = await self._orders(query)
+        return sorted_hits(hits[:SORTED], await self._entities(hits[:SORTED]), orders) if orders else hits
+
+    async def _similar(self, query: Query, uri: str, words: str = "") -> ResultPage:
+        """The entries nearest in meaning to the beginning of another, and to some words, without that one itself."""
         try:
             entity_type, document, slug = parse_uri(uri)
         except ValueError as error:
@@ -223,12 +246,9 @@ class Searcher:
         entity = await self._cache.get_entity(entity_type, document, slug)
         if entity is None:
             raise FilterError(f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results")
-        text = passages(entity)[0].text[:MAX_QUERY_CHARS] or entity.name
-        page = await self._ranked(replace(query, mode="semantic", limit=query.limit + 1), text)
-        others = [result for result in page.results if _canonical(result.entity) != _canonical(entity)]
-        results = others[: query.limit]
-        note = f"Entries like {entity.name} ({entity.document_name or entity.document})."
-        return ResultPage(results, page.total, page.mode, _next_offset(query, len(results), page.total), note)
+        text = f"{words} {passages(entity)[0].embedded}".strip()[:MAX_QUERY_CHARS]
+        page = await self._ranked(replace(query, mode="semantic"), text, like=entity)
+        return replace(page, note=f"Entries like {entity.name} ({entity.document_name or entity.document}).")
 
     async def _preferred(self, query: Query) -> list[str]:
         """Keys of documents in the order in which they are preferred: without an edition, that of the query's documents."""
@@ -238,7 +258,7 @@ class Searcher:
 
     # --- retrieval ---------------------------------------------------------------------------------------------------
 
-    async def _retrieve(self, query: Query, text: str, scopes: Scopes) -> _Retrieved:
+    async def _retrieve(self, query: Query, text: str, scopes: Scopes) -> Retrieved:
         """All retrievers of the mode, concurrently."""
         depth = next(d for d in DEPTHS if d >= query.offset + query.limit or d == DEPTHS[-1])
         semantic = asyncio.ensure_future(self._semantic(query, text, scopes, depth))
@@ -247,7 +267,7 @@ class Searcher:
         count = asyncio.ensure_future(self._count(query, scopes))
         await _finished(semantic, keyword, names, count)
         ranking, unavailable = semantic.result()
-        return _Retrieved(ranking, keyword.result(), names.result(), count.result(), unavailable)
+        return Retrieved(ranking, keyword.result(), names.result(), count.result(), unavailable)
 
     async def _semantic(self, query: Query, text: str, scopes: Scopes, depth: int) -> tuple[Ranking, str | None]:
         """The ranking by meaning; without embeddings an empty one and the reason, if the mode allows that."""
@@ -285,24 +305,21 @@ class Searcher:
             return await self.documents.count(scopes)
         return sum([await self._cache.count_entities(t, scopes[t], **query.filters) for t in query.types])
 
-    async def _is_off_topic(self, query: Query, text: str, retrieved: _Retrieved) -> bool:
-        """Whether a text is off-topic: nothing is similar, and few of its words occur."""
-        if retrieved.names or query.filters or retrieved.count < LARGE_LIBRARY:
-            return False
-        closest = max((ranked.score for ranked in retrieved.semantic.values()), default=0.0)
-        if closest >= OFF_TOPIC[0][0]:
-            return False
-        words = content_words(fold(text))
-        occurring = set[str]().union(*[await self._cache.known_words(t, words) for t in query.types])
-        share = len(occurring) / len(words) if words else 0.0
-        return any(closest < similarity and share <= most for similarity, most in OFF_TOPIC)
+    async def _missing(self, query: Query, text: str, retrieved: Retrieved) -> Absent | None:
+        """What a query names that the library does not have."""
+        names = [ranked.name for ranked in retrieved.all_ranked.values()]
+        missing = absent(text, [*names, *(await self.documents.titles()).values()])
+        return missing if query.mode == "auto" else None
 
-    async def _results(self, hits: Sequence[FusedHit[Key]], semantic: Ranking, text: str) -> list[Result]:
+    async def _results(
+        self, query: Query, hits: Sequence[FusedHit[Key]], retrieved: Retrieved, text: str
+    ) -> list[Result]:
         """The hits with their entities; those that no longer exist are left out."""
         titles, entities = await self.documents.titles(), await self._entities(hits)
+        asked = Asked(text, _filtered_fields(query))
         return [
-            ranked_result(entities[hit.key], hit, titles, semantic.get(hit.key), text)
-            for hit in hits
+            ranked_result(entities[hit.key], hit, titles, retrieved.all_ranked, asked, length)
+            for hit, length in zip(hits, lengths(len(hits)), strict=True)
             if hit.key in entities
         ]
 
@@ -334,28 +351,34 @@ async def _finished(*tasks: asyncio.Task[object]) -> None:
         task.result()
 
 
-def _mode(query: Query, retrieved: _Retrieved) -> Mode:
+def _mode(query: Query, retrieved: Retrieved) -> Mode:
     if query.mode == "keyword" or retrieved.unavailable:
         return "keyword"
     return "semantic" if query.mode == "semantic" else "hybrid"
 
 
-def _fused(retrieved: _Retrieved, preferred: Sequence[str]) -> list[FusedHit[Key]]:
-    """The rankings as one, duplicates in groups: entries of one type and one canonical name.
+def _fused(
+    retrieved: Retrieved, preferred: Sequence[str], labels: Mapping[Key, Hashable], *, tail: bool
+) -> list[FusedHit[Key]]:
+    """The rankings as one, duplicates in groups: variants of one thing, and entries of one type and canonical name.
 
     One from the earliest of the preferred documents stands for its duplicates.
     """
     places = {document: place for place, document in enumerate(preferred)}
-    all_ranked = retrieved.names | retrieved.keyword | retrieved.semantic
-    best_keyword_hits = list(retrieved.keyword.values())[:LEXICAL_HITS]
     return fuse(
         _scores(retrieved.semantic),
         _scores(retrieved.keyword),
         _scores(retrieved.names),
-        lexical=any(ranked.complete for ranked in best_keyword_hits),
-        group=lambda key: (key[0], canonical_name(all_ranked[key].name)),
+        lexical=retrieved.has_all_words(LEXICAL_HITS),
+        group=lambda key: labels.get(key) or (key[0], canonical_name(retrieved.all_ranked[key].name)),
         preference=lambda key: places.get(key[1][0], len(places)),
+        tail=tail,
     )
+
+
+def _filtered_fields(query: Query) -> set[str]:
+    """Names of the fields that the filters of a query are about."""
+    return {condition.field.name for condition in parse_filters(query.types[0], query.filters)}
 
 
 def _scores(ranking: Ranking) -> list[tuple[Key, float]]:

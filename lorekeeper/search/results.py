@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from lorekeeper.cache.protocol import Identity, Ranked
-from lorekeeper.entities import Entity
+from lorekeeper.entities import Entity, fold
 from lorekeeper.search.fusion import FusedHit, Retriever
-from lorekeeper.text.excerpts import entity_excerpt, excerpt
+from lorekeeper.text.evidence import evidence
+from lorekeeper.text.excerpts import SNIPPET_CHARS
 from lorekeeper.text.facts import SEPARATOR, facts
+from lorekeeper.text.names import name_key
 
 Mode = Literal["structured", "semantic", "hybrid", "keyword"]
 
@@ -28,7 +30,10 @@ class Result:
         score: 0 to 1, higher is better, comparable within one query only; None in a lookup by filters alone.
         match: the retriever that contributed most; None in a lookup by filters alone.
         facts: its key facts in one line, and the other documents that have a duplicate of it.
-        snippet: the text that matched, or the beginning.
+        snippet: the text that answers, or the beginning.
+        section: heading of the section that the snippet is from, "" for the main text.
+        variants: names of the variants of the same thing that it stands for.
+        sure: whether it is close enough to the best result to be taken for an answer.
         edition: code of its document's edition, "" if that is unknown.
     """
 
@@ -38,6 +43,9 @@ class Result:
     match: Retriever | None
     facts: str
     snippet: str
+    section: str = ""
+    variants: tuple[str, ...] = ()
+    sure: bool = True
     edition: str = ""
 
 
@@ -47,7 +55,7 @@ class ResultPage:
 
     Attributes:
         results: at most ``limit``.
-        total: number of entries under the filters, or of those that were ranked.
+        total: number of entries under the filters; in a ranked search, of the results that are relevant.
         mode: the retrievers that were used.
         next_offset: where the next page begins, None on the last one.
         note: what the reader should know, None if there is nothing to say.
@@ -62,13 +70,41 @@ class ResultPage:
     approximate: bool = False
 
 
-def unranked_result(entity: Entity, titles: Mapping[str, str], match: Retriever | None) -> Result:
+@dataclass(frozen=True)
+class Asked:
+    """What a search asks for, as far as it decides what is shown of a result.
+
+    Attributes:
+        text: its words, "" for none.
+        fields: names of the fields that its filters are about.
+    """
+
+    text: str = ""
+    fields: Collection[str] = ()
+
+
+def unranked_result(
+    entity: Entity,
+    titles: Mapping[str, str],
+    match: Retriever | None,
+    asked: Asked,
+    variants: Sequence[str] = (),
+    limit: int = SNIPPET_CHARS,
+) -> Result:
     """An entry of a structured lookup; ``titles`` has the title of each document by key."""
-    return Result(entity, _title(entity, titles), None, match, facts(entity), entity_excerpt(entity, ""))
+    shown = evidence(entity, "", "", asked.fields, limit)
+    return Result(
+        entity, _title(entity, titles), None, match, facts(entity), shown.text, shown.section, tuple(variants)
+    )
 
 
 def ranked_result(
-    entity: Entity, hit: FusedHit[Key], titles: Mapping[str, str], nearest: Ranked | None, text: str
+    entity: Entity,
+    hit: FusedHit[Key],
+    titles: Mapping[str, str],
+    ranked: Mapping[Key, Ranked],
+    asked: Asked,
+    limit: int = SNIPPET_CHARS,
 ) -> Result:
     """A hit as a result.
 
@@ -76,25 +112,32 @@ def ranked_result(
         entity: the entity of the hit.
         hit: its place in the fused ranking, and its duplicates.
         titles: of the documents, by key.
-        nearest: its place in the semantic ranking with the passage nearest to the query, None if it has none.
-        text: the query.
+        ranked: the places of all entries in any ranking; those of the semantic one have the passage nearest to the query.
+        asked: what the search asks for.
+        limit: most characters of the snippet.
     """
     elsewhere = dict.fromkeys(document for _, (document, _) in hit.duplicates if document != entity.document)
     also = [f"also in {', '.join(elsewhere)}"] if elsewhere else []
+    nearest = ranked.get(hit.key)
+    shown = evidence(entity, asked.text, nearest.passage if nearest else "", asked.fields, limit)
     return Result(
         entity=entity,
         document_name=_title(entity, titles),
         score=round(hit.score, 4),
         match=hit.retriever,
         facts=SEPARATOR.join([facts(entity), *also]),
-        snippet=_snippet(entity, nearest, text),
+        snippet=shown.text,
+        section=shown.section,
+        variants=_other_names(entity, [ranked[key].name for key in hit.duplicates if key in ranked]),
+        sure=hit.sure,
     )
 
 
-def _snippet(entity: Entity, nearest: Ranked | None, text: str) -> str:
-    if nearest and nearest.passage:
-        return excerpt(nearest.passage, nearest.section, text)
-    return entity_excerpt(entity, text)
+def _other_names(entity: Entity, names: Sequence[str]) -> tuple[str, ...]:
+    """The names that have other words than an entry's own, each once."""
+    others = {name_key(fold(name)): name for name in names}
+    others.pop(name_key(fold(entity.name)), None)
+    return tuple(others.values())
 
 
 def _title(entity: Entity, titles: Mapping[str, str]) -> str:

@@ -5,8 +5,9 @@ Text from entries is shown on one line, or indented: a line of an entry is never
 
 from __future__ import annotations
 
+import json
 import textwrap
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +20,25 @@ from lorekeeper.library import Library
 from lorekeeper.printable import lines, one_line
 from lorekeeper.render import lean, markdown
 from lorekeeper.search.results import Result, ResultPage
+from lorekeeper.text.evidence import FULL
+from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.facts import facts
 
 JsonObject = dict[str, Any]
 
 MAX_FACTS = 90
 """Longest facts of a concise result, in characters."""
+
+MAX_VARIANTS = 60
+"""Most characters of the names of variants."""
+
+MAX_PAGE = 5700
+"""Most characters of the results of a page as JSON, as far as shorter snippets can bring that about."""
+
+MIN_SNIPPET = 60
+"""Characters that a snippet keeps."""
+
+LESS_SURE = "Less sure:"
 
 
 @dataclass(frozen=True)
@@ -47,7 +61,7 @@ def page_answer(page: ResultPage, *, full: bool) -> Answer:
 
 def page_content(page: ResultPage, *, full: bool = False) -> JsonObject:
     """A page as structured content: ``{"results", "total", "mode", "next_offset", "note"}``."""
-    results = [_content(result) for result in page.results]
+    results = _contents(page)
     if full:
         results = [c | {"entity": lean(r.entity)} for c, r in zip(results, page.results, strict=True)]
     return {
@@ -60,22 +74,58 @@ def page_content(page: ResultPage, *, full: bool = False) -> JsonObject:
 
 
 def page_text(page: ResultPage, *, full: bool = False) -> str:
-    """A page as text: a numbered list of names with facts, source and uri, each with its snippet or whole text."""
-    parts = [f"{len(page.results)} of {page.total} found ({page.mode})" if page.results else "Nothing found."]
+    """A page as text: a numbered list of names with facts, source and uri, each with its snippet or whole text.
+
+    Results that are not `Result.sure` stand under a line that says so.
+    """
+    parts = [_heading(page)]
     if page.note:
         parts.append(f"Note: {one_line(page.note)}")
-    for number, result in enumerate(page.results, 1):
-        shown = _content(result)
-        parts.append(f"{number}. {shown['name']} ({shown['facts']}) from {_source(shown)} | {shown['uri']}")
+    sure = True
+    for number, (shown, result) in enumerate(zip(_contents(page), page.results, strict=True), 1):
+        if sure and not result.sure:
+            parts.append(LESS_SURE)
+        sure = result.sure
+        variants = f", also as {shown['variants']}" if "variants" in shown else ""
+        parts.append(f"{number}. {shown['name']}{variants} ({shown['facts']}) from {_source(shown)} | {shown['uri']}")
         parts.append(_quoted(markdown(result.entity) if full else shown["snippet"]))
     if page.next_offset is not None:
         parts.append(f"More: offset={page.next_offset}")
     return "\n".join(parts)
 
 
+def _heading(page: ResultPage) -> str:
+    """How much there is: of a ranked search, the number of relevant entries; of a lookup, that of all that match."""
+    if not page.results:
+        return "Nothing found."
+    number = len(page.results) + sum(len(result.variants) for result in page.results)
+    if page.mode != "structured" or number == len(page.results):
+        best = "best " if page.mode != "structured" and page.total > len(page.results) else ""
+        return f"{len(page.results)} {best}of {page.total} found ({page.mode})"
+    return f"{len(page.results)} things ({number} entries with their variants) of {page.total} found ({page.mode})"
+
+
+def _contents(page: ResultPage) -> list[JsonObject]:
+    """The results as they are shown, their snippets so short that a page is at most `MAX_PAGE` characters long."""
+    contents = [_content(result) for result in page.results]
+    lengths = [len(content["snippet"]) for content in contents]
+    room = MAX_PAGE - sum(len(json.dumps(content, ensure_ascii=False)) + 2 for content in contents) + sum(lengths)
+    longest = next(
+        (n for n in range(max(lengths, default=0), MIN_SNIPPET, -10) if _capped(lengths, n) <= room), MIN_SNIPPET
+    )
+    for content in contents:
+        content["snippet"] = snippet(content["snippet"], longest, FULL)
+    return contents
+
+
+def _capped(lengths: Sequence[int], longest: int) -> int:
+    """The sum of some lengths if each is at most ``longest``."""
+    return sum(min(length, longest) for length in lengths)
+
+
 def _content(result: Result) -> JsonObject:
     entity = result.entity
-    return {
+    content: JsonObject = {
         "uri": entity.uri,
         "name": one_line(entity.name),
         "type": entity.type,
@@ -85,9 +135,34 @@ def _content(result: Result) -> JsonObject:
         "edition": result.edition,
         "score": result.score,
         "match": result.match,
+        "section": _short(one_line(result.section)),
         "facts": _short(one_line(result.facts)),
         "snippet": one_line(result.snippet),
     }
+    if result.variants:
+        content |= {"variants": _variants(entity.name, result.variants), "entries": 1 + len(result.variants)}
+    return content
+
+
+def _variants(name: str, variants: Sequence[str]) -> str:
+    """The first variants, as far as their names differ, and how many there are besides: "Axe, Club and 17 more"."""
+    shown: list[str] = []
+    for variant in variants:
+        label = one_line(_difference(name, variant))
+        if sum(map(len, shown)) + len(label) > MAX_VARIANTS:
+            break
+        shown.append(label)
+    more = len(variants) - len(shown)
+    counted = f"{more} more" if shown else f"{more} variant{'s' if more > 1 else ''}"
+    return " and ".join(filter(None, [", ".join(shown), counted if more else ""]))
+
+
+def _difference(name: str, variant: str) -> str:
+    """What a variant's name has after the words that it shares with another: "Club" of "Ash Blade (Club)"."""
+    words, others = variant.split(), name.split()
+    shared = next((n for n, (one, other) in enumerate(zip(words, others, strict=False)) if one != other), 0)
+    rest = " ".join(words[shared:])
+    return rest.removeprefix("(").removesuffix(")") if rest.startswith("(") else rest
 
 
 def _source(content: JsonObject) -> str:

@@ -120,6 +120,7 @@ def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> d
 
 
 _PAGING: dict[str, Parameter] = {
+    "similar_to": (str | None, Field(None, description="uri: entries like that one", max_length=MAX_URI_LENGTH)),
     "documents": (Texts | None, Field(None, description="only these document keys")),
     "edition": (
         str | None,
@@ -238,6 +239,7 @@ async def _search(
         where=arguments.get("where"),
         order=arguments.get("order"),
         seed=arguments.get("seed"),
+        similar_to=arguments.get("similar_to"),
     )
     return page_answer(await library.search(query), full=arguments.get("detail") == "full")
 

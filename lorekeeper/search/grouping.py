@@ -1,0 +1,100 @@
+"""Grouping: variants of one thing in one place, as in twenty weapons with the text of one magic item."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from lorekeeper.cache.protocol import Identity
+from lorekeeper.entities import Entity, fold
+from lorekeeper.search.results import Key
+from lorekeeper.text.names import base_name, canonical_name
+from lorekeeper.text.sections import sections
+
+GROUPED = frozenset({"equipment"})
+"""The types that have variants: entries of one document that differ in name and facts, but not in their main text."""
+
+SHORTEST_TEXT = 40
+"""Fewest characters of a text that shows two entries to be variants: "A sword" does not."""
+
+WINDOW = 5
+"""How many times as many entries as places a page of a structured lookup reads at most."""
+
+_BONUS = re.compile(r"\+\d")
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place of a page.
+
+    Attributes:
+        entity: what is shown.
+        variants: the names of its variants, which it stands for.
+    """
+
+    entity: Entity
+    variants: tuple[str, ...] = ()
+
+
+def text_label(entity: Entity) -> Hashable:
+    """The same for entries that are variants of each other; no two entries of other types have the same."""
+    if entity.type not in GROUPED:
+        return entity.uri
+    text = next((section.text for section in sections(entity) if not section.heading), "")
+    return (entity.document, entity.kind, text) if len(text) >= SHORTEST_TEXT else entity.uri
+
+
+def places(entities: Sequence[Entity], limit: int) -> tuple[list[Place], int]:
+    """At most ``limit`` places for the first of some entities, and how many entities these are.
+
+    The first of several variants stands for them. Only entries next to each other in the list as far as it is read share
+    a place: the next page begins with the entry after the last one read, so that pages neither overlap nor miss any,
+    though it may have further variants of the same thing.
+    """
+    groups: dict[Hashable, list[Entity]] = {}
+    used = 0
+    for entity in entities:
+        label = text_label(entity)
+        if label not in groups and len(groups) == limit:
+            break
+        groups.setdefault(label, []).append(entity)
+        used += 1
+    return [Place(group[0], tuple(other.name for other in group[1:])) for group in groups.values()], used
+
+
+async def family_labels(
+    keys: Collection[Key], load: Callable[[str, Sequence[Identity]], Awaitable[list[Entity]]]
+) -> dict[Key, Hashable]:
+    """The `families` of entries that are loaded for it."""
+    labels: dict[Key, Hashable] = {}
+    for entity_type in GROUPED:
+        identities = [identity for kind, identity in keys if kind == entity_type]
+        labels |= families(await load(entity_type, identities)) if len(identities) > 1 else {}
+    return labels
+
+
+def families(entities: Iterable[Entity]) -> dict[Key, Hashable]:
+    """Labels for the variants among some entities, by key: the same for all variants of one thing, in every document.
+
+    The label is the name that they have in common, if there is one: that of "Frost Blade Axe" and "Frost Blade Sword" is
+    also the label of "Frost Blade (Club)".
+    """
+    groups: defaultdict[Hashable, list[Entity]] = defaultdict(list)
+    for entity in entities:
+        groups[text_label(entity)].append(entity)
+    return {
+        (entity.type, entity.identity): (entity.type, _label(label, group))
+        for label, group in groups.items()
+        for entity in group
+        if len(group) > 1 or _BONUS.search(entity.name)
+    }
+
+
+def _label(text: Hashable, variants: Sequence[Entity]) -> Hashable:
+    if len(variants) == 1:
+        return fold(variants[0].name)
+    first, *others = [base_name(variant.name).split() for variant in variants]
+    shared = [word for word in first if all(word in other for other in others)]
+    return canonical_name(" ".join(shared)) if shared else text

@@ -1,0 +1,253 @@
+"""Evidence: the words of an entry that answer a query, from anywhere in its text and from its fields."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lorekeeper.entities import Entity, Value, fold
+from lorekeeper.text.cleaning import sentences
+from lorekeeper.text.excerpts import ELLIPSIS, SNIPPET_CHARS, snippet
+from lorekeeper.text.facts import facts
+from lorekeeper.text.keywords import content_words
+from lorekeeper.text.sections import Section, sections
+
+STEM = 5
+"""Letters by which words are compared."""
+
+NAMED = 0.3
+"""What a word counts that the entry's name has: it is shown anyway."""
+
+NEAREST = 0.6
+"""What it counts that a sentence is in the passage nearest in meaning."""
+
+BEFORE = 50
+"""Most characters before the first word of a query, in a sentence too long to be shown from its beginning."""
+
+FULL = 0.7
+"""Least share of a snippet's length at which it ends with a sentence rather than a word."""
+
+MAX_SECTIONS = 200
+"""Sections of an entry that are read: no real entry has as many."""
+
+TRAITS = ("special_abilities", "traits")
+"""The keys under which sources keep the traits of a creature."""
+
+DECISIVE = ("regenerat", "rejuvenat", "immun", "fortitude", "aversion", "sensitiv", "weakness", "absor")
+"""What is in the names of the traits that decide how a creature is beaten: they are shown before others."""
+
+FIELDS: dict[str, tuple[str, str, str]] = {
+    "immune": ("immune immunity immunities", "Immune", ""),
+    "resistant": ("resist resists resistant resistance", "Resistant", ""),
+    "vulnerable": ("vulnerable vulnerability weakness weak", "Vulnerable", ""),
+    "speed_fly": ("fly flies flying speed", "Fly", "ft"),
+    "speed_swim": ("swim swims swimming speed", "Swim", "ft"),
+    "speed_climb": ("climb climbs climbing speed", "Climb", "ft"),
+    "speed_burrow": ("burrow burrows burrowing speed", "Burrow", "ft"),
+    "darkvision": ("darkvision senses", "Darkvision", "ft"),
+    "blindsight": ("blindsight senses", "Blindsight", "ft"),
+    "tremorsense": ("tremorsense senses", "Tremorsense", "ft"),
+    "truesight": ("truesight senses", "Truesight", "ft"),
+    "languages": ("language languages speak speaks speaking", "Languages", ""),
+    "telepathy": ("telepathy telepathic", "Telepathy", "ft"),
+    "damage_types": ("damage deals breath", "Damage", ""),
+    "damage": ("damage", "Damage on average", ""),
+    "conditions": ("condition conditions inflicts", "Inflicts", ""),
+    "saves": ("save saves saving throw", "Saves", ""),
+    "spells": ("spell spells casts", "Spells", ""),
+    "duration": ("duration lasts last hours minutes", "Duration", "min"),
+    "range": ("range far distance", "Range", "ft"),
+    "area_size": ("area radius burst cone", "Area", "ft"),
+    "components": ("component components verbal somatic material silenced", "Components", ""),
+    "material_cost": ("costly worth price", "Material", "gp"),
+    "armor_class": ("ac armor", "AC", ""),
+    "charges": ("charge charges", "Charges", ""),
+}
+"""For a field: the words of a query that ask for it, its label, and its unit."""
+
+MAX_LIST = 60
+"""Most characters of a field's values."""
+
+HOUR, DAY = 60, 1440
+"""In minutes."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is shown of an entry beside its facts.
+
+    Attributes:
+        text: in one line.
+        section: heading of the section that it is from, "" for the main text.
+    """
+
+    text: str
+    section: str = ""
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    section: Section
+    text: str
+    stems: frozenset[str]
+    rarest: str = ""
+
+
+def evidence(
+    entity: Entity, query: str, nearest: str = "", asked: Collection[str] = (), limit: int = SNIPPET_CHARS
+) -> Evidence:
+    """The words of an entry that answer a query best.
+
+    They are the fields that it asks for, then the text from the sentence that has most of its words, rare ones before
+    common ones; without any such sentence the beginning of the passage nearest in meaning, or of the entry.
+
+    Args:
+        entity: the entry.
+        query: the words searched for; "" for an overview.
+        nearest: text of the passage nearest in meaning, "" if it is not known.
+        asked: names of the fields that filters are about.
+        limit: most characters.
+    """
+    wanted = _words(query)
+    lead = field_line(entity, query, asked)
+    room = limit - len(lead)
+    found = _sentence(entity, wanted, nearest) if wanted else None
+    if found:
+        body = Evidence(_from_sentence(found, room), found.section.heading)
+    else:
+        body = Evidence(nearest) if nearest and query else overview(entity, room)
+    return Evidence(snippet(f"{lead} {body.text}".strip() or facts(entity), limit, FULL), body.section)
+
+
+def field_line(entity: Entity, query: str, asked: Collection[str] = ()) -> str:
+    """The fields that a query or a filter asks for, and that the facts do not show: "Immune: poison. Fly: 60 ft."."""
+    words = set(fold(query).split())
+    shown = facts(entity)
+    parts = []
+    for name, (terms, label, unit) in FIELDS.items():
+        value = entity.fields.get(name)
+        if not value or not (name in asked or words & set(terms.split())):
+            continue
+        text = _value(value, unit)
+        if text not in shown:
+            parts.append(f"{label}: {text}.".replace("..", "."))
+    return " ".join(parts)
+
+
+def overview(entity: Entity, limit: int) -> Evidence:
+    """How an entry begins; of a creature, which traits and actions it has, then a decisive trait, or else the longest."""
+    prose = _read(entity)
+    titled = [section for section in prose if section.heading]
+    if entity.type != "creatures" or len(titled) < 2:
+        return Evidence(str(prose[0])) if prose else Evidence("")
+    names = snippet("; ".join(dict.fromkeys(section.heading for section in titled)), max(limit // 2, SNIPPET_CHARS))
+    traits = [section for section in titled if section.heading in _trait_names(entity)]
+    best = max(traits, key=lambda section: (_is_decisive(section), len(section.text)), default=titled[0])
+    return Evidence(f"{names.rstrip('.')}. {best}")
+
+
+def _is_decisive(trait: Section) -> bool:
+    return any(part in trait.heading.lower() for part in DECISIVE)
+
+
+def _trait_names(entity: Entity) -> set[str]:
+    listed = [entity.data.get(key) for key in TRAITS]
+    return {
+        item["name"]
+        for items in listed
+        if isinstance(items, list)
+        for item in items
+        if isinstance(item, dict) and isinstance(item.get("name"), str)
+    }
+
+
+def _read(entity: Entity) -> list[Section]:
+    return [section for _, section in zip(range(MAX_SECTIONS), sections(entity), strict=False)]
+
+
+def _value(value: Value, unit: str) -> str:
+    if isinstance(value, tuple):
+        return snippet(", ".join(value), MAX_LIST)
+    if unit == "min" and isinstance(value, (int, float)):
+        return _time(value)
+    number = f"{value:,g}" if isinstance(value, (int, float)) else str(value)
+    return f"{number} {unit}".strip()
+
+
+def _time(minutes: float) -> str:
+    """A duration as people say it: 480 minutes are "8 h"."""
+    for size, unit in ((DAY, "d"), (HOUR, "h"), (1, "min")):
+        if minutes >= size:
+            return f"{minutes / size:,g} {unit}"
+    return f"{round(minutes * 10)} rounds" if minutes else "instantaneous"
+
+
+def _sentence(entity: Entity, wanted: Mapping[str, int], nearest: str) -> _Sentence | None:
+    """The sentence with most of the wanted words; None if none has any but those of the name."""
+    found = list(_candidates(entity, wanted))
+    occurring = Counter(stem for sentence in found for stem in sentence.stems)
+    name = _words(entity.name).keys()
+
+    def weight(sentence: _Sentence) -> float:
+        words = sum((NAMED if stem in name else 1.0) / math.sqrt(occurring[stem]) for stem in sentence.stems)
+        return words + (NEAREST if sentence.text in nearest else 0.0)
+
+    best = max(found, key=weight, default=None)
+    if best is None or (best.stems <= name and best.text not in nearest):
+        return None
+    rarest = min(best.stems, key=lambda stem: (stem in name, occurring[stem], -wanted[stem]))
+    return replace(best, rarest=rarest)
+
+
+def _candidates(entity: Entity, wanted: Mapping[str, int]) -> Iterator[_Sentence]:
+    """The sentences that have a wanted word, the words of their heading counted as theirs."""
+    for section in _read(entity):
+        heading = wanted.keys() & _words(section.heading)
+        if not heading and not _may_have(section.text, wanted):
+            continue
+        for sentence in sentences(section.text):
+            stems = heading
+            if _may_have(sentence, wanted):
+                stems = wanted.keys() & (heading | _words(sentence).keys())
+            if stems:
+                yield _Sentence(section, sentence, frozenset(stems))
+
+
+def _may_have(text: str, stems: Iterable[str]) -> bool:
+    """Whether a stem occurs anywhere in a text: a quick look before its words are compared."""
+    lowered = text.lower() if text.isascii() else fold(text)
+    return any(stem in lowered for stem in stems)
+
+
+def _from_sentence(found: _Sentence, limit: int) -> str:
+    """The text from a sentence on, or if its rarest word comes late, from shortly before that; its heading comes first."""
+    start = found.section.text.find(found.text)
+    text = found.section.text[max(start, 0) :]
+    label = f"{found.section.heading}: " if found.section.heading else ""
+    late = found.text.lower().find(found.rarest)
+    if late + len(label) + BEFORE > limit:
+        text = _from_word(text, late - BEFORE)
+        start = 1
+    return f"{label}{ELLIPSIS} {text}" if start > 0 else label + text
+
+
+def _from_word(text: str, start: int) -> str:
+    """A text from the word on in which a position lies."""
+    return text[text.find(" ", max(start, 0)) + 1 :]
+
+
+def _words(text: str) -> dict[str, int]:
+    """The stems of a text's content words with their whole lengths; numbers only if it has nothing else."""
+    words = content_words(fold(text))
+    return {word[:STEM]: len(word) for word in words if not word.isdigit() or len(words) == 1}
+
+
+def lengths(results: int) -> Sequence[int]:
+    """The most characters of each snippet on a page of so many results: the first, and those of a short page, get more."""
+    if results <= 3:
+        return [480] * results
+    if results <= 5:
+        return [300] * results
+    return [220] * 3 + [150] * (min(results, 10) - 3) + [SNIPPET_CHARS] * (results - 10)

@@ -1,0 +1,74 @@
+"""What is shown of an entry beside its facts: the words that answer."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lorekeeper.entities import Entity
+from lorekeeper.text.evidence import evidence, field_line, lengths, overview
+from tests.support.entities import make
+
+MARSH_OGRE = {
+    "desc": "An ogre that lives where the reeds are high. It eats what drowns.",
+    "traits": [
+        {
+            "name": "Keen Ears",
+            "desc": "It hears whatever moves in the reeds, and a good deal that does not, however far away.",
+        },
+        {"name": "Regeneration", "desc": "It heals at dawn, unless it was burnt."},
+    ],
+    "actions": [
+        {"name": "Spellcasting", "desc": f"It casts one of these: {'ash hand, ' * 30} thunder wall, and soft landing."},
+        {"name": "Club", "desc": "It hits one creature with a tree."},
+    ],
+}
+
+
+def ogre(**fields) -> Entity:
+    return Entity("creatures", "ogre", "Marsh Ogre", "creature", "own", "lorekeeper", MARSH_OGRE, fields)
+
+
+def test_the_sentence_that_answers_is_shown_with_its_heading():
+    shown = evidence(ogre(), "which ogre heals itself at dawn")
+    assert (shown.text, shown.section) == ("Regeneration: It heals at dawn, unless it was burnt.", "Regeneration")
+
+
+def test_a_snippet_is_not_cut_before_the_word_that_was_asked_for():
+    shown = evidence(ogre(), "casts thunder wall", limit=150)
+    assert "thunder wall" in shown.text
+    assert shown.text.startswith("Spellcasting: … ")
+
+
+def test_words_of_the_name_alone_are_no_evidence():
+    assert evidence(ogre(), "ogre", nearest="It eats what drowns.").text == "It eats what drowns."
+
+
+def test_fields_that_are_asked_for_come_first_if_the_facts_lack_them():
+    made = ogre(immune=("poison", "cold"), speed_fly=60.0, armor_class=12)
+    assert field_line(made, "immune to poison, flies") == "Immune: poison, cold. Fly: 60 ft."
+    assert field_line(made, "", {"speed_fly"}) == "Fly: 60 ft."
+    assert field_line(made, "hard to hit", {"armor_class"}) == ""
+    assert evidence(made, "immune to poison").text.startswith("Immune: poison, cold.")
+
+
+def test_an_overview_of_a_creature_names_its_traits_and_tells_the_decisive_one():
+    shown = overview(ogre(), 220).text
+    assert shown.startswith("Keen Ears; Regeneration; Spellcasting; Club.")
+    assert shown.endswith("Regeneration: It heals at dawn, unless it was burnt.")
+
+
+def test_an_entry_without_prose_shows_its_facts():
+    assert evidence(make("bare", level=3), "").text == "level 3"
+
+
+@given(st.text(max_size=300), st.text(max_size=60), st.integers(20, 300))
+def test_evidence_is_one_line_and_never_longer_than_asked(text, query, limit):
+    shown = evidence(make("any", data={"desc": text}), query, limit=limit).text
+    assert len(shown) <= limit
+    assert "\n" not in shown
+
+
+@given(st.integers(0, 50))
+def test_every_result_of_a_page_has_a_length(results):
+    assert len(lengths(results)) == results

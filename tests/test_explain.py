@@ -1,0 +1,93 @@
+"""What the note of a page says about its filters: why nothing is left, which values there are, who does not say."""
+
+from __future__ import annotations
+
+import pytest
+
+from lorekeeper.library import Library
+from lorekeeper.search.explain import filter_parts
+from lorekeeper.search.pipeline import Query
+from tests.support.libraries import open_library
+from tests.support.samples import write_lines
+
+HABITATS = ["swamp", "forest", "swamp", None, None, None, None, None, None]
+
+
+@pytest.fixture(params=["milvus", "sqlite"])
+async def library(request, tmp_path):
+    entries = [
+        {
+            "collection": "creatures",
+            "name": f"Marsh Beast {number}",
+            "type": "beast" if number % 2 else "ooze",
+            "challenge_rating": number,
+            **({"environments": [habitat]} if habitat else {}),
+        }
+        for number, habitat in enumerate(HABITATS)
+    ]
+    async with open_library(tmp_path, backend=request.param) as opened:
+        await opened.import_paths([write_lines(tmp_path / "marsh.jsonl", entries)])
+        yield opened
+
+
+async def note_of(library: Library, **filters: object) -> str:
+    return (await library.search(Query(["creatures"], filters=filters))).note or ""
+
+
+async def test_a_misspelt_value_is_answered_with_the_nearest_and_the_known_ones(library):
+    assert await note_of(library, environments="swmp") == (
+        "environment is never 'swmp'; did you mean 'swamp'? Known: swamp, forest."
+    )
+
+
+async def test_a_value_like_no_other_is_answered_with_the_known_ones(library):
+    assert await note_of(library, type="ghost") == "type is never 'ghost'. Known: ooze, beast."
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ({"challenge_rating": 30}, "cr is never 30: it goes from 0 to 8."),
+        ({"challenge_rating_min": 9}, "cr is never at least 9: it goes from 0 to 8."),
+        ({"where": "cr>8"}, "cr is never above 8: it goes from 0 to 8."),
+    ],
+)
+async def test_a_number_beyond_all_is_answered_with_the_range(library, filters, said):
+    assert await note_of(library, **filters) == said
+
+
+async def test_filters_that_leave_nothing_together_are_told_one_by_one(library):
+    said = await note_of(library, type="beast", challenge_rating_max=0)
+    assert said == "No creature meets all filters: without type=beast 1, without cr_max=0 4."
+    said = await note_of(library, where="type:beast cr<1")
+    assert said == "No creature meets all filters: without type:beast 1, without cr<1 4."
+
+
+async def test_entries_that_do_not_say_are_counted(library):
+    page = await library.search(Query(["creatures"], filters={"environments": "swamp"}))
+    assert (page.total, page.note) == (
+        2,
+        "Only 3 of 9 creatures say their environments; the other 6 were left out.",
+    )
+    said = await note_of(library, environments="swamp", type="ooze")
+    assert said == "", "of five, three do not say: too few to mention"
+
+
+async def test_a_name_that_nothing_has_is_said_and_one_that_other_filters_leave_out_is_not_denied(library):
+    assert await note_of(library, name="zzyzx") == "No creature has 'zzyzx' in its name."
+    assert "not open content" in await note_of(library, name="Mind Flayer")
+    said = await note_of(library, name="Marsh Beast 3", challenge_rating_max=1)
+    assert said == "No creature meets all filters: without name=Marsh Beast 3 2, without cr_max=1 1."
+
+
+async def test_what_is_found_by_filters_that_all_entries_answer_has_no_note(library):
+    assert await note_of(library, type="beast") == ""
+
+
+def test_filters_are_taken_apart_one_by_one():
+    parts = filter_parts("creatures", {"environments": ["swamp", "coast"], "where": "type:beast cr<1"})
+    assert [(part.text, dict(part.others)) for part in parts] == [
+        ("environment=swamp,coast", {"where": "type:beast cr<1"}),
+        ("type:beast", {"environments": ["swamp", "coast"], "where": "cr<1"}),
+        ("cr<1", {"environments": ["swamp", "coast"], "where": "type:beast"}),
+    ]

@@ -1,0 +1,157 @@
+"""Which results are shown, and in which places: relevance, variants of one thing, and what a library cannot have."""
+
+from __future__ import annotations
+
+import pytest
+
+from lorekeeper.search.absent import absent
+from lorekeeper.search.fusion import FusedHit
+from lorekeeper.search.grouping import families, places
+from lorekeeper.search.pipeline import Query
+from lorekeeper.search.relevance import relevant
+from lorekeeper.server.answers import page_content, page_text
+from tests.support.entities import make
+from tests.support.libraries import open_library
+from tests.support.samples import write_lines
+
+BURNING = "The blade burns with a cold blue fire as long as its wielder sings to it."
+
+
+def hits(*scores: float, named: int = 0) -> list[FusedHit[str]]:
+    """Hits with these scores; the first ones by name."""
+    return [FusedHit(f"h{n}", score, "name" if n < named else "keyword") for n, score in enumerate(scores)]
+
+
+def kept(found: list[FusedHit[str]]) -> dict[str, bool]:
+    return {hit.key: hit.sure for hit in found}
+
+
+def test_hits_far_below_the_first_are_less_sure_and_then_left_out():
+    found = relevant(hits(1.0, 0.5, 0.3, 0.1), lambda _: False, everything=False)
+    assert kept(found) == {"h0": True, "h1": True, "h2": False}
+
+
+def test_behind_a_name_only_what_is_close_is_kept_and_is_less_sure():
+    ranking = hits(0.9, 0.2, 0.19, 0.01, named=1)
+    found = relevant(ranking, lambda key: key in ("h1", "h3"), everything=False)
+    assert kept(found) == {"h0": True, "h1": False}
+
+
+def test_a_short_list_is_kept_whole():
+    assert list(kept(relevant(hits(1.0, 0.0), lambda _: False, everything=True))) == ["h0", "h1"]
+
+
+def item(name: str, text: str = BURNING, document: str = "own", **changed):
+    return make(name, type="equipment", name=name, kind="magic-item", document=document, data={"desc": text}, **changed)
+
+
+def test_entries_of_one_text_share_a_place_and_the_next_page_begins_behind_them():
+    listed = [
+        item("Song Axe"),
+        item("Song Sword"),
+        item("Tide Axe", "Another text, which is also long enough."),
+        item("Ump", "A third text, which is long enough as well."),
+    ]
+    shown, used = places(listed, 2)
+    assert [(place.entity.name, place.variants) for place in shown] == [("Song Axe", ("Song Sword",)), ("Tide Axe", ())]
+    assert used == 3
+
+
+def test_short_texts_and_other_documents_are_no_variants():
+    listed = [item("Axe", "A tool."), item("Saw", "A tool."), item("Song Axe"), item("Song Saw", document="other")]
+    assert len(places(listed, 10)[0]) == 4
+
+
+def test_variants_are_one_family_in_every_document():
+    entities = [
+        item("Song Axe"),
+        item("Song Saw"),
+        item("Song (Axe)", document="other"),
+        item("Song (Saw)", document="other"),
+    ]
+    assert len(set(families(entities).values())) == 1
+
+
+async def test_twenty_variants_take_one_place_in_lists_and_rankings(tmp_path):
+    entries = [
+        {"collection": "equipment", "kind": "magic-item", "name": f"Song {n}blade", "description": BURNING}
+        for n in range(20)
+    ] + [
+        {
+            "collection": "equipment",
+            "kind": "gear",
+            "name": "Torch",
+            "description": "It burns for an hour and then is ash.",
+        }
+    ]
+    async with open_library(tmp_path) as library:
+        await library.import_paths([write_lines(tmp_path / "items.jsonl", entries)])
+        listed = await library.search(Query(["equipment"]))
+        ranked = await library.search(Query(["equipment"], text="burns with fire"))
+    assert [len(result.variants) for result in listed.results] == [19, 0]
+    assert (listed.total, listed.next_offset) == (21, None)
+    assert "2 things (21 entries with their variants) of 21 found" in page_text(listed)
+    assert sorted(len(result.variants) for result in ranked.results) == [0, 19]
+    assert ranked.total == 2
+    variants = next(r["variants"] for r in page_content(ranked)["results"] if "variants" in r)
+    assert variants.endswith(" more")
+
+
+@pytest.mark.parametrize("size", [1, 3, 4])
+async def test_pages_of_variants_neither_overlap_nor_miss_any(tmp_path, size):
+    entries = [
+        {"collection": "equipment", "kind": "magic-item", "name": f"{word} {n}", "description": f"{word}: {BURNING}"}
+        for word in ("Axe", "Bow", "Cap")
+        for n in range(7)
+    ]
+    async with open_library(tmp_path) as library:
+        await library.import_paths([write_lines(tmp_path / "items.jsonl", entries)])
+        seen: list[str] = []
+        offset: int | None = 0
+        while offset is not None:
+            page = await library.search(Query(["equipment"], limit=size, offset=offset))
+            seen += [name for result in page.results for name in (result.entity.name, *result.variants)]
+            assert page.total == 21
+            offset = page.next_offset
+    assert sorted(seen) == sorted(entry["name"] for entry in entries)
+
+
+@pytest.mark.parametrize(
+    ("query", "names", "game", "name"),
+    [
+        ("three actions in Pathfinder", [], "Pathfinder", "pathfinder"),
+        ("three actions in Pathfinder", ["The Pathfinder's Boots"], None, None),
+        ("what is a Warforged?", ["Gearforged"], None, "warforged"),
+        ("a forge of war", [], None, None),
+    ],
+)
+def test_what_a_query_names_and_no_entry_is_named_after_is_said(query, names, game, name):
+    found = absent(query, names)
+    assert (found.game if found else None, found.name if found else None) == (game, name)
+
+
+async def test_a_question_about_another_game_finds_nothing_and_says_why(tmp_path):
+    entry = {
+        "collection": "rules",
+        "kind": "rule",
+        "name": "Actions",
+        "description": "You have one action on your turn.",
+    }
+    async with open_library(tmp_path) as library:
+        await library.import_paths([write_lines(tmp_path / "rules.jsonl", [entry])])
+        page = await library.search(Query(["rules"], text="actions on a turn in Pathfinder"))
+    assert (page.results, page.total) == ([], 0)
+    assert "Pathfinder" in (page.note or "")
+
+
+async def test_words_that_no_entry_has_are_named_beside_the_nearest(tmp_path, monkeypatch):
+    monkeypatch.setattr("lorekeeper.search.coverage.LARGE_LIBRARY", 2)
+    entries = [
+        {"collection": "rules", "kind": "rule", "name": "Ships", "description": "A ship fights another ship at sea."},
+        {"collection": "rules", "kind": "rule", "name": "Mounts", "description": "A mount fights on land."},
+    ]
+    async with open_library(tmp_path) as library:
+        await library.import_paths([write_lines(tmp_path / "rules.jsonl", entries)])
+        page = await library.search(Query(["rules"], text="ship fights at sea with a zeppelin"))
+        assert (page.results[0].entity.name, page.note) == ("Ships", "No entry has the word 'zeppelin'.")
+        assert (await library.search(Query(["rules"], text="ship fights at sea"))).note is None
