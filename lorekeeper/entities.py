@@ -75,6 +75,14 @@ def fold_time(text: str) -> str:
     return re.sub(r"^(1 )+(?=(bonus |re)?action|turn|round)", "", spaced)
 
 
+_COMPONENTS = {"v": "verbal", "s": "somatic", "m": "material"}
+
+
+def fold_component(text: str) -> str:
+    """Components of spells by their names: "V" is "verbal"."""
+    return _COMPONENTS.get(fold(text), fold(text))
+
+
 class FieldType(Enum):
     """The type of a filter field's values; each backend maps these five to its own column types."""
 
@@ -178,6 +186,7 @@ COLLECTIONS: dict[str, Collection] = {
                     'class that can cast it ("wizard": every edition\'s)',
                     ("class_key",),
                     fold_class,
+                    revision=2,
                 ),
                 Field("ritual", T.FLAG, "castable as a ritual", ("ritual",)),
                 Field("concentration", T.FLAG, "needs concentration", ("concentration",)),
@@ -187,6 +196,7 @@ COLLECTIONS: dict[str, Collection] = {
                     '"action", "bonus action", "reaction", "1 minute"',
                     ("casting_time",),
                     fold_time,
+                    revision=2,
                 ),
                 Field(
                     "damage_types",
@@ -194,8 +204,19 @@ COLLECTIONS: dict[str, Collection] = {
                     "damage it deals: acid, bludgeoning, cold, fire, force, lightning, necrotic, piercing, poison, psychic, "
                     "radiant, slashing, thunder",
                     ("damage_type",),
+                    revision=2,
                 ),
                 Field("range", T.DECIMAL, "range in feet"),
+                Field("saves", T.TEXTS, "ability of a saving throw that it forces on others"),
+                Field("conditions", T.TEXTS, "condition that it inflicts"),
+                Field("attack", T.TEXT, "spell attack that it makes: melee, ranged"),
+                Field("components", T.TEXTS, "verbal, somatic, material", fold=fold_component),
+                Field("material_cost", T.DECIMAL, "price of its material components in gp"),
+                Field("material_consumed", T.FLAG, "consumes its material components"),
+                Field("duration", T.DECIMAL, "duration in minutes, 0 = instantaneous, 0.1 = a round"),
+                Field("area", T.TEXT, "shape of its area: sphere, cone, line, cube, cylinder, ..."),
+                Field("area_size", T.DECIMAL, "size of its area in feet: radius, length or side"),
+                Field("heals", T.FLAG, "restores hit points"),
             ),
         ),
         Collection(
@@ -225,13 +246,18 @@ COLLECTIONS: dict[str, Collection] = {
             label="item",
             kinds=("weapon", "armor", "magic-item", "gear"),
             fields=(
-                Field("category", T.TEXT, "potion, ring, weapon, tools, ...", ("category",)),
-                Field("rarity", T.TEXT, "common, uncommon, rare, very rare, legendary, artifact", ("rarity",)),
-                Field("requires_attunement", T.FLAG, "must be attuned to", ("requires_attunement",)),
-                Field("cost", T.DECIMAL, "price in gp", ("cost_min", "cost_max")),
+                Field("category", T.TEXTS, "potion, light armor, martial weapon, ...", ("category",), revision=2),
+                Field("rarity", T.TEXT, "common, uncommon, rare, very rare, legendary, artifact", ("rarity",), revision=2),
+                Field("requires_attunement", T.FLAG, "must be attuned to", ("requires_attunement",), revision=2),
+                Field("cost", T.DECIMAL, "price in gp", ("cost_min", "cost_max"), revision=2),
                 Field("weight", T.DECIMAL, "weight in lb", ("weight_max",)),
                 Field("damage_type", T.TEXT, "damage type of a weapon", ("damage_type",)),
-                Field("properties", T.TEXTS, "property: finesse, two-handed, ...", ("property",)),
+                Field("properties", T.TEXTS, "property: finesse, two-handed, ...", ("property",), revision=2),
+                Field("armor_class", T.INTEGER, "base AC of armour, bonus of a shield"),
+                Field("damage", T.DECIMAL, "average of a weapon's damage dice"),
+                Field("bonus", T.INTEGER, "bonus of a magic item: 1 to 3"),
+                Field("charges", T.INTEGER, "most charges it has"),
+                Field("cursed", T.FLAG, "is cursed"),
             ),
         ),
         Collection(

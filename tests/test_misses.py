@@ -106,7 +106,7 @@ async def test_documents_narrow_what_is_fetched(library, server):
 
 async def test_a_kind_narrows_the_lists(library, server):
     await look(library, "equipment", kind="weapon", name="sword")
-    assert {a.split("/?")[0] for a in server.asked} == {"v2/documents", "v2/items", "v2/weapons"}
+    assert {a.split("/?")[0] for a in server.asked} == {"v2/documents", "v2/items"}
 
 
 async def test_nothing_is_fetched_for_a_library_that_was_synced(library, server):

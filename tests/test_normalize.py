@@ -30,6 +30,7 @@ from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.build import checked, feet, gold, number, slugify
+from lorekeeper.normalize.equipment import is_table_row
 from lorekeeper.normalize.open5e import ENDPOINTS
 from lorekeeper.printable import has_controls
 from lorekeeper.text.cleaning import sentences
@@ -100,6 +101,7 @@ def test_a_spell_is_the_same_in_every_generation_of_the_api(shape):
         "casting_time": "bonus action",
         "damage_types": ("cold",),
         "range": 60.0,
+        "heals": False,
     }
 
 
@@ -162,7 +164,10 @@ V2: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
             "weapon": None, "armor": None, "weight": "5.000", "cost": "750.50", "requires_attunement": True,
         },
         ("equipment", "magic-item"),
-        {"category": "wondrous item", "rarity": "very rare", "requires_attunement": True, "weight": 5.0, "cost": 750.5},
+        {
+            "category": ("wondrous item",), "rarity": "very rare", "requires_attunement": True, "weight": 5.0, "cost": 750.5,
+            "cursed": False,
+        },
     ),
     "weapon item": (
         {
@@ -175,7 +180,8 @@ V2: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
         },
         ("equipment", "weapon"),
         {
-            "category": "weapon", "weight": 2.0, "cost": 50.0, "damage_type": "piercing", "properties": ("two handed",),
+            "category": ("weapon",), "weight": 2.0, "cost": 50.0, "damage_type": "piercing", "damage": 4.5,
+            "properties": ("two handed",),
         },
     ),
     "armor item": (
@@ -185,7 +191,9 @@ V2: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
             "armor": {"category": "heavy", "ac_base": 15, "grants_stealth_disadvantage": True},
         },
         ("equipment", "armor"),
-        {"category": "armor", "properties": ("heavy armor", "stealth disadvantage")},
+        {
+            "category": ("armor", "heavy armor"), "properties": ("heavy armor", "stealth disadvantage"), "armor_class": 15,
+        },
     ),
     "gear": (
         {
@@ -193,7 +201,7 @@ V2: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
             "category": {"name": "Adventuring Gear", "key": "adventuring-gear"}, "weight": "1.000", "cost": "0.50",
         },
         ("equipment", "gear"),
-        {"category": "adventuring gear", "weight": 1.0, "cost": 0.5},
+        {"category": ("adventuring gear",), "weight": 1.0, "cost": 0.5},
     ),
     "weapon": (
         {
@@ -202,12 +210,15 @@ V2: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
             "properties": [{"property": {"name": "Finesse", "type": None}, "detail": None}],
         },
         ("equipment", "weapon"),
-        {"category": "weapon", "damage_type": "slashing", "properties": ("finesse",)},
+        {
+            "category": ("weapon", "simple weapon", "melee weapon"), "damage_type": "slashing", "damage": 3.5,
+            "properties": ("finesse",),
+        },
     ),
     "armor": (
         {"key": "ta_kelp-mail", "name": "Kelp Mail", "document": DOC, "category": "heavy", "ac_base": 15},
         ("equipment", "armor"),
-        {"category": "heavy", "properties": ("heavy armor",)},
+        {"category": ("armor", "heavy armor"), "properties": ("heavy armor",), "armor_class": 15},
     ),
     "class": (
         {
@@ -305,10 +316,15 @@ def test_an_object_of_v2_has_text_to_search_for(name):
     assert V2[name][0]["name"] in passage.embedded
 
 
-def test_the_same_key_at_two_endpoints_makes_two_entities():
-    stats, item = one(V2["armor"][0]), one(V2["armor item"][0])
-    assert stats.type == item.type
-    assert stats.identity != item.identity
+def test_a_row_of_a_table_is_the_item_of_the_same_key():
+    row, item = one(V2["armor"][0]), one(V2["armor item"][0])
+    assert (row.type, row.identity) == (item.type, item.identity)
+    assert (is_table_row(row), is_table_row(item)) == (True, False)
+
+
+def test_armor_that_the_list_of_items_calls_otherwise_has_the_slug_of_that_list():
+    assert one({**V2["armor"][0], "key": "ta_studded-leather"}).slug == "studded-leather-armor"
+    assert one({**V2["armor"][0], "key": "ta_leather-armor"}).slug == "leather-armor"
 
 
 @pytest.mark.parametrize("parent", ["ta_reefling", {"key": "ta_reefling"}, f"{API}/races/ta_reefling/"])
@@ -389,7 +405,7 @@ V1: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
         ("spells", "spell"),
         {
             "level": 2, "school": "evocation", "classes": ("wizard", "sea witch"), "ritual": False, "concentration": True,
-            "casting_time": "bonus action", "range": 60.0,
+            "casting_time": "bonus action", "range": 60.0, "heals": False,
         },
     ),
     "monster": (
@@ -411,7 +427,7 @@ V1: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
             "requires_attunement": "requires attunement by a witch",
         },
         ("equipment", "magic-item"),
-        {"category": "ring", "rarity": "very rare", "requires_attunement": True},
+        {"category": ("ring",), "rarity": "very rare", "requires_attunement": True, "cursed": False},
     ),
     "weapon": (
         {
@@ -420,8 +436,10 @@ V1: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
         },
         ("equipment", "weapon"),
         {
-            "category": "martial melee weapons", "cost": 0.5, "weight": 3.0, "damage_type": "slashing",
-            "properties": ("light", "thrown"),
+            "category": (
+                "martial melee weapons", "martial melee weapon", "martial weapon", "melee weapon", "weapon",
+            ),
+            "cost": 0.5, "weight": 3.0, "damage_type": "slashing", "damage": 3.5, "properties": ("light", "thrown"),
         },
     ),
     "armor": (
@@ -430,7 +448,10 @@ V1: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
             "weight": "", "stealth_disadvantage": True,
         },
         ("equipment", "armor"),
-        {"category": "medium armor", "cost": 1400.0, "properties": ("medium armor", "stealth disadvantage")},
+        {
+            "category": ("medium armor", "armor"), "cost": 1400.0, "armor_class": 14,
+            "properties": ("medium armor", "stealth disadvantage"),
+        },
     ),
     "feat": (
         {"slug": "deep-breath", "name": "Deep Breath", "desc": "You swim.", "prerequisite": None, "effects_desc": ["An hour."]},
@@ -516,7 +537,7 @@ def test_a_document_of_v1_goes_by_its_slug_and_title():
 @pytest.mark.parametrize("absent", ["null", "missing", "empty"])
 def test_what_a_spell_does_not_say_stays_unknown(absent):
     keys = ("level", "range", "school", "casting_time", "classes", "ritual", "concentration", "damage_types")
-    obj = {k: v for k, v in spell("now").items() if k not in keys}
+    obj = {k: v for k, v in spell("now").items() if k not in (*keys, "desc", "higher_level")}
     if absent != "missing":
         obj |= dict.fromkeys(keys, None if absent == "null" else "")
     entity = one(obj, hint="spells.json")
@@ -545,7 +566,7 @@ def test_an_item_without_price_weight_or_rarity_has_none():
     fields = one(
         {**V2["magic item"][0], "cost": None, "weight": None, "rarity": None, "requires_attunement": None}
     ).fields
-    assert fields == {"category": "wondrous item"}
+    assert fields == {"category": ("wondrous item",), "cursed": False}
 
 
 def test_an_object_that_names_no_document_is_filed_where_it_is_told():

@@ -255,6 +255,8 @@ def test_a_spell():
         "concentration": True,
         "casting_time": "action",
         "range": 60.0,
+        "duration": 1.0,
+        "heals": False,
     }
     assert spell.data["duration"] == "Concentration, up to 1 minute"
 

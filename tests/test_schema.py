@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, FieldType
 from lorekeeper.normalize import UnknownShapeError, normalize
-from lorekeeper.normalize.own import schema
+from lorekeeper.normalize.own import NUMBERS_IN_WORDS, schema
 from lorekeeper.text.phrases import STARTER
 from tests.support.commands import run_lorekeeper
 from tests.support.samples import SAMPLES
@@ -65,6 +65,8 @@ def test_schema_and_importer_agree_on_every_field(name):
     assert COLLECTIONS[name].fields
     for declared in COLLECTIONS[name].fields:
         good, bad = VALUES[declared.type]
+        if (name, declared.name) in NUMBERS_IN_WORDS:
+            good, bad = [*good, "many", ""], [value for value in bad if not isinstance(value, str)]
         for value, allowed in [*((v, True) for v in good), *((v, False) for v in bad)]:
             obj = entry(name, **{declared.name: value})
             assert (valid(obj), importable(obj)) == (allowed, allowed), (declared.name, value)

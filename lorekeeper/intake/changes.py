@@ -10,6 +10,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.files import Batch
 from lorekeeper.intake.reports import ImportReport
+from lorekeeper.normalize.equipment import is_table_row
 from lorekeeper.printable import MAX_SHOWN, one_line
 
 IMPORT_BATCH = 4 * BATCH
@@ -79,7 +80,8 @@ class PendingEntities:
     """The new and changed entities of an import, until they are stored.
 
     They wait until there are `IMPORT_BATCH` of their type, or until all together have `IMPORT_CHARS`. Of several
-    entries with one identity the last is kept, with a warning if their content differs.
+    entries with one identity the last is kept, with a warning if their content differs. A row of a table never replaces the
+    whole entry, see `is_table_row`, and is replaced by it without a warning.
 
     Args:
         cache: what is imported into.
@@ -90,6 +92,8 @@ class PendingEntities:
         self._stored, self._report = StoredHashes(cache), report
         self._last: dict[tuple[str, Identity], tuple[str, str]] = {}
         """Content hash and place of the last entry of each type and identity so far."""
+        self._rows: set[tuple[str, Identity]] = set()
+        """Of these, the rows of tables."""
         self._pending: dict[str, dict[Identity, Entity]] = {}
         self._chars = 0
 
@@ -111,12 +115,16 @@ class PendingEntities:
     def _add(self, entity: Entity, place: str, stored: Hashes) -> None:
         key, stored_hash = (entity.type, entity.identity), stored.get(entity.identity)
         earlier_hash, earlier_place = self._last.get(key, (None, ""))
+        known = (earlier_hash or stored_hash) not in (None, entity.content_hash)
+        if is_table_row(entity) and known:
+            return
         if earlier_hash is not None:
             self._count(-1, unchanged=earlier_hash == stored_hash)
-            if earlier_hash != entity.content_hash:
+            if earlier_hash != entity.content_hash and key not in self._rows:
                 self._warn(entity, place, earlier_place)
         self._count(1, unchanged=is_unchanged(entity, stored))
         self._last[key] = entity.content_hash, place
+        (self._rows.add if is_table_row(entity) else self._rows.discard)(key)
         if entity.content_hash != (earlier_hash or stored_hash):
             self._pending.setdefault(entity.type, {})[entity.identity] = entity
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
-from lorekeeper.normalize.build import Origin, build, feet, flag, gold, local_key, local_keys, number, ref_key, slugify
+from lorekeeper.normalize import equipment, spells
+from lorekeeper.normalize.build import Origin, build, feet, flag, local_key, local_keys, number, ref_key, slugify
 from lorekeeper.normalize.shared import taken_apart
 
 UNKNOWN_DOCUMENT = "open5e-unknown"
@@ -38,6 +39,7 @@ class Endpoint:
         kind: the entity's kind, or a function of the object.
         fields: its raw filter fields.
         slug_suffix: distinguishes its slugs from another endpoint's, of the same collection with the same keys.
+        slug_of: its slugs as another endpoint writes them, which has the same things.
         version: of the API that lists it; None if the lists of other endpoints have the same objects.
         shared: whether its objects have descriptions of several documents (see `normalize.shared`).
         children: nested objects that are entities of their own, each with the name of its endpoint.
@@ -49,6 +51,7 @@ class Endpoint:
     kind: str | Callable[[Object], str] = ""
     fields: Callable[[Object], Fields] = _none
     slug_suffix: str = ""
+    slug_of: Callable[[str], str] = str
     version: int | None = 2
     shared: bool = False
     children: Callable[[Object], Iterable[tuple[Object, str]]] = field(default=lambda _: ())
@@ -70,18 +73,48 @@ def _spell(o: Object) -> Fields:
         "classes": _spell_classes(o),
         "ritual": flag(o.get("ritual")),
         "concentration": flag(o.get("concentration")),
-        "casting_time": _first(o, "casting_time"),
-        "damage_types": local_keys(o.get("damage_types")),
+        "casting_time": spells.casting_time(_first(o, "casting_time")),
         "range": distance,
+        **spells.fields(_spell_wording(o)),
     }
 
 
+def _spell_wording(o: Object) -> spells.Spell:
+    save = _first(o, "saving_throw_ability")
+    return spells.Spell(
+        text=_joined(o, "desc", "higher_level"),
+        material=_joined(o, "material_specified", "material"),
+        duration=_first(o, "duration") or "",
+        range=_joined(o, "range_text") or _joined(o, "range"),
+        components=_components(o),
+        saves=[save.lower()] if isinstance(save, str) else [],
+        damage_types=local_keys(o.get("damage_types")) or [],
+        shape=_first(o, "shape_type"),
+        size=number(o.get("shape_size")),
+        cost=number(o.get("material_cost")),
+        consumed=flag(o.get("material_consumed")) or None,
+    )
+
+
+def _joined(o: Object, *keys: str) -> str:
+    """The texts under these keys, one a line."""
+    return "\n".join(o[key] for key in keys if isinstance(o.get(key), str) and o[key])
+
+
+def _components(o: Object) -> list[str]:
+    """Initials of the components: "V, S, M" of API v1, a flag for each of v2."""
+    letters = o.get("components")
+    if isinstance(letters, str):
+        return re.findall(r"\b[VSM]\b", letters.upper())
+    return [name for name in ("verbal", "somatic", "material") if o.get(name) is True]
+
+
 def _spell_classes(o: Object) -> list[str] | None:
-    classes = local_keys(o.get("classes"))
-    if classes is not None:
-        return classes
-    names = _first(o, "spell_lists") or re.split(r",\s*", _first(o, "dnd_class") or "")
-    return [name for name in names if name] or None
+    listed = local_keys(o.get("classes"))
+    if listed is None:
+        listed = re.split(r",\s*", _first(o, "dnd_class") or "") if _first(o, "dnd_class") else o.get("spell_lists")
+    document = _document_of(o, ENDPOINTS["spells"])[0]
+    return spells.classes(document, _slug(o), listed)
 
 
 def _creature(o: Object) -> Fields:
@@ -97,7 +130,7 @@ def _creature(o: Object) -> Fields:
 
 
 def _price_and_weight(o: Object) -> Fields:
-    return {"cost": gold(o.get("cost")), "weight": number(o.get("weight"))}
+    return {"cost": equipment.price(o.get("cost")), "weight": number(o.get("weight"))}
 
 
 def _before_bracket(text: str) -> str:
@@ -106,7 +139,11 @@ def _before_bracket(text: str) -> str:
 
 def _weapon_fields(o: Object) -> Fields:
     names = [_property_name(entry) for entry in o.get("properties") or []]
-    return {"damage_type": local_key(o.get("damage_type")), "properties": [name for name in names if name]}
+    return {
+        "damage_type": local_key(o.get("damage_type")),
+        "damage": equipment.damage(o.get("damage_dice")),
+        "properties": [name for name in names if name],
+    }
 
 
 def _property_name(entry: object) -> str:
@@ -117,23 +154,25 @@ def _property_name(entry: object) -> str:
 
 
 def _armor_fields(o: Object) -> Fields:
-    category = _first(o, "category")
-    if category and "armor" not in category.lower() and category != "shield":
-        category = f"{category} armor"
+    category = equipment.armor_category(o)
     properties = [category] if category else []
     if flag(_first(o, "grants_stealth_disadvantage", "stealth_disadvantage")):
         properties.append("stealth disadvantage")
-    return {"properties": properties}
+    return {"properties": properties, "armor_class": equipment.armor_class(o, category)}
 
 
 def _item(o: Object) -> Fields:
-    nested: Fields = {}
-    if isinstance(o.get("weapon"), Mapping):
-        nested = _weapon_fields(o["weapon"])
-    elif isinstance(o.get("armor"), Mapping):
-        nested = _armor_fields(o["armor"])
     category = local_key(o.get("category")) or _before_bracket(o.get("type") or "") or None
-    return {"category": category, **_price_and_weight(o), **nested}
+    weapon, armor = o.get("weapon"), o.get("armor")
+    nested: Fields = {"armor_class": equipment.armor_class(None, category)}
+    more: list[str | None] = [_item_kind(o) if weapon or armor else None]
+    if isinstance(weapon, Mapping):
+        nested = _weapon_fields(weapon)
+        more += equipment.weapon_categories(weapon)
+    elif isinstance(armor, Mapping):
+        nested = _armor_fields(armor)
+        more.append(equipment.armor_category(armor))
+    return {"category": equipment.categories(category, *more), **_price_and_weight(o), **nested}
 
 
 def _item_kind(o: Object) -> str:
@@ -141,18 +180,23 @@ def _item_kind(o: Object) -> str:
 
 
 def _magic_item(o: Object) -> Fields:
-    attunement = o.get("requires_attunement")
-    if isinstance(attunement, str):
-        attunement = "attunement" in attunement.lower()
-    return {**_item(o), "rarity": local_key(o.get("rarity")), "requires_attunement": attunement}
+    text = _joined(o, "desc")
+    return {
+        **_item(o),
+        "rarity": equipment.rarity(local_key(o.get("rarity"))),
+        **equipment.magic(str(o.get("name") or ""), text, o.get("requires_attunement")),
+    }
 
 
 def _weapon(o: Object) -> Fields:
-    return {"category": _first(o, "category") or "weapon", **_price_and_weight(o), **_weapon_fields(o)}
+    category = equipment.categories(_first(o, "category") or "weapon", *equipment.weapon_categories(o))
+    return {"category": category, **_price_and_weight(o), **_weapon_fields(o)}
 
 
 def _armor(o: Object) -> Fields:
-    return {"category": _first(o, "category") or "armor", **_price_and_weight(o), **_armor_fields(o)}
+    category = equipment.armor_category(o)
+    source = "armor" if category != _first(o, "category") else category
+    return {"category": equipment.categories(source, category), **_price_and_weight(o), **_armor_fields(o)}
 
 
 def _service(o: Object) -> Fields:
@@ -215,8 +259,16 @@ def _rule(
     shared: bool = False,
 ) -> Endpoint:
     """A small reference endpoint whose objects go to the rules."""
-    kind = kind or name.rstrip("s")
-    return Endpoint(name, _signatures(*signatures), "rules", kind, _chapter, slug_suffix, version, shared)
+    return Endpoint(
+        name,
+        _signatures(*signatures),
+        "rules",
+        kind or name.rstrip("s"),
+        _chapter,
+        slug_suffix=slug_suffix,
+        version=version,
+        shared=shared,
+    )
 
 
 ENDPOINTS: dict[str, Endpoint] = {
@@ -240,9 +292,23 @@ ENDPOINTS: dict[str, Endpoint] = {
         ),
         Endpoint("items", _signatures("category weapon armor"), "equipment", _item_kind, _item),
         Endpoint(
-            "weapons", _signatures("damage_dice damage_type"), "equipment", "weapon", _weapon, slug_suffix="-stats"
+            "weapons",
+            _signatures("damage_dice damage_type"),
+            "equipment",
+            "weapon",
+            _weapon,
+            slug_of=equipment.table_slug,
+            version=None,
         ),
-        Endpoint("armor", _signatures("ac_base", "base_ac"), "equipment", "armor", _armor, slug_suffix="-stats"),
+        Endpoint(
+            "armor",
+            _signatures("ac_base", "base_ac"),
+            "equipment",
+            "armor",
+            _armor,
+            slug_of=equipment.table_slug,
+            version=None,
+        ),
         Endpoint("services", _signatures("cost detail desc"), "equipment", "gear", _service),
         Endpoint(
             "classes",
@@ -336,8 +402,7 @@ def entities(obj: Object, endpoint: Endpoint, document: str | None = None) -> li
     if len(parts) > 1 or parts[0] is not obj:
         return [entity for part in parts for entity in entities(part, endpoint)]
     version = 2 if "key" in obj else 1
-    key = str(_local_key(obj))
-    slug = key.split("_", 1)[-1] if version == 2 else key
+    slug = _slug(obj)
     own_document, title = _document_of(obj, endpoint)
     entity = build(
         endpoint.type,
@@ -345,11 +410,17 @@ def entities(obj: Object, endpoint: Endpoint, document: str | None = None) -> li
         Origin(f"open5e-v{version}", document or own_document or UNKNOWN_DOCUMENT, title),
         name=_first(obj, "name", "title") or slug.replace("-", " ").title(),
         kind=endpoint.kind if isinstance(endpoint.kind, str) else endpoint.kind(obj),
-        slug=slug + (endpoint.slug_suffix if version == 2 else ""),
+        slug=endpoint.slug_of(slug) + endpoint.slug_suffix if version == 2 else slug,
         fields=endpoint.fields(obj),
     )
     children = [entities(child, ENDPOINTS[name], document) for child, name in endpoint.children(obj)]
     return [entity, *(child for several in children for child in several)]
+
+
+def _slug(obj: Object) -> str:
+    """The key of an object, without its document in version 2."""
+    key = str(_local_key(obj))
+    return key.split("_", 1)[-1] if "key" in obj else key
 
 
 def _local_key(obj: Object) -> str | None:

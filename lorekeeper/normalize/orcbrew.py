@@ -18,6 +18,7 @@ from typing import Any
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
+from lorekeeper.normalize import spells
 from lorekeeper.normalize.build import Origin, build, feet, slugify
 from lorekeeper.normalize.edn import MAX_PROBLEMS, Keyword, Map, Problem, Reading, read
 
@@ -74,9 +75,22 @@ def _spell(o: Object) -> dict[str, Any]:
         "classes": _chosen(o.get("spell-lists")) or None,
         "ritual": o.get("ritual"),
         "concentration": True if "concentration" in duration.lower() else None,
-        "casting_time": _text(o.get("casting-time")),
+        "casting_time": spells.casting_time(_text(o.get("casting-time"))),
         "range": feet(distance) if distance else None,
+        **spells.fields(_wording(o)),
     }
+
+
+def _wording(o: Object) -> spells.Spell:
+    parts = o.get("components")
+    components = parts if isinstance(parts, Mapping) else {}
+    return spells.Spell(
+        text=_text(o.get("description")) or "",
+        material=_text(components.get("material-component")) or "",
+        duration=_text(o.get("duration")) or "",
+        range=_text(o.get("range")) or "",
+        components=[name for name in ("verbal", "somatic", "material") if components.get(name) is True],
+    )
 
 
 def _monster(o: Object) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from lorekeeper.entities import (
 )
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import MAX_MANY, stored, unknown_name
+from lorekeeper.normalize import equipment, spells
 from lorekeeper.normalize.build import MAX_DEPTH, Origin, build
 from lorekeeper.printable import FORBIDDEN, has_controls, shown
 
@@ -40,8 +41,9 @@ def entity(obj: Mapping[str, Any], document: str | None) -> Entity:
     if not isinstance(name, str) or name not in COLLECTIONS:
         raise FilterError(unknown_name(str(name), list(COLLECTIONS), "collection"))
     collection = COLLECTIONS[name]
+    values = _values(name, obj)
     kind = obj.get("kind") or (collection.kinds[0] if len(collection.kinds) == 1 else "")
-    reasons = [*_wrong_kind(collection, kind, obj), *_wrong_texts(obj), *_wrong_fields(collection, obj)]
+    reasons = [*_wrong_kind(collection, kind, obj), *_wrong_texts(obj), *_wrong_fields(collection, values)]
     if reasons:
         raise FilterError("; ".join(reasons))
     return build(
@@ -51,8 +53,29 @@ def entity(obj: Mapping[str, Any], document: str | None) -> Entity:
         name=obj["name"],
         kind=kind,
         slug=obj.get("slug"),
-        fields=obj,
+        fields=values,
     )
+
+
+def _values(collection: str, obj: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The object with the values of fields that follow from its texts; what it states itself stays.
+
+    A "no" does not follow from a text, since that of homebrew need not be complete.
+    """
+    if collection not in _READERS:
+        return obj
+    derived, restated = (read(obj) for read in _READERS[collection])
+    return {**{name: value for name, value in derived.items() if value not in (None, False)}, **obj, **restated}
+
+
+_READERS = {
+    "spells": (spells.own_fields, spells.restated),
+    "equipment": (equipment.own_fields, equipment.restated),
+}
+"""For each collection: what follows from the rest of an object, and its values in words as fields have them."""
+
+NUMBERS_IN_WORDS = frozenset({("spells", "duration"), ("equipment", "armor_class")})
+"""Numbers that may be given in words, such as "8 hours" or "14 + Dex modifier"; what cannot be read is left out."""
 
 
 def schema(collection: Collection) -> dict[str, Any]:
@@ -75,7 +98,10 @@ def schema(collection: Collection) -> dict[str, Any]:
         },
     }
     for declared in collection.fields:
-        properties[declared.name] = _JSON_TYPES[declared.type] | {"description": declared.help}
+        json_type = _JSON_TYPES[declared.type] | {"description": declared.help}
+        if (collection.name, declared.name) in NUMBERS_IN_WORDS:
+            json_type |= {"type": [_NUMBERS[declared.type], "string", "null"], "pattern": ""}
+        properties[declared.name] = json_type
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"LoreKeeper {collection.label}",
@@ -102,8 +128,11 @@ _JSON_TYPES: dict[FieldType, dict[str, Any]] = {
         "maximum": 10**12,
     },
     FieldType.FLAG: {"type": ["boolean", "null"]},
-    FieldType.TEXTS: {"type": ["array", "null"], "items": _TEXT | {"type": "string"}, "maxItems": MAX_MANY},
+    FieldType.TEXTS: _TEXT
+    | {"type": ["array", "string", "null"], "items": _TEXT | {"type": "string"}, "maxItems": MAX_MANY},
 }
+
+_NUMBERS = {FieldType.INTEGER: "integer", FieldType.DECIMAL: "number"}
 
 
 def _wrong_kind(collection: Collection, kind: object, obj: Mapping[str, Any]) -> Iterator[str]:

@@ -1,0 +1,264 @@
+"""Filter values of weapons, armour, magic items and gear, from the values of their source and from their text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lorekeeper.entities import Entity, fold
+from lorekeeper.normalize import wording
+from lorekeeper.normalize.build import gold, number
+from lorekeeper.printable import has_controls
+
+Fields = dict[str, Any]
+Object = Mapping[str, Any]
+
+# --- categories ------------------------------------------------------------------------------------------------------
+
+_SINGULAR = {
+    "weapons": "weapon", "armors": "armor", "armour": "armor", "tools": "tool", "potions": "potion", "rings": "ring",
+    "scrolls": "scroll", "wands": "wand", "rods": "rod", "staves": "staff", "shields": "shield", "poisons": "poison",
+    "wondrous items": "wondrous item",
+}  # fmt: skip
+
+_WEIGHTS = ("light", "medium", "heavy")
+
+
+def categories(source: str | None, *more: str | None) -> list[str] | None:
+    """Every category an item belongs to, the source's own first.
+
+    A part that names a wider group adds it: "Martial Melee Weapons" is also a "martial weapon", a "melee weapon" and a
+    "weapon"; "light" armour is "light armor" and "armor".
+    """
+    found: list[str] = []
+    for words in (fold(text) for text in (source, *more) if text and text.strip()):
+        found += [words, _singular(words), *_wider(_singular(words))]
+    return list(dict.fromkeys(found)) or None
+
+
+def _singular(words: str) -> str:
+    head, _, last = words.rpartition(" ")
+    single = _SINGULAR.get(words) or _SINGULAR.get(last, last)
+    return single if words in _SINGULAR or not head else f"{head} {single}"
+
+
+def _wider(words: str) -> Iterable[str]:
+    """The groups that a category with a qualifier belongs to."""
+    *qualifiers, last = words.split()
+    if last in ("weapon", "armor"):
+        yield from (f"{qualifier} {last}" for qualifier in qualifiers if len(qualifiers) > 1)
+        yield last
+    elif words == "shield":
+        yield "armor"
+
+
+def weapon_categories(weapon: Object) -> list[str]:
+    """As in "martial weapon" and "ranged weapon", from the flags and properties of API v2."""
+    found = []
+    if isinstance(simple := weapon.get("is_simple"), bool) and not weapon.get("is_improvised"):
+        found.append("simple weapon" if simple else "martial weapon")
+    if isinstance(simple, bool):
+        found.append("ranged weapon" if _is_ranged(weapon) else "melee weapon")
+    return found
+
+
+_THROWN_RANGED = frozenset({"dart", "net"})
+"""Ranged weapons without ammunition."""
+
+
+def _is_ranged(weapon: Object) -> bool:
+    names = {property_name(entry).lower() for entry in weapon.get("properties") or []}
+    return "ammunition" in names or str(weapon.get("name", "")).lower() in _THROWN_RANGED
+
+
+def property_name(entry: object) -> str:
+    """The name of a weapon's property in the shapes of API v2, "" if it has none."""
+    ref = entry.get("property", entry) if isinstance(entry, Mapping) else entry
+    name = ref.get("name") if isinstance(ref, Mapping) else ref
+    return name if isinstance(name, str) else ""
+
+
+def armor_category(armor: Object) -> str | None:
+    """ "medium armor", or "shield", which the source files under heavy armour."""
+    if str(armor.get("name", "")).strip().lower() == "shield":
+        return "shield"
+    category = armor.get("category")
+    if not isinstance(category, str) or not category:
+        return None
+    return f"{category} armor" if category.lower() in _WEIGHTS else category
+
+
+# --- armour class, damage --------------------------------------------------------------------------------------------
+
+SHIELD_BONUS = 2
+
+
+def armor_class(armor: Object | None, category: str | None) -> int | None:
+    """The base armour class of armour, the bonus of a shield; None for everything else."""
+    values = armor or {}
+    if fold(category or "") == "shield":
+        return int(number(values.get("plus_flat_mod")) or SHIELD_BONUS)
+    base = number(_first(values, "ac_base", "base_ac"))
+    return int(base) if base else None
+
+
+def leading_number(text: str) -> int | None:
+    """14 of "14 + Dex modifier (max 2)"; None if a text does not begin with a number."""
+    match = re.match(r"\s*(\d{1,3})\b", text)
+    return int(match[1]) if match else None
+
+
+_DICE = re.compile(r"(?P<count>\d{1,3})(?:d(?P<sides>\d{1,4}))?(?: ?(?P<sign>[+-]) ?(?P<more>\d{1,4}))?")
+
+
+def damage(dice: object) -> float | None:
+    """The average of damage dice: 7 of "2d6", 3.5 of "1d6", 1 of "1". None if it is no roll, or 0, which stands for none."""
+    match = _DICE.fullmatch(dice.strip().lower()) if isinstance(dice, str) else None
+    if match is None:
+        return float(dice) if isinstance(dice, (int, float)) and not isinstance(dice, bool) and dice else None
+    average = int(match["count"]) * ((int(match["sides"]) + 1) / 2 if match["sides"] else 1)
+    return (average + int(f"{match['sign']}{match['more']}") if match["more"] else average) or None
+
+
+# --- what the text says ----------------------------------------------------------------------------------------------
+
+_NAMED_BONUS = re.compile(r"\+(?P<bonus>[1-3])\b")
+_BONUS = re.compile(
+    r"\b(?:have|has|gain|gains|grants?|receive|receives|provides?|with|get|gets|confers?)(?: you)? (?:an? )?\+(?P<bonus>[1-3]) "
+    r"bonus (?:to|on)(?: the| your| all| both| any)? (?:attack|damage|ac\b|armor class|spell attack|saving throws? and|ranged)"
+)
+_VARIES = re.compile(r"\+1\b.{0,40}\+2\b|determined by (?:the|this) \w+'s rarity", re.DOTALL)
+
+
+def bonus(name: str, text: str) -> int | None:
+    """The +1 to +3 of a magic item: of its name, else the lasting one to attacks, damage or AC that its text gives."""
+    named = _NAMED_BONUS.findall(name)
+    if named:
+        return int(named[0]) if len(set(named)) == 1 else None
+    for sentence in wording.sentences(text):
+        match = _BONUS.search(sentence)
+        if match and not _VARIES.search(sentence):
+            return int(match["bonus"])
+    return None
+
+
+_CHARGES = re.compile(
+    r"\b(?:has|have|with|holds?|contains?|having|starts? with|up to|maximum of) (?:a maximum of |up to |only )?"
+    r"(?P<count>\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty)"
+    r"(?:d(?P<sides>\d{1,3})(?: ?(?P<sign>[+-]) ?(?P<more>\d{1,3}))?)? (?:\w+ )?charges?\b(?! remaining| left)"
+)
+_WORDS = {
+    word: n
+    for n, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
+} | {"a": 1, "an": 1, "twenty": 20}  # fmt: skip
+
+
+def charges(text: str) -> int | None:
+    """The most charges an item can have, 9 if it has 1d8 + 1; None if it has none."""
+    match = _CHARGES.search(text)
+    if match is None:
+        return None
+    count = int(match["count"]) if match["count"].isdigit() else _WORDS[match["count"]]
+    most = count * int(match["sides"] or 1)
+    return most + int(f"{match['sign']}{match['more']}") if match["more"] else most
+
+
+_CURSED = re.compile(
+    r"(?:^|[\n.|] ?)\W{0,3}curse(?:d item)?\W{0,3}(?=[.: \n])(?! (?:of|lasts|is))"
+    r"|\b(?:this|the) (?:\w+ ){1,3}(?:is|are) cursed\b|\bcurses? you\b|\bcursed (?:item|weapon|armor|ring|sword|shield|object)\b"
+    r"|\bbecomes? cursed\b[^.]{0,60}attun|\bextends the curse\b|\bcurse extends\b"
+)
+
+
+def cursed(text: str) -> bool:
+    """Whether the item curses its owner."""
+    return _CURSED.search(text) is not None
+
+
+_ATTUNEMENT = re.compile(
+    r"\b(?:attune|attunes|attuned|attuning) to (?:it|them|this|the [a-z']+)\b(?! of)|\battunement to it\b"
+)
+
+
+def requires_attunement(stated: object, text: str) -> bool | None:
+    """What the source states, corrected by a text that speaks of being attuned to the item."""
+    if isinstance(stated, str):
+        stated = "attunement" in stated.lower()
+    if stated is False and _ATTUNEMENT.search(text):
+        return True
+    return stated if isinstance(stated, bool) else None
+
+
+RARITIES = ("common", "uncommon", "rare", "very rare", "legendary", "artifact")
+
+_RARITY = re.compile(r"\b(?:uncommon|common|very rare|rare|legendary|artifact)\b")
+
+
+def rarity(value: str | None) -> str | None:
+    """One of `RARITIES`, or "varies" where a source names several or none of them; as it is if it is another word."""
+    words = fold(value or "")
+    if not words or words in RARITIES:
+        return words or None
+    named = set(_RARITY.findall(words))
+    return "varies" if len(named) > 1 or "varies" in words or words.startswith("rarity by") else words
+
+
+def price(value: object) -> float | None:
+    """A price in gp. 0 means that the source has no price: nothing that it sells is free."""
+    return gold(value) or None
+
+
+def magic(name: str, text: str, stated_attunement: object) -> Fields:
+    """What the name and text of a magic item say."""
+    words = wording.plain(text)
+    return {
+        "bonus": bonus(name, words),
+        "charges": charges(words),
+        "cursed": cursed(words) if words.strip() else None,
+        "requires_attunement": requires_attunement(stated_attunement, words),
+    }
+
+
+def own_fields(obj: Object) -> Fields:
+    """What follows for an item of our own JSON shape, from its description and from the starter's keys."""
+    text = obj.get("description")
+    values = magic("", text, None) if obj.get("kind") == "magic-item" and isinstance(text, str) else {}
+    return {**values, "damage": damage(obj.get("damage_dice"))}
+
+
+def restated(obj: Object) -> Fields:
+    """The values that an object of our own JSON shape gives in words: "14 + Dex modifier" is 14, "light armor" is armour."""
+    values: Fields = {}
+    if isinstance(obj.get("armor_class"), str):
+        values["armor_class"] = leading_number(obj["armor_class"])
+    category, names = obj.get("category"), obj.get("properties")
+    if isinstance(category, str) and category.strip() and not has_controls(category):
+        of_armor = [n for n in names if isinstance(n, str) and n.endswith(" armor")] if isinstance(names, list) else []
+        values["category"] = categories(category, *of_armor)
+    return values
+
+
+# --- doubles ---------------------------------------------------------------------------------------------------------
+
+_ITEM_SLUGS = {name: f"{name}-armor" for name in ("hide", "leather", "padded", "plate", "splint", "studded-leather")}
+"""Slugs of the lists of armour that the list of items calls otherwise."""
+
+
+def table_slug(slug: str) -> str:
+    """The slug under which the list of items has an object of the lists of weapons and armour."""
+    return _ITEM_SLUGS.get(slug, slug)
+
+
+def is_table_row(entity: Entity) -> bool:
+    """Whether an entry is a row of API v2's tables of weapons and armour, without text, price and weight.
+
+    The list of items has the same things whole, under the same identity. A row is used only where that is missing.
+    """
+    data = entity.data
+    values = {"damage_dice", "ac_base"} & data.keys()
+    return entity.type == "equipment" and entity.source_api == "open5e-v2" and bool(values) and "desc" not in data
+
+
+def _first(obj: Object, *keys: str) -> Any:
+    return next((obj[k] for k in keys if obj.get(k) not in (None, "")), None)

@@ -1,0 +1,214 @@
+"""Filter values of spells, from the structured values of their source and from the wording of their text.
+
+The text decides where the two contradict each other: a structured saving throw, damage type or consumed component that the
+text mentions in another role only (protection from it, a bonus, "worth 50 gp" without a word about being consumed) is left
+out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lorekeeper.entities import fold, fold_component
+from lorekeeper.normalize import wording
+
+Fields = dict[str, Any]
+
+CLASSES = Path(__file__).parent.parent / "data" / "spell_classes.txt"
+"""Document, slug and classes of spells: see `scripts/build_spell_classes.py`, which writes it and says by which rule."""
+
+LISTED_AGAIN = {"srd-2014": "srd-2014", "wotc-srd": "srd-2014"}
+"""Documents whose own class lists hold the spells of domains, circles and patrons too, with their name in `CLASSES`."""
+
+NO_CLASS = frozenset({"", "ritual caster"})
+"""What API v1 lists among classes without being one."""
+
+_SPELT = {"sorceror": "sorcerer"}
+
+
+@dataclass(frozen=True)
+class Spell:
+    """What the sources say of a spell, before any of it is read.
+
+    Attributes:
+        text: description, and what it does at higher levels.
+        material: its material components in words; "" if unknown.
+        duration, range: in words.
+        components: initials or names; empty if unknown.
+        saves, damage_types: structured; None if the source has no such value.
+        shape, size: structured area.
+        cost: of the components in gp, structured.
+    """
+
+    text: str
+    material: str = ""
+    duration: str = ""
+    range: str = ""
+    components: Sequence[str] = ()
+    saves: Sequence[str] = ()
+    damage_types: Sequence[str] = ()
+    shape: str | None = None
+    size: float | None = None
+    cost: float | None = None
+    consumed: bool | None = None
+
+
+def fields(spell: Spell) -> Fields:
+    """The filter values that follow from a spell's wording and structured values; None where nothing is known."""
+    text = wording.plain(spell.text)
+    components = [fold_component(c) for c in spell.components if c]
+    shape, size = area(spell, text)
+    return {
+        "damage_types": damage_types(text, spell.damage_types) or None,
+        "saves": saves(text, spell.saves) or None,
+        "conditions": wording.conditions(text) or None,
+        "attack": wording.attack(text),
+        "heals": wording.heals(text) if text.strip() else None,
+        "components": components or None,
+        **material(spell, components),
+        "duration": minutes(spell.duration),
+        "area": shape,
+        "area_size": size,
+    }
+
+
+def own_fields(obj: Mapping[str, Any]) -> Fields:
+    """What follows for a spell of our own JSON shape, from its description and from the starter's keys."""
+    save, text = obj.get("saving_throw"), obj.get("description")
+    return fields(
+        Spell(
+            text=text if isinstance(text, str) else "",
+            range=obj["range_text"] if isinstance(obj.get("range_text"), str) else "",
+            saves=[save] if isinstance(save, str) else [],
+        )
+    )
+
+
+def restated(obj: Mapping[str, Any]) -> Fields:
+    """The values that an object of our own JSON shape gives in words: "8 hours" is 480 minutes."""
+    return {"duration": minutes(obj["duration"])} if isinstance(obj.get("duration"), str) else {}
+
+
+def saves(text: str, structured: Iterable[str] = ()) -> list[str]:
+    """Abilities of the saving throws that a spell forces: those the text asks for, and a structured one it does not name."""
+    found = wording.saves(text)
+    return list(dict.fromkeys([*found, *(a for a in structured if not wording.mentions_save(text, a))]))
+
+
+def damage_types(text: str, structured: Iterable[str] = ()) -> list[str]:
+    """Types of the damage that a spell deals: those the text deals, and structured ones that it does not name."""
+    found = wording.damage_types(text)
+    return list(dict.fromkeys([*found, *(t for t in structured if not wording.mentions_damage(text, t))]))
+
+
+# --- components ------------------------------------------------------------------------------------------------------
+
+_GOLD = re.compile(r"(?P<amount>\d{1,3}(?:,\d{3})+|\d{1,6})\+? ?(?:gp\b|gold pieces?\b)")
+_CONSUMED = re.compile(r"\bconsum(?:e|es|ed|ing)\b|\bused up\b|\bdestroyed\b")
+_KEPT = re.compile(r"\b(?:not|n't) (?:be )?consumed\b|\bdoes(?: not|n't) consume\b")
+
+
+def material(spell: Spell, components: Sequence[str]) -> Fields:
+    """Price in gp and consumption of the material components.
+
+    The price is the highest that is named ("one jacinth worth at least 1,000 gp and one bar worth at least 100 gp" is 1,000).
+    """
+    words = wording.plain(spell.material)
+    prices = [float(m["amount"].replace(",", "")) for m in _GOLD.finditer(words)]
+    consumed = spell.consumed
+    if words.strip():
+        consumed = bool(_CONSUMED.search(words)) and not _KEPT.search(words)
+    elif components and "material" not in components:
+        consumed = False
+    return {"material_cost": max(prices, default=spell.cost or None), "material_consumed": consumed}
+
+
+# --- duration, casting time ------------------------------------------------------------------------------------------
+
+_UNITS = {
+    "turn": 0.1,
+    "round": 0.1,
+    "minute": 1,
+    "hour": 60,
+    "day": 1440,
+    "week": 10_080,
+    "month": 43_200,
+    "year": 525_600,
+}
+_DURATION = re.compile(
+    rf"(?:concentration,? )?(?:up to )?(?P<amount>\d{{1,4}}|an?|one) ?(?P<unit>{'|'.join(_UNITS)})s?\b(?! ?/)(?! or \d)"
+)
+
+
+def minutes(duration: object) -> float | None:
+    """A duration in minutes: "instantaneous" is 0, a round 0.1.
+
+    None if it has no fixed end or length: special, permanent, until dispelled, dice, "1 minute or 1 hour". An end that may come
+    earlier, as in "1 hour or until triggered", does not count.
+    """
+    if isinstance(duration, (int, float)) and not isinstance(duration, bool):
+        return duration
+    words = re.sub(r"\s+", " ", duration).strip().lower() if isinstance(duration, str) else ""
+    if words == "instantaneous":
+        return 0
+    match = _DURATION.match(words)
+    if match is None:
+        return None
+    amount = int(match["amount"]) if match["amount"].isdigit() else 1
+    return round(amount * _UNITS[match["unit"]], 3)
+
+
+_ACTION = re.compile(r"(?:1 |an? )?(?P<action>bonus action|reaction|action)\b")
+
+
+def casting_time(value: object) -> object:
+    """A casting time without its trigger or alternative: "1 reaction, which you take when ..." is "reaction"."""
+    if not isinstance(value, str):
+        return value
+    match = _ACTION.match(fold(value))
+    if match:
+        return match["action"]
+    return re.split(r",| or | plus |\(", value, maxsplit=1)[0].strip() or value
+
+
+# --- area ------------------------------------------------------------------------------------------------------------
+
+
+def area(spell: Spell, text: str) -> tuple[str | None, float | None]:
+    """Shape and size in feet of a spell's area: as its range says it, else as the text does, else the source's own values.
+
+    Of several areas in the text, the first of the source's shape counts, since a source gives cylinders their height and
+    lines their width now and then.
+    """
+    found = [*wording.areas(wording.plain(spell.range)), *wording.areas(text)]
+    alike = [area for area in found if area[0] == spell.shape]
+    if spell.shape and (not found or (not alike and spell.shape in text)):
+        return spell.shape, spell.size
+    return next(iter(alike or found), (None, None))
+
+
+# --- classes ---------------------------------------------------------------------------------------------------------
+
+
+def classes(document: str | None, slug: str, listed: Iterable[str] | None) -> list[str] | None:
+    """The classes whose own list has a spell; None if nobody says.
+
+    ``listed`` is what the object says. It is replaced by the table where it is known to mix in the spells of subclasses, and
+    where it is empty.
+    """
+    names = [_SPELT.get(name.lower(), name) for name in listed or () if name.strip().lower() not in NO_CLASS]
+    book = LISTED_AGAIN.get(document or "")
+    if book or not names:
+        return list(_table().get((book or document or "", slug), ())) or names or None
+    return names
+
+
+@cache
+def _table() -> Mapping[tuple[str, str], tuple[str, ...]]:
+    rows = (line.split() for line in CLASSES.read_text("utf-8").splitlines())
+    return {(document, slug): tuple(names) for document, slug, *names in rows}

@@ -1,0 +1,237 @@
+"""What a spell's wording says: saving throws, conditions, damage, healing, areas, components, durations and classes."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from lorekeeper.normalize import normalize, spells, wording
+
+DOC = {"key": "tide-atlas", "name": "The Tide Atlas"}
+
+
+def fields(desc: str, **values: object) -> dict[str, object]:
+    spell = {
+        "key": "ta_tide",
+        "name": "Tide",
+        "document": DOC,
+        "desc": desc,
+        "level": 1,
+        "school": "evocation",
+        **values,
+    }
+    return dict(normalize({"casting_time": "action", **spell})[0].fields)
+
+
+@pytest.mark.parametrize(
+    ("text", "abilities"),
+    [
+        ("Every swimmer must make a Dexterity saving throw.", ["dexterity"]),
+        ("Each sailor near you must succeed on a Strength or Dexterity saving throw.", ["strength", "dexterity"]),
+        ("It repeats the Wisdom saving throw at dawn, and a DC 12 Charisma save later.", ["wisdom", "charisma"]),
+        ("The gull has advantage on Dexterity saving throws.", []),
+        ("It adds 2 to every Constitution saving throw it makes.", []),
+        ("When the tide turns, you must make a Wisdom saving throw.", []),
+        ("Whoever can hear you must make a Wisdom saving throw.", ["wisdom"]),
+    ],
+)
+def test_saving_throws_are_those_that_others_have_to_make(text, abilities):
+    assert wording.saves(wording.plain(text)) == abilities
+
+
+def test_a_structured_saving_throw_that_the_text_only_mentions_is_left_out():
+    assert "saves" not in fields("It has advantage on Dexterity saving throws.", saving_throw_ability="dexterity")
+    assert fields("The wave hits everybody.", saving_throw_ability="Dexterity")["saves"] == ("dexterity",)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("On a failed save the diver is blinded and deafened for a minute.", ["blinded", "deafened"]),
+        ("A crab that fails has the Frightened condition.", ["frightened"]),
+        ("It takes 2d6 cold damage and is knocked prone.", ["prone"]),
+        ("It must succeed on a Wisdom saving throw or be charmed by you.", ["charmed"]),
+        ("The rower gains two levels of exhaustion.", ["exhaustion"]),
+        ("| 1 | Stunned |\n| 2 | Paralyzed |", ["paralyzed", "stunned"]),
+        ("The seal can't be charmed or frightened.", []),
+        ("It is immune to the poisoned condition.", []),
+        ("You end the stunned condition on one ally.", []),
+        ("A diver who is blinded sees nothing.", []),
+        ("While it is restrained, its speed is 0.", []),
+        ("The spell ends if you are incapacitated.", []),
+        ("You are blinded for a round.", []),
+    ],
+)
+def test_conditions_are_those_that_somebody_gets(text, names):
+    assert wording.conditions(wording.plain(text)) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "types"),
+    [
+        ("It takes 3d6 cold damage.", ["cold"]),
+        ("It takes 2d8 + your spellcasting modifier fire, cold, or acid damage.", ["acid", "cold", "fire"]),
+        ("Your weapon deals an extra 1d4 radiant damage.", ["radiant"]),
+        ("Choose acid, fire, or thunder for the colour of the wave.", ["acid", "fire", "thunder"]),
+        ("It has resistance to cold damage.", []),
+        ("Nothing within can be hurt: it is immune to thunder damage.", []),
+        ("If the shell breaks, you take 6d6 bludgeoning damage.", []),
+        ("When it takes fire damage, the spell ends.", []),
+    ],
+)
+def test_damage_is_what_is_dealt_to_others(text, types):
+    assert wording.damage_types(wording.plain(text)) == types
+
+
+def test_the_text_decides_about_structured_damage():
+    assert "damage_types" not in fields("It is immune to thunder damage.", damage_types=["thunder"])
+    assert fields("The wave takes its toll.", damage_types=["cold"])["damage_types"] == ("cold",)
+    assert fields("It takes 1d8 fire damage.", damage_types=[])["damage_types"] == ("fire",)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Make a ranged spell attack against the gull.", "ranged"),
+        ("As an action, make a Melee Spell Attack.", "melee"),
+        ("It blocks the next ranged spell attack against you.", None),
+    ],
+)
+def test_the_spell_attack_is_one_that_is_made(text, kind):
+    assert wording.attack(wording.plain(text)) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "heals"),
+    [
+        ("One ally regains 2d8 hit points.", True),
+        ("The tide restores 10 hit points to each of you.", True),
+        ("It gains 5 temporary hit points.", False),
+        ("It can't regain hit points until dawn.", False),
+        ("Its hit point maximum falls.", False),
+    ],
+)
+def test_healing_restores_hit_points(text, heals):
+    assert fields(text)["heals"] is heals
+
+
+@pytest.mark.parametrize(
+    ("text", "area"),
+    [
+        ("A 20-foot-radius sphere of foam appears.", ("sphere", 20.0)),
+        ("Each fish in a 60-foot cone swims off.", ("cone", 60.0)),
+        ("It fills a 10-foot-radius, 40-foot-high cylinder.", ("cylinder", 10.0)),
+        ("A line of spray 100 feet long and 5 feet wide.", ("line", 100.0)),
+        ("A 5-foot-diameter sphere rolls.", ("sphere", 2.5)),
+        ("The lantern sheds bright light in a 20-foot radius.", None),
+        ("It moves a stone no larger than a 5-foot cube.", None),
+    ],
+)
+def test_areas_have_a_shape_and_a_size(text, area):
+    assert next(wording.areas(wording.plain(text)), None) == area
+
+
+def test_the_area_is_the_one_of_the_range_or_of_the_structured_shape():
+    foam = fields("A 10-foot cube of foam.", range_text="Self (15-foot cone)", range=0)
+    assert (foam["area"], foam["area_size"]) == ("cone", 15.0)
+    spray = fields("A line of spray 100 feet long and 5 feet wide.", shape_type="line", shape_size=5)
+    assert (spray["area"], spray["area_size"]) == ("line", 100.0)
+    wave = fields("It rolls.", shape_type="cube", shape_size=15)
+    assert (wave["area"], wave["area_size"]) == ("cube", 15.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "minutes"),
+    [
+        ("instantaneous", 0), ("1 round", 0.1), ("6 rounds", 0.6), ("1 minute", 1), ("Up to 10 minutes", 10), ("8 hours", 480),
+        ("Concentration, up to 1 hour", 60), ("10 days", 14_400), ("1 year", 525_600), ("1 hour or until triggered", 60),
+        ("until dispelled", None), ("special", None), ("1d4+2 rounds", None), ("1 minute or 1 hour", None),
+        ("1 hour/caster level", None), ("2-12 hours", None), ("", None), (None, None), (90, 90),
+    ],
+)  # fmt: skip
+def test_durations_are_minutes(words, minutes):
+    assert spells.minutes(words) == minutes
+
+
+@pytest.mark.parametrize(
+    ("material", "stated", "cost", "consumed"),
+    [
+        ("a pearl worth at least 1,000 gp, which the spell consumes", False, 1000.0, True),
+        ("a silver bell worth 250+ GP", True, 250.0, False),
+        ("two shells worth 50 gp each and a net worth 5gp", False, 50.0, False),
+        ("a chest worth 500 gp, which is not consumed", True, 500.0, False),
+        ("a gull's feather", False, None, False),
+    ],
+)
+def test_material_components_have_a_price_and_may_be_consumed(material, stated, cost, consumed):
+    spell = fields("Splash.", verbal=True, material=True, material_specified=material, material_consumed=stated)
+    assert spell["components"] == ("verbal", "material")
+    assert (spell.get("material_cost"), spell["material_consumed"]) == (cost, consumed)
+
+
+@pytest.mark.parametrize(
+    ("words", "folded"),
+    [
+        ("1 reaction, which you take when you fall", "reaction"), ("bonus-action", "bonus action"), ("1minute", "1 minute"),
+        ("1 action or 8 hours", "action"), ("10 minutes plus 1 hour of attunement", "10 minutes"), ("1 Action", "action"),
+    ],
+)  # fmt: skip
+def test_casting_times_have_one_form(words, folded):
+    assert fields("Splash.", casting_time=words)["casting_time"] == folded
+
+
+def test_spells_of_subclasses_are_not_on_the_list_of_the_class():
+    listed = {
+        "key": "srd_identify",
+        "document": {"key": "srd-2014"},
+        "classes": [{"key": "srd_cleric"}, {"key": "srd_bard"}],
+    }
+    assert fields("You know.", **listed)["classes"] == ("bard", "wizard")
+
+
+def test_a_list_that_is_missing_is_looked_up_and_others_stay():
+    a5e = {"key": "a5e-ag_acid-arrow", "document": {"key": "a5e-ag"}}
+    assert fields("It burns.", **a5e, classes=[])["classes"] == ("sorcerer", "wizard")
+    assert fields("It burns.", **a5e, classes=[{"key": "a5e_druid"}])["classes"] == ("druid",)
+    assert "classes" not in fields("It burns.", classes=[])
+
+
+def test_the_first_version_of_the_api_lists_classes_as_words():
+    spell = {
+        "slug": "tide",
+        "name": "Tide",
+        "desc": "Splash.",
+        "school": "Evocation",
+        "level_int": 1,
+        "document__slug": "ta",
+    }
+    listed = {"dnd_class": "Ritual Caster, Sorceror, Wizard", "spell_lists": ["wizard"], "components": "V, M"}
+    (entity,) = normalize(spell | listed)
+    assert entity.fields["classes"] == ("sorcerer", "wizard")
+    assert entity.fields["components"] == ("verbal", "material")
+
+
+def test_homebrew_may_state_a_duration_in_words_and_is_never_told_no():
+    spell = {"collection": "spells", "name": "Foam", "description": "It takes 1d6 cold damage.", "duration": "8 hours"}
+    (entity,) = normalize({**spell, "components": ["V", "S"]})
+    assert dict(entity.fields) == {"duration": 480.0, "damage_types": ("cold",), "components": ("verbal", "somatic")}
+    assert normalize({**spell, "damage_types": ["fire"]})[0].fields["damage_types"] == ("fire",)
+    assert "duration" not in normalize({**spell, "duration": "as long as it rains"})[0].fields
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "is or " * 20_000,
+        "1d6 " * 30_000,
+        "a [b](" * 20_000,
+        "choose acid, " * 12_000,
+        "10-foot-" * 15_000,
+        "* " * 60_000,
+    ],
+)
+def test_hostile_texts_take_linear_time(text):
+    began = time.perf_counter()
+    spells.fields(spells.Spell(text=text, material=text, duration=text, range=text))
+    assert time.perf_counter() - began < 5
