@@ -126,7 +126,7 @@ def damage(dice: object) -> float | None:
 _NAMED_BONUS = re.compile(r"\+(?P<bonus>[1-3])\b")
 _BONUS = re.compile(
     r"\b(?:have|has|gain|gains|grants?|receive|receives|provides?|with|get|gets|confers?)(?: you)? (?:an? )?\+(?P<bonus>[1-3]) "
-    r"bonus (?:to|on)(?: the| your| all| both| any)? (?:attack|damage|ac\b|armor class|spell attack|saving throws? and|ranged)"
+    r"(?:bonus )?(?:to|on)(?: the| your| all| both| any)? (?:attack|damage|ac\b|armor class|spell attack|saving throws? and|ranged)"
 )
 _VARIES = re.compile(r"\+1\b.{0,40}\+2\b|determined by (?:the|this) \w+'s rarity", re.DOTALL)
 
@@ -166,8 +166,8 @@ def charges(text: str) -> int | None:
 
 _CURSED = re.compile(
     r"(?:^|[\n.|] ?)\W{0,3}curse(?:d item)?\W{0,3}(?=[.: \n])(?! (?:of|lasts|is))"
-    r"|\b(?:this|the) (?:\w+ ){1,3}(?:is|are) cursed\b|\bcurses? you\b|\bcursed (?:item|weapon|armor|ring|sword|shield|object)\b"
-    r"|\bbecomes? cursed\b[^.]{0,60}attun|\bextends the curse\b|\bcurse extends\b"
+    r"|\b(?:this|the) (?:\w+ ){1,3}(?:is|are) cursed\b|\bcursed (?:item|weapon|armor|ring|sword|shield|object)\b"
+    r"|\battuning to (?:it|(?:this|the) \w+) curses you\b|\byou (?:are|remain) cursed\b|\b(?:extends|result of) the curse\b"
 )
 
 

@@ -95,9 +95,8 @@ def restated(obj: Mapping[str, Any]) -> Fields:
 
 
 def saves(text: str, structured: Iterable[str] = ()) -> list[str]:
-    """Abilities of the saving throws that a spell forces: those the text asks for, and a structured one it does not name."""
-    found = wording.saves(text)
-    return list(dict.fromkeys([*found, *(a for a in structured if not wording.mentions_save(text, a))]))
+    """Abilities of the saving throws that a spell forces: those the text asks for, else a structured one it does not name."""
+    return wording.saves(text) or [ability for ability in structured if not wording.mentions_save(text, ability)]
 
 
 def damage_types(text: str, structured: Iterable[str] = ()) -> list[str]:

@@ -31,13 +31,17 @@ def any_of(words: Iterable[str]) -> str:
 
 _LINK = re.compile(r"\[([^][]{1,80})\]\([^()\s]{0,200}\)")
 _MARKUP = re.compile(r"[*_`]+")
+_TYPOGRAPHIC = str.maketrans({"’": "'", "‑": "-", "–": "-", "−": "-", "\u00a0": " ", "\u00ad": ""})
+_HYPHENS = re.compile(r"(?<=\w)-{2,}")
+_GLUED = re.compile(r"foot(?=radius|wide|long|tall|high|cube|cone)")
 _SENTENCE = re.compile(r"[^.!?;:\n]+(?:\.(?=\d)[^.!?;:\n]+)*")
 
 
 def plain(text: str) -> str:
     """A text in lower case, without emphasis, links and typographic apostrophes."""
-    text = _LINK.sub(r"\1", text.replace("’", "'").replace("‑", "-").replace("–", "-"))
-    return re.sub(r"[ \t\u00a0]+", " ", _MARKUP.sub("", text)).lower()
+    text = _LINK.sub(r"\1", text.translate(_TYPOGRAPHIC))
+    text = _GLUED.sub("foot-", _HYPHENS.sub("-", _MARKUP.sub("", text)))
+    return re.sub(r"[ \t]+", " ", text).lower()
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -60,7 +64,7 @@ _FORCES = re.compile(
 _NO_FORCE = re.compile(
     r"(?:(?:^|,|\band|\bor|\bbut|\bthat|\bif|\bwhen|\bthen|\bturns?)\s*you(?: (?:must|can|may|also|then|each|immediately)){0,3} "
     r"(?:makes?|succeeds?|fails?|attempts?|rolls?)|"
-    r"\badvantages? (?:on|to)|bonus (?:on|to)|penalty (?:on|to)|automatically|whenever you|(?:when|if) you|"
+    r"\b(?:dis)?advantages? (?:on|to)|bonus (?:on|to)|penalty (?:on|to)|automatically|"
     r"proficien\w+ (?:in|with)|\b(?:add|adds|reroll\w*|subtract\w*)\b[^,]*|auto-fails?)[\w ]{0,30} $|"
     r"\bagainst (?:an?|any|its|the) $"
 )
@@ -93,8 +97,10 @@ _FILLER = (
 _BECOMES = re.compile(
     rf"\b(?:is|are|be|being|becomes?|becoming|remains?|falls?|falling|knock(?:s|ed|ing)?(?: (?:it|them|him|her|that|the|a|"
     rf"one|each|any|target|targets|creature|creatures|you hit|hit|of|down|back|and|all|other)){{0,5}}|rendered|renders?|left|"
-    rf"leaving|struck|made|mak(?:es?|ing)(?: (?:it|them|the target))?|stays?|lies|lands?|turned|considered|stand|as if|has|have|"
-    rf"gains?|suffers?|inflicts?|impos(?:es?|ing)|causes?|dropp?(?:s|ed)?)(?: {_FILLER}){{0,4}} (?P<condition>{_CONDITION})\b"
+    rf"leaving|struck|made|mak(?:es?|ing)(?: (?:it|them|the target))?|stays?|lies|lands?|turned|"
+    rf"considered|stand|as if|has|have|"
+    rf"gains?|suffers?|subject(?:ed)? to|inflicts?|impos(?:es?|ing)|causes?|dropp?(?:s|ed)?)"
+    rf"(?: {_FILLER}){{0,4}} (?P<condition>{_CONDITION})\b"
 )
 _LISTED = re.compile(rf"\b(?P<condition>{_CONDITION})\b")
 _EXHAUSTION = re.compile(
@@ -147,7 +153,7 @@ _BLOCKS = re.compile(
     r"\b(?:immun\w+|resist\w*|against|can't|cannot|not|never|no longer|ends?|ended|ending|removes?|removing|removed|cures?|"
     r"cured|curing|suppress\w*|already|if|while|unless|until|whether|avoid\w*|ignores?|prevents?|preventing|protects?|"
     r"unaffected|frees?|freed|recovers?|neither|nor|when|whenever|conditions?|n't|without|stops|rather|instead|except|doesn't|isn't|"
-    r"aren't|don't|won't|due|whose|where|advantage|as|though|relieved?|once|"
+    r"aren't|don't|won't|due|whose|advantage|as|though|relieved?|once|"
     r"(?:that|who|which) (?:is|are|was|were|has|have|become|becomes|falls?))\b"
 )
 _RESETS = re.compile(
@@ -219,9 +225,7 @@ def _deals(sentence: str, match: re.Match[str], *, rolled: bool) -> bool:
     after = sentence[match.end() : match.end() + 12]
     if _OWN.search(before + match[0].split(" ")[0] + " ") or after.startswith((" to you", " to the caster")):
         return False
-    if after.startswith(" equal to"):
-        return not _GUARD.search(before)
-    if rolled:
+    if rolled or after.startswith(" equal to"):
         return not re.search(r"\b(?:resist\w*|immun\w+|reduced?|absorbs?|prevents?)\b[^,]*$", before)
     return not _GUARD.search(sentence[max(0, match.start() - 100) : match.end()]) and not _TRIGGER.search(before)
 
@@ -263,7 +267,7 @@ def heals(text: str) -> bool:
 def _restores(sentence: str) -> bool:
     for match in _HEAL.finditer(sentence):
         amount = match["amount"] or ""
-        if "temporary" in amount or "maximum" in amount:
+        if re.search(r"\b(?:temporary|maximum|no)\b", amount):
             continue
         if not _NO_HEAL.search(sentence[max(0, match.start() - 60) : match.start()]):
             return True
@@ -273,15 +277,15 @@ def _restores(sentence: str) -> bool:
 # --- areas -----------------------------------------------------------------------------------------------------------
 
 _SHAPES = "sphere|cone|cube|cylinder|line|emanation|hemisphere|dome|square|circle|globe|bubble|ring|pillar|column"
-_FEET = r"(?P<size>\d{1,3}(?:,\d{3})?)[ -](?P<unit>foot|feet|ft\.?|mile)"
+_FEET = r"(?P<size>\d{1,3}(?:,\d{3})?)[ -]{1,2}(?P<unit>foot|feet|ft\.?|mile)"
 _SIZED = re.compile(
     rf"\b{_FEET}(?:[ -](?P<measure>radius|diameter|wide|tall|high|long|deep|square))?,?"
-    rf"(?:[ -](?:\d+[ -]foot[ -](?:high|tall|wide|deep|long|thick|radius|diameter),?|invisible|vertical|imaginary|immobile|"
+    rf"(?:[ -](?:\d+[ -]foot[ -](?:high|tall|wide|deep|long|thick),?|invisible|vertical|imaginary|immobile|"
     rf"cubic)){{0,2}}[ -](?P<shape>{_SHAPES}|radius)s?\b"
 )
 _LINE = re.compile(
-    r"\bline(?: (?:of|that|which|is|roaring|a|strong|wind|[a-z]+)){0,8} (?P<size>\d{1,3}) (?P<unit>feet) long\b"
-    r"|\b(?P<size2>\d{1,3})[ -](?:foot|feet)[ -]long,? (?:and )?\d+[ -](?:foot|feet)[ -]wide,? line\b"
+    r"\b(?:line|bolt|beam|ray)(?:(?: \w{1,20}){0,8} (?:is |that is )?)(?P<after>\d{1,3}) feet long\b"
+    r"|\b(?P<before>\d{1,3})[ -](?:foot|feet)[ -]long,?(?: and)?(?: \d{1,3}[ -](?:foot|feet)[ -]wide,?)? line\b"
 )
 _NAMED = re.compile(
     r"\b(?P<shape>sphere|cube|cylinder|cone|circle|globe)(?:,| that is| with an?| of| up to| is| measuring| a| an| no larger"
@@ -293,6 +297,8 @@ _NOT_AREA = re.compile(
     r"(?:\b(?:larger|bigger|smaller|more|less|greater|exceed\w*) than(?: an?)?|\bfits?(?: (?:in|within|inside|into))? an?|"
     r"\bcontained in an?|\bup to (?:an?|one|ten|five|two)?|\b(?:light|illumination|light in|light to) an?|per) $"
 )
+_OTHER_MEASURES = {("line", "wide"), ("line", "long"), ("cylinder", "tall"), ("cylinder", "high"), ("cylinder", "deep")}
+"""Of these shapes and measures, the size is another one; `_LINE`, and the radius that follows, have it."""
 _LIGHT = re.compile(r"\b(?:light|sheds?|illuminat\w+|glow\w*)\b")
 
 
@@ -304,10 +310,11 @@ def areas(text: str) -> Iterator[tuple[str, float]]:
     for sentence in sentences(text):
         for match in sorted([*_SIZED.finditer(sentence), *_NAMED.finditer(sentence)], key=lambda m: m.start()):
             lit = match["shape"] == "radius" and _LIGHT.search(sentence)
-            if not lit and not _NOT_AREA.search(sentence[max(0, match.start() - 40) : match.start()]):
+            other = (match["shape"], match["measure"]) in _OTHER_MEASURES
+            if not lit and not other and not _NOT_AREA.search(sentence[max(0, match.start() - 40) : match.start()]):
                 yield _shape(match["shape"], sentence), _size(match)
         for line in _LINE.finditer(sentence):
-            yield "line", float(line["size"] or line["size2"])
+            yield "line", float(line["after"] or line["before"])
 
 
 def _shape(word: str, sentence: str) -> str:
