@@ -247,7 +247,9 @@ COLLECTIONS: dict[str, Collection] = {
             kinds=("weapon", "armor", "magic-item", "gear"),
             fields=(
                 Field("category", T.TEXTS, "potion, light armor, martial weapon, ...", ("category",), revision=2),
-                Field("rarity", T.TEXT, "common, uncommon, rare, very rare, legendary, artifact", ("rarity",), revision=2),
+                Field(
+                    "rarity", T.TEXT, "common, uncommon, rare, very rare, legendary, artifact", ("rarity",), revision=2
+                ),
                 Field("requires_attunement", T.FLAG, "must be attuned to", ("requires_attunement",), revision=2),
                 Field("cost", T.DECIMAL, "price in gp", ("cost_min", "cost_max"), revision=2),
                 Field("weight", T.DECIMAL, "weight in lb", ("weight_max",)),

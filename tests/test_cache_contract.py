@@ -7,6 +7,7 @@ import inspect
 import itertools
 import math
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -16,9 +17,9 @@ from hypothesis import strategies as st
 
 from lorekeeper.cache.protocol import CacheProtocol, ValueCounts
 from lorekeeper.embedding import HashingProvider
-from lorekeeper.entities import COLLECTIONS, Entity, canonical_json
+from lorekeeper.entities import COLLECTIONS, Entity, FieldType, canonical_json
 from lorekeeper.errors import EmbeddingError, FilterError, LoreKeeperError
-from lorekeeper.filters import matches, parse_filters
+from lorekeeper.filters import clean_fields, matches, parse_filters
 from lorekeeper.order import BY_NAME, Order
 from lorekeeper.text.keywords import KeywordQuery
 from tests.support.backends import Caches
@@ -981,6 +982,44 @@ async def test_a_negated_test_of_a_list_matches_where_there_is_none_and_one_of_a
         assert all(matches(entity, parse_filters("spells", {"where": where})) for entity in found)
         near = await cache.rank_semantic("spells", "text", where=where)
         assert sorted(r.identity[1] for r in near) == expected
+
+
+SAMPLES: dict[FieldType, list[Any]] = {
+    FieldType.TEXT: ["evocation", "odd words", "sphere"],
+    FieldType.TEXTS: [[], ["wisdom"], ["wisdom", "light armor"], ["sphere"]],
+    FieldType.INTEGER: [-1, 0, 3, 18],
+    FieldType.DECIMAL: [0, 0.1, 3.5, 60, 14_400.125],
+    FieldType.FLAG: [True, False],
+}
+"""Values of each type of field; that of a text is the same however it is folded."""
+
+
+def some_filters(chance: Random, entity_type: str) -> dict[str, Any]:
+    """Up to three filters on any fields of a type, some of them bounds, some with several values."""
+    filters: dict[str, Any] = {}
+    for field in chance.sample(COLLECTIONS[entity_type].fields, min(3, len(COLLECTIONS[entity_type].fields))):
+        if chance.random() < 0.4:
+            continue
+        values = [v for sample in SAMPLES[field.type] for v in (sample if isinstance(sample, list) else [sample])]
+        bound = chance.choice(["", "_min", "_max"]) if field.type.ordered else ""
+        several = not bound and chance.random() < 0.3
+        filters[field.name + bound] = chance.sample(values, 2) if several else chance.choice(values)
+    return filters
+
+
+@pytest.mark.parametrize("entity_type", COLLECTIONS)
+async def test_filters_on_every_field_agree_with_plain_python(cache: CacheProtocol, entity_type: str) -> None:
+    chance, fields = Random(f"every field of {entity_type}"), COLLECTIONS[entity_type].fields
+    raws = [{f.name: chance.choice(SAMPLES[f.type]) for f in fields if chance.random() < 0.7} for _ in range(60)]
+    entities = [make(f"s{i}", "Text.", type=entity_type) for i in range(len(raws))]
+    stored = [replace(e, fields=clean_fields(entity_type, raw)) for e, raw in zip(entities, raws, strict=True)]
+    await cache.store_entities(stored, entity_type)
+    for _ in range(40):
+        filters = some_filters(chance, entity_type)
+        expected = {f"s{i}" for i, raw in enumerate(raws) if all(agrees(raw, k, v) for k, v in filters.items())}
+        assert {e.slug for e in await cache.get_entities(entity_type, **filters)} == expected, filters
+        ranked = await cache.rank_semantic(entity_type, "text", 500, **filters)
+        assert {r.identity[1] for r in ranked} == expected, filters
 
 
 async def test_spellings_in_filters_agree_with_plain_python(cache: CacheProtocol) -> None:

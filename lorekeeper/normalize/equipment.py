@@ -8,7 +8,7 @@ from typing import Any
 
 from lorekeeper.entities import Entity, fold
 from lorekeeper.normalize import wording
-from lorekeeper.normalize.build import gold, number
+from lorekeeper.normalize.build import flag, gold, local_key, number, ref_key
 from lorekeeper.printable import has_controls
 
 Fields = dict[str, Any]
@@ -70,13 +70,6 @@ _THROWN_RANGED = frozenset({"dart", "net"})
 def _is_ranged(weapon: Object) -> bool:
     names = {property_name(entry).lower() for entry in weapon.get("properties") or []}
     return "ammunition" in names or str(weapon.get("name", "")).lower() in _THROWN_RANGED
-
-
-def property_name(entry: object) -> str:
-    """The name of a weapon's property in the shapes of API v2, "" if it has none."""
-    ref = entry.get("property", entry) if isinstance(entry, Mapping) else entry
-    name = ref.get("name") if isinstance(ref, Mapping) else ref
-    return name if isinstance(name, str) else ""
 
 
 def armor_category(armor: Object) -> str | None:
@@ -237,6 +230,89 @@ def restated(obj: Object) -> Fields:
         of_armor = [n for n in names if isinstance(n, str) and n.endswith(" armor")] if isinstance(names, list) else []
         values["category"] = categories(category, *of_armor)
     return values
+
+
+# --- objects of Open5e -------------------------------------------------------------------------------------------------
+
+
+def _price_and_weight(o: Object) -> Fields:
+    return {"cost": price(o.get("cost")), "weight": number(o.get("weight"))}
+
+
+def _before_bracket(text: str) -> str:
+    return text.partition("(")[0].rstrip()
+
+
+def _of_weapon(o: Object) -> Fields:
+    names = [property_name(entry) for entry in o.get("properties") or []]
+    return {
+        "damage_type": local_key(o.get("damage_type")),
+        "damage": damage(o.get("damage_dice")),
+        "properties": [name for name in names if name],
+    }
+
+
+def property_name(entry: object) -> str:
+    """The name of a weapon's property in any of its shapes, without details: "range" of "range (20/60)"."""
+    ref = entry.get("property", entry) if isinstance(entry, Mapping) else entry
+    name = (ref.get("name") if isinstance(ref, Mapping) else ref_key(ref)) or ""
+    return _before_bracket(name) if name.endswith(")") else name
+
+
+def _of_armor(o: Object) -> Fields:
+    category = armor_category(o)
+    properties = [category] if category else []
+    if flag(_first(o, "grants_stealth_disadvantage", "stealth_disadvantage")):
+        properties.append("stealth disadvantage")
+    return {"properties": properties, "armor_class": armor_class(o, category)}
+
+
+def item_fields(o: Object) -> Fields:
+    """Filter values of an item, which may be a weapon or armour by what is nested in it."""
+    category = local_key(o.get("category")) or _before_bracket(o.get("type") or "") or None
+    weapon, armor = o.get("weapon"), o.get("armor")
+    nested: Fields = {"armor_class": armor_class(None, category)}
+    more: list[str | None] = [item_kind(o) if weapon or armor else None]
+    if isinstance(weapon, Mapping):
+        nested = _of_weapon(weapon)
+        more += weapon_categories(weapon)
+    elif isinstance(armor, Mapping):
+        nested = _of_armor(armor)
+        more.append(armor_category(armor))
+    return {"category": categories(category, *more), **_price_and_weight(o), **nested}
+
+
+def item_kind(o: Object) -> str:
+    """The kind of an item that is not magic."""
+    return next((kind for kind in ("weapon", "armor") if o.get(kind)), "gear")
+
+
+def magic_item_fields(o: Object) -> Fields:
+    """Filter values of a magic item: an item, and what its rarity, name and text say."""
+    text = o["desc"] if isinstance(o.get("desc"), str) else ""
+    return {
+        **item_fields(o),
+        "rarity": rarity(local_key(o.get("rarity"))),
+        **magic(str(o.get("name") or ""), text, o.get("requires_attunement")),
+    }
+
+
+def weapon_fields(o: Object) -> Fields:
+    """Filter values of an entry of the list of weapons."""
+    category = categories(_first(o, "category") or "weapon", *weapon_categories(o))
+    return {"category": category, **_price_and_weight(o), **_of_weapon(o)}
+
+
+def armor_fields(o: Object) -> Fields:
+    """Filter values of an entry of the list of armour, whose category may lack the word."""
+    category = armor_category(o)
+    source = "armor" if category != _first(o, "category") else category
+    return {"category": categories(source, category), **_price_and_weight(o), **_of_armor(o)}
+
+
+def service_fields(o: Object) -> Fields:
+    """Filter values of a service."""
+    return {"category": "service", **_price_and_weight(o)}
 
 
 # --- doubles ---------------------------------------------------------------------------------------------------------

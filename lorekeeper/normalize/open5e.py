@@ -129,80 +129,6 @@ def _creature(o: Object) -> Fields:
     }
 
 
-def _price_and_weight(o: Object) -> Fields:
-    return {"cost": equipment.price(o.get("cost")), "weight": number(o.get("weight"))}
-
-
-def _before_bracket(text: str) -> str:
-    return text.partition("(")[0].rstrip()
-
-
-def _weapon_fields(o: Object) -> Fields:
-    names = [_property_name(entry) for entry in o.get("properties") or []]
-    return {
-        "damage_type": local_key(o.get("damage_type")),
-        "damage": equipment.damage(o.get("damage_dice")),
-        "properties": [name for name in names if name],
-    }
-
-
-def _property_name(entry: object) -> str:
-    """The name of a weapon's property in any of its shapes, without details: "range" of "range (20/60)"."""
-    ref = entry.get("property", entry) if isinstance(entry, Mapping) else entry
-    name = (ref.get("name") if isinstance(ref, Mapping) else ref_key(ref)) or ""
-    return _before_bracket(name) if name.endswith(")") else name
-
-
-def _armor_fields(o: Object) -> Fields:
-    category = equipment.armor_category(o)
-    properties = [category] if category else []
-    if flag(_first(o, "grants_stealth_disadvantage", "stealth_disadvantage")):
-        properties.append("stealth disadvantage")
-    return {"properties": properties, "armor_class": equipment.armor_class(o, category)}
-
-
-def _item(o: Object) -> Fields:
-    category = local_key(o.get("category")) or _before_bracket(o.get("type") or "") or None
-    weapon, armor = o.get("weapon"), o.get("armor")
-    nested: Fields = {"armor_class": equipment.armor_class(None, category)}
-    more: list[str | None] = [_item_kind(o) if weapon or armor else None]
-    if isinstance(weapon, Mapping):
-        nested = _weapon_fields(weapon)
-        more += equipment.weapon_categories(weapon)
-    elif isinstance(armor, Mapping):
-        nested = _armor_fields(armor)
-        more.append(equipment.armor_category(armor))
-    return {"category": equipment.categories(category, *more), **_price_and_weight(o), **nested}
-
-
-def _item_kind(o: Object) -> str:
-    return next((kind for kind in ("weapon", "armor") if o.get(kind)), "gear")
-
-
-def _magic_item(o: Object) -> Fields:
-    text = _joined(o, "desc")
-    return {
-        **_item(o),
-        "rarity": equipment.rarity(local_key(o.get("rarity"))),
-        **equipment.magic(str(o.get("name") or ""), text, o.get("requires_attunement")),
-    }
-
-
-def _weapon(o: Object) -> Fields:
-    category = equipment.categories(_first(o, "category") or "weapon", *equipment.weapon_categories(o))
-    return {"category": category, **_price_and_weight(o), **_weapon_fields(o)}
-
-
-def _armor(o: Object) -> Fields:
-    category = equipment.armor_category(o)
-    source = "armor" if category != _first(o, "category") else category
-    return {"category": equipment.categories(source, category), **_price_and_weight(o), **_armor_fields(o)}
-
-
-def _service(o: Object) -> Fields:
-    return {"category": "service", **_price_and_weight(o)}
-
-
 def _class(o: Object) -> Fields:
     die = _first(o, "hit_dice")
     return {
@@ -288,15 +214,17 @@ ENDPOINTS: dict[str, Endpoint] = {
             _signatures("rarity requires_attunement", "rarity desc"),
             "equipment",
             "magic-item",
-            _magic_item,
+            equipment.magic_item_fields,
         ),
-        Endpoint("items", _signatures("category weapon armor"), "equipment", _item_kind, _item),
+        Endpoint(
+            "items", _signatures("category weapon armor"), "equipment", equipment.item_kind, equipment.item_fields
+        ),
         Endpoint(
             "weapons",
             _signatures("damage_dice damage_type"),
             "equipment",
             "weapon",
-            _weapon,
+            equipment.weapon_fields,
             slug_of=equipment.table_slug,
             version=None,
         ),
@@ -305,11 +233,11 @@ ENDPOINTS: dict[str, Endpoint] = {
             _signatures("ac_base", "base_ac"),
             "equipment",
             "armor",
-            _armor,
+            equipment.armor_fields,
             slug_of=equipment.table_slug,
             version=None,
         ),
-        Endpoint("services", _signatures("cost detail desc"), "equipment", "gear", _service),
+        Endpoint("services", _signatures("cost detail desc"), "equipment", "gear", equipment.service_fields),
         Endpoint(
             "classes",
             _signatures("features hit_dice", "hp_at_1st_level", "subclass_of"),
