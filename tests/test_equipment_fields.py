@@ -61,6 +61,14 @@ def test_armor_has_a_base_class_and_a_shield_its_bonus():
     assert "armor_class" not in fields()
 
 
+def test_a_magic_suit_is_the_armor_of_its_name():
+    suit = fields(name="Half Plate of the Reef (+1)", category={"key": "armor"})
+    assert (suit["armor_class"], suit["category"]) == (15, ("armor", "medium armor"))
+    assert fields(name="Returning Shield", category={"key": "armor"})["armor_class"] == 2
+    assert "armor_class" not in fields(name="Armor of the Reef", category={"key": "armor"})
+    assert "armor_class" not in fields(name="Half Plate Brooch")
+
+
 @pytest.mark.parametrize(
     ("dice", "average"),
     [("2d6", 7), ("1d4", 2.5), ("1", 1), ("1d6 + 2", 5.5), ("0", None), ("", None), ("special", None)],

@@ -114,6 +114,23 @@ def damage(dice: object) -> float | None:
     return (average + int(f"{match['sign']}{match['more']}") if match["more"] else average) or None
 
 
+_SUITS = {
+    "light": {"padded": 11, "leather": 11, "studded leather": 12},
+    "medium": {"hide": 12, "chain shirt": 13, "scale mail": 14, "breastplate": 14, "half plate": 15},
+    "heavy": {"ring mail": 14, "chain mail": 16, "splint": 17, "plate": 18},
+}
+"""Suits of armour by weight, each with its base armour class."""
+
+_SUIT = {name: {"category": weight, "ac_base": ac} for weight, suits in _SUITS.items() for name, ac in suits.items()}
+_SUIT_NAME = re.compile(rf"\b(?:{'|'.join(sorted(_SUIT, key=len, reverse=True))}|shield)\b")
+
+
+def suit(name: str) -> Object | None:
+    """The kind of armour that the name of a magic one says, as the list of armour has it: "Scale Mail of Warding"."""
+    match = _SUIT_NAME.search(fold(name))
+    return {"name": match[0], **_SUIT.get(match[0], {})} if match else None
+
+
 # --- what the text says ----------------------------------------------------------------------------------------------
 
 _NAMED_BONUS = re.compile(r"\+(?P<bonus>[1-3])\b")
@@ -137,7 +154,7 @@ def bonus(name: str, text: str) -> int | None:
 
 
 _CHARGES = re.compile(
-    r"\b(?:has|have|with|holds?|contains?|having|starts? with|up to|maximum of) (?:a maximum of |up to |only )?"
+    r"\b(?:has|have|with|holds?|contains?|having|starts? with|up to|maximum of|total of|of its) (?:a maximum of |up to |only )?"
     r"(?P<count>\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty)"
     r"(?:d(?P<sides>\d{1,3})(?: ?(?P<sign>[+-]) ?(?P<more>\d{1,3}))?)? (?:\w+ )?charges?\b(?! remaining| left)"
 )
@@ -271,14 +288,16 @@ def item_fields(o: Object) -> Fields:
     """Filter values of an item, which may be a weapon or armour by what is nested in it."""
     category = local_key(o.get("category")) or _before_bracket(o.get("type") or "") or None
     weapon, armor = o.get("weapon"), o.get("armor")
+    if category == "armor" and not armor and o.get("rarity"):
+        armor = suit(str(o.get("name") or ""))
     nested: Fields = {"armor_class": armor_class(None, category)}
-    more: list[str | None] = [item_kind(o) if weapon or armor else None]
+    more = [name for name, value in (("weapon", weapon), ("armor", armor)) if value]
     if isinstance(weapon, Mapping):
         nested = _of_weapon(weapon)
         more += weapon_categories(weapon)
     elif isinstance(armor, Mapping):
         nested = _of_armor(armor)
-        more.append(armor_category(armor))
+        more += filter(None, [armor_category(armor)])
     return {"category": categories(category, *more), **_price_and_weight(o), **nested}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 ENDPOINTS = {
     "spells": ["spells"],
     "creatures": ["creatures"],
-    "equipment": ["magicitems", "items", "weapons", "armor", "services"],
+    "equipment": ["magicitems", "items", "services"],
     "character_options": ["classes", "species", "feats", "backgrounds"],
     "rules": """rules rulesets sections_v1 planes_v1 conditions abilities skills languages environments alignments
         damagetypes creaturetypes spellschools weaponproperties itemsets""".split(),
