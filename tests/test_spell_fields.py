@@ -61,6 +61,8 @@ def test_a_structured_saving_throw_that_the_text_only_mentions_is_left_out():
         ("While it is restrained, its speed is 0.", []),
         ("The spell ends if you are incapacitated.", []),
         ("You are blinded for a round.", []),
+        ("On a failed save, you take 2d6 psychic damage and are stunned.", []),
+        ("It is cured of diseases, and of any effect causing it to be deafened.", []),
     ],
 )
 def test_conditions_are_those_that_somebody_gets(text, names):

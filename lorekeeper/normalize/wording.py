@@ -118,7 +118,10 @@ _VERBS = {
     "restrained": r"\b(?:restrains|to restrain) (?:the|a|an|any|each|creatures?|it|them)\b",
     "stunned": r"\b(?:stuns|to stun) (?:the|a|an|any|each|creatures?|it|them)\b",
 }
-_SELF = re.compile(r"\b(?:you|yourself|the caster)(?: (?:also|then|immediately|can|each|must|will|instead))* $")
+_SELF = re.compile(
+    r"\b(?:you|yourself|the caster|your (?:own )?body)(?: (?:also|then|immediately|can|each|must|will|instead)){0,3} $|"
+    r"(?:^|,|\bthen) ?you (?:also )?(?:take|suffer|are|become|fall|gain)\b[^,]* and $"
+)
 _TABLE_CELL = re.compile(rf"\|\s*(?:target )?(?P<condition>{_CONDITION})\s*(?=\|)")
 
 
@@ -153,7 +156,7 @@ _BLOCKS = re.compile(
     r"\b(?:immun\w+|resist\w*|against|can't|cannot|not|never|no longer|ends?|ended|ending|removes?|removing|removed|cures?|"
     r"cured|curing|suppress\w*|already|if|while|unless|until|whether|avoid\w*|ignores?|prevents?|preventing|protects?|"
     r"unaffected|frees?|freed|recovers?|neither|nor|when|whenever|conditions?|n't|without|stops|rather|instead|except|doesn't|isn't|"
-    r"aren't|don't|won't|due|whose|advantage|as|though|relieved?|once|"
+    r"aren't|don't|won't|due|whose|advantage|as|though|relieved?|once|effects?|"
     r"(?:that|who|which) (?:is|are|was|were|has|have|become|becomes|falls?))\b"
 )
 _RESETS = re.compile(
