@@ -44,6 +44,7 @@ def of_the_api(slug: str, name: str, key: str = "a5e-ag", title: str = BOOK) -> 
     """A spell as Open5e's second API gives it."""
     return {
         "key": slug, "name": name, "desc": f"{name} does what it says.", "level": 2, "casting_time": "action",
+        "verbal": True, "somatic": True, "material": False,
         "document": {"key": key, "name": title}, "school": {"name": "Evocation", "key": "evocation"},
         "classes": [{"name": "Wizard", "key": "srd_wizard"}], "range": 60, "range_unit": "feet", "ritual": False,
         "concentration": True, "duration": "1 minute",
