@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any, NoReturn
 from urllib.parse import quote, unquote
 
+from lorekeeper import terms
 from lorekeeper.printable import shown
 
 Value = str | int | float | bool | tuple[str, ...]
@@ -83,6 +84,20 @@ def fold_component(text: str) -> str:
     return _COMPONENTS.get(fold(text), fold(text))
 
 
+def fold_environment(text: str) -> str:
+    """`fold_key` in the one word that all sources share: "srd_feywild" is "feywild", "Swamp or Marsh" is "swamp"."""
+    return terms.environment(fold_key(text))
+
+
+def fold_alignment(text: str) -> str:
+    """`fold` of an alignment in full: "CE" and "Chaotic-Evil" are "chaotic evil"."""
+    return terms.alignment(fold(text))
+
+
+def _nothing_else(_: str) -> tuple[str, ...]:
+    return ()
+
+
 class FieldType(Enum):
     """The type of a filter field's values; each backend maps these five to its own column types."""
 
@@ -108,6 +123,7 @@ class Field:
         help: one line for the tools' documentation, with the unit.
         tool: the lookup tool's parameters for it; one that ends in ``_min`` or ``_max`` sets that bound.
         fold: makes strings comparable, in entries and in filters.
+        parts: what else a folded value of an entry is found by, in a list of texts: "chaotic evil" by "evil".
         revision: raised by one if `normalize` makes its values in another way; existing libraries then make theirs again.
     """
 
@@ -116,6 +132,7 @@ class Field:
     help: str
     tool: tuple[str, ...] = ()
     fold: Callable[[str], str] = fold
+    parts: Callable[[str], tuple[str, ...]] = _nothing_else
     revision: int = 1
 
 
@@ -228,16 +245,51 @@ COLLECTIONS: dict[str, Collection] = {
                 Field("challenge_rating", T.DECIMAL, 'challenge rating, as 0.25 or "1/4"', ("cr", "cr_min", "cr_max")),
                 Field(
                     "type",
-                    T.TEXT,
+                    T.TEXTS,
                     "aberration, beast, celestial, construct, dragon, elemental, fey, fiend, giant, humanoid, monstrosity, "
-                    "ooze, plant, undead",
+                    "ooze, plant, undead, swarm",
                     ("type",),
+                    parts=terms.type_parts,
                 ),
-                Field("size", T.TEXT, "tiny, small, medium, large, huge, gargantuan", ("size",)),
-                Field("alignment", T.TEXT, 'as in "chaotic evil"', ("alignment",)),
+                Field(
+                    "size", T.TEXTS, "tiny, small, medium, large, huge, gargantuan", ("size",), parts=terms.size_parts
+                ),
+                Field(
+                    "alignment",
+                    T.TEXTS,
+                    '"chaotic evil", or a part: "evil"',
+                    ("alignment",),
+                    fold_alignment,
+                    terms.alignment_parts,
+                ),
                 Field("armor_class", T.INTEGER, "armor class", ("armor_class_min",)),
                 Field("hit_points", T.INTEGER, "hit points", ("hit_points_min",)),
-                Field("environments", T.TEXTS, "where it is met: forest, caves, ...", ("environment",), fold_key),
+                Field(
+                    "environments",
+                    T.TEXTS,
+                    "where it is met: forest, caves, ...",
+                    ("environment",),
+                    fold_environment,
+                    terms.wider_environments,
+                ),
+                Field("damage_types", T.TEXTS, "damage type that it deals"),
+                Field("conditions", T.TEXTS, "condition that it inflicts"),
+                Field("saves", T.TEXTS, "ability of a saving throw that it forces on others"),
+                Field("spells", T.TEXTS, "spell that it casts"),
+                Field(
+                    "immune", T.TEXTS, 'damage type or condition; "nonmagical piercing" if only from nonmagical attacks'
+                ),
+                Field("resistant", T.TEXTS, "damage type that it resists"),
+                Field("vulnerable", T.TEXTS, "damage type that it is vulnerable to"),
+                *(Field(f"speed_{kind}", T.DECIMAL, "speed in feet") for kind in terms.MOVEMENTS),
+                Field("hover", T.FLAG, "hovers"),
+                Field("senses", T.TEXTS, ", ".join(terms.SENSES)),
+                *(Field(sense, T.DECIMAL, "range in feet") for sense in terms.SENSES),
+                Field("passive_perception", T.INTEGER, "passive Perception"),
+                Field("languages", T.TEXTS, "language that it speaks or understands, telepathy"),
+                Field("telepathy", T.DECIMAL, "range in feet"),
+                Field("legendary", T.FLAG, "has legendary actions"),
+                Field("lair", T.FLAG, "has lair actions or effects of its lair"),
             ),
         ),
         Collection(

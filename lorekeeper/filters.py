@@ -175,7 +175,16 @@ def clean_fields(entity_type: str, raw: Mapping[str, Any]) -> dict[str, Value]:
         FilterError: a value is of the wrong type.
     """
     collection = collection_of(entity_type)
-    return {f.name: loaded(f, stored(f, raw[f.name])) for f in collection.fields if raw.get(f.name) is not None}
+    return {f.name: _canonical(f, raw[f.name]) for f in collection.fields if raw.get(f.name) is not None}
+
+
+def _canonical(field: Field, value: Any) -> Value:
+    """The canonical value of an entity's field; a list begins with what the source says, and goes on with its parts."""
+    item = stored(field, value)
+    if isinstance(item, tuple):
+        parts = (part for text in item for part in field.parts(text))
+        item = tuple(dict.fromkeys((*item, *parts)))[:MAX_MANY]
+    return loaded(field, item)
 
 
 def loaded(field: Field, value: Any) -> Value:

@@ -144,12 +144,13 @@ def test_a_creature_is_the_same_in_every_generation_of_the_api(shape):
     assert (entity.type, entity.kind, entity.slug) == ("creatures", "creature", "brine-hound")
     assert entity.fields == {
         "challenge_rating": 0.25,
-        "type": "beast",
-        "size": "medium",
-        "alignment": "unaligned",
+        "type": ("beast",),
+        "size": ("medium",),
+        "alignment": ("unaligned",),
         "armor_class": 12,
         "hit_points": 11,
         "environments": ("coast",),
+        "legendary": False,
     }
     assert full_text(entity) == "Salt Nose: It smells the sea.\nBite: It bites."
 
@@ -417,8 +418,8 @@ V1: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
         },
         ("creatures", "creature"),
         {
-            "challenge_rating": 0.25, "type": "beast", "size": "medium", "alignment": "unaligned", "armor_class": 12,
-            "hit_points": 11, "environments": ("coast", "sea caves"),
+            "challenge_rating": 0.25, "type": ("beast",), "size": ("medium",), "alignment": ("unaligned",), "armor_class": 12,
+            "hit_points": 11, "environments": ("coast", "sea caves"), "legendary": False,
         },
     ),
     "magic item": (

@@ -269,7 +269,7 @@ def test_a_monster():
     eel = one(pack(text, ":mud-eel", "monsters"))
     assert (eel.type, eel.kind) == ("creatures", "creature")
     assert eel.fields == {
-        "size": "large", "type": "beast", "alignment": "unaligned", "armor_class": 13, "challenge_rating": 0.25,
+        "size": ("large",), "type": ("beast",), "alignment": ("unaligned",), "armor_class": 13, "challenge_rating": 0.25,
         "hit_points": 18,
     }  # fmt: skip
 

@@ -15,6 +15,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import equipment, spells
 from lorekeeper.normalize.build import Origin, build, feet, flag, local_key, local_keys, number, ref_key, slugify
+from lorekeeper.normalize.creatures import creature_fields
 from lorekeeper.normalize.shared import taken_apart
 
 UNKNOWN_DOCUMENT = "open5e-unknown"
@@ -117,16 +118,6 @@ def _spell_classes(o: Object) -> list[str] | None:
     return spells.classes(document, _slug(o), listed)
 
 
-def _creature(o: Object) -> Fields:
-    return {
-        "challenge_rating": _first(o, "cr", "challenge_rating_decimal", "challenge_rating"),
-        "type": local_key(_first(o, "type")),
-        "size": local_key(_first(o, "size")),
-        "alignment": _first(o, "alignment"),
-        "armor_class": o.get("armor_class"),
-        "hit_points": o.get("hit_points"),
-        "environments": local_keys(o.get("environments")),
-    }
 
 
 def _class(o: Object) -> Fields:
@@ -206,9 +197,9 @@ ENDPOINTS: dict[str, Endpoint] = {
             _signatures("challenge_rating hit_points", "challenge_rating_decimal hit_points", "cr hit_points"),
             "creatures",
             "creature",
-            _creature,
+            creature_fields,
         ),
-        Endpoint("monsters", (), "creatures", "creature", _creature, version=None),
+        Endpoint("monsters", (), "creatures", "creature", creature_fields, version=None),
         Endpoint(
             "magicitems",
             _signatures("rarity requires_attunement", "rarity desc"),

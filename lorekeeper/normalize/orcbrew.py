@@ -20,6 +20,7 @@ from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import spells
 from lorekeeper.normalize.build import Origin, build, feet, slugify
+from lorekeeper.normalize.creatures import deeds, features_of, readings
 from lorekeeper.normalize.edn import MAX_PROBLEMS, Keyword, Map, Problem, Reading, read
 
 NAMESPACE = "orcpub.dnd.e5"
@@ -102,6 +103,8 @@ def _monster(o: Object) -> dict[str, Any]:
         "armor_class": o.get("armor-class"),
         "hit_points": _hit_points(o.get("hit-points")),
         "environments": _chosen(o.get("environments")),
+        **readings({name: _text(o.get(name)) for name in ("speed", "senses", "languages")}),
+        **deeds(_text(o.get("name")) or "", list(features_of(o))),
     }
 
 

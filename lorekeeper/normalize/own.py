@@ -25,6 +25,7 @@ from lorekeeper.errors import FilterError
 from lorekeeper.filters import MAX_MANY, stored, unknown_name
 from lorekeeper.normalize import equipment, spells
 from lorekeeper.normalize.build import MAX_DEPTH, Origin, build
+from lorekeeper.normalize.creatures import own_values
 from lorekeeper.printable import FORBIDDEN, has_controls, shown
 
 DEFAULT_DOCUMENT = "homebrew"
@@ -62,6 +63,8 @@ def _values(collection: str, obj: Mapping[str, Any]) -> Mapping[str, Any]:
 
     A "no" does not follow from a text, since that of homebrew need not be complete.
     """
+    if collection == "creatures":
+        return own_values(obj)
     if collection not in _READERS:
         return obj
     derived, restated = (read(obj) for read in _READERS[collection])

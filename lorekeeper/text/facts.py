@@ -42,7 +42,7 @@ def lead(entity: Entity) -> str:
         case "spells":
             return _words(_labelled("level", "level")(entity), fields.get("school"), "spell")
         case "creatures":
-            return _words(fields.get("size"), fields.get("type"))
+            return _words(_first("size")(entity), _first("type")(entity))
         case "equipment":
             return _words(fields.get("rarity"), _first(fields.get("category")) or entity.kind)
         case "character_options":
@@ -59,6 +59,16 @@ def format_rating(rating: float) -> str:
 def _field(name: str) -> Fact:
     """The value of a field, a list with commas."""
     return lambda entity: _text(entity.fields.get(name))
+
+
+def _first(name: str) -> Fact:
+    """The first value of a list field, which is as the source says it; the others are parts of it."""
+
+    def fact(entity: Entity) -> str:
+        value = entity.fields.get(name)
+        return _text(value[:1] if isinstance(value, tuple) else value)
+
+    return fact
 
 
 def _labelled(label: str, name: str) -> Fact:
@@ -188,7 +198,7 @@ INDEXED_FACTS: dict[str, tuple[Fact, ...]] = {
     "creatures": (
         _challenge_rating,
         lead,
-        _field("alignment"),
+        _first("alignment"),
         _labelled("AC", "armor_class"),
         _labelled("HP", "hit_points"),
     ),

@@ -64,6 +64,7 @@ def fts_query(words: Sequence[str], join: Literal["AND", "OR"] = "OR") -> str | 
 
 
 def _test(condition: Condition) -> tuple[str, list[str | int]]:
+    """One condition. A list has another name in its subquery: json_each has columns of its own, among them "type"."""
     column, values = f'"{condition.field.name}"', list(condition.values)
     if condition.op in COMPARISONS:
         return f"{column} {COMPARISONS[condition.op]} ?", values
@@ -72,7 +73,7 @@ def _test(condition: Condition) -> tuple[str, list[str | int]]:
     if condition.op == "name":
         test = "instr(name_folded, ?) > 0"
     elif condition.field.type is FieldType.TEXTS:
-        test = f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value IN ({_marks(values)}))"
+        test = f"EXISTS (SELECT 1 FROM (SELECT {column} AS texts), json_each(texts) WHERE value IN ({_marks(values)}))"
     else:
         test = f"{column} IN ({_marks(values)})"
     return f"NOT ({test})" if condition.negate else test, values

@@ -1,0 +1,175 @@
+"""Terms of the rules, and which of them mean the same: tables that fields and their normalisation share.
+
+All texts are in folded form, as `lorekeeper.entities.fold` makes them.
+"""
+
+from __future__ import annotations
+
+import re
+
+ABILITIES = ("strength", "dexterity", "constitution", "intelligence", "wisdom", "charisma")
+
+PHYSICAL = ("bludgeoning", "piercing", "slashing")
+"""The damage types of weapons, against which some creatures are safe only from nonmagical attacks."""
+
+DAMAGE_TYPES = (
+    "acid",
+    *PHYSICAL,
+    "cold",
+    "fire",
+    "force",
+    "lightning",
+    "necrotic",
+    "poison",
+    "psychic",
+    "radiant",
+    "thunder",
+)
+
+CONDITIONS = (
+    "blinded",
+    "charmed",
+    "deafened",
+    "exhaustion",
+    "frightened",
+    "grappled",
+    "incapacitated",
+    "paralyzed",
+    "petrified",
+    "poisoned",
+    "prone",
+    "restrained",
+    "stunned",
+    "unconscious",
+)
+"""The conditions that harm. Invisible is a benefit."""
+
+MOVEMENTS = ("walk", "fly", "swim", "climb", "burrow")
+
+SENSES = ("darkvision", "blindsight", "tremorsense", "truesight")
+
+SIZES = ("tiny", "small", "medium", "large", "huge", "gargantuan", "titanic")
+
+_TYPES = {
+    "aberration": "aberrations",
+    "beast": "beasts",
+    "celestial": "celestials",
+    "construct": "constructs",
+    "dragon": "dragons",
+    "elemental": "elementals",
+    "fey": "fey",
+    "fiend": "fiends",
+    "giant": "giants",
+    "humanoid": "humanoids",
+    "monstrosity": "monstrosities",
+    "ooze": "oozes",
+    "plant": "plants",
+    "undead": "undead",
+}
+_TYPE_OF = {word: singular for singular, plural in _TYPES.items() for word in (singular, plural)}
+
+_TAGS = frozenset({"swarm", "shapechanger", "demon", "devil", "yugoloth", "titan", "angel", "lycanthrope", "goblinoid"})
+"""What stands beside a creature's type and is asked for like one."""
+
+_ALIGNMENTS = {
+    "lg": "lawful good",
+    "ng": "neutral good",
+    "cg": "chaotic good",
+    "ln": "lawful neutral",
+    "n": "neutral",
+    "tn": "neutral",
+    "true neutral": "neutral",
+    "neutral neutral": "neutral",
+    "cn": "chaotic neutral",
+    "le": "lawful evil",
+    "ne": "neutral evil",
+    "ce": "chaotic evil",
+    "any": "any alignment",
+}
+
+_PAIR = re.compile(r"\b(?:lawful|neutral|chaotic) (?:good|neutral|evil)\b")
+_SIDE = re.compile(r"(?<!\bnon )\b(?:lawful|chaotic|good|evil)\b")
+_NEUTRAL = re.compile(r"(?<!\blawful )(?<!\bchaotic )(?<!\bnon )\bneutral\b(?! good| evil| neutral)")
+
+_ENVIRONMENTS = {
+    "arctic": "tundra|arctic or tundra|arctic and tundra|ice|snow|polar|taiga|glacier|frozen|frostfell",
+    "badlands": "badland|wasteland|wastelands",
+    "caves": "cave|cavern|caverns",
+    "coast": "coastal|coasts|beach|shore|seaside|seashore",
+    "desert": "deserts|dunes",
+    "feywild": "fey|faerie|the feywild",
+    "forest": "forests|woods|wood|woodland|woodlands|jungle|jungles|rainforest|forest or jungle",
+    "grassland": "grasslands|plains|plain|prairie|savanna|savannah|steppe|meadow|grassland or plains",
+    "hell": "nine hells|the nine hells|hells",
+    "abyss": "the abyss",
+    "hills": "hill|foothills",
+    "laboratory": "lab|laboratories",
+    "lake": "lakes|river|rivers|freshwater",
+    "mountain": "mountains|alpine|mountainous",
+    "ocean": "oceans|sea|seas|saltwater",
+    "ruins": "ruin",
+    "sewer": "sewers",
+    "shadowfell": "shadow|the shadowfell",
+    "swamp": "swamps|marsh|marshes|bog|fen|mire|wetland|wetlands|bayou|swamp or marsh",
+    "temple": "temples|shrine|church",
+    "tomb": "tombs|crypt|crypts|graveyard|cemetery|catacombs",
+    "underground": "subterranean",
+    "underwater": "aquatic|water|undersea",
+    "underworld": "underdark|the underdark",
+    "urban": "city|cities|town|towns|village|villages|settlement|settlements",
+}
+_ENVIRONMENT_OF = {word: name for name, words in _ENVIRONMENTS.items() for word in words.split("|")}
+
+_WIDER = {
+    "ocean": ("underwater",),
+    "lake": ("underwater",),
+    "plane of water": ("underwater",),
+    "caves": ("underground",),
+    "underworld": ("underground",),
+    "ruins": ("dungeon",),
+    "tomb": ("dungeon",),
+}
+"""Wider terms that people ask for, and the environments of the sources that are among them."""
+
+
+def environment(text: str) -> str:
+    """The environment of a folded text in one word for all sources: "marsh" and "swamp or marsh" are "swamp"."""
+    return _ENVIRONMENT_OF.get(text, text)
+
+
+def wider_environments(text: str) -> tuple[str, ...]:
+    """Wider terms that hold for an environment: an ocean is underwater, caves are underground."""
+    return _WIDER.get(text, ())
+
+
+def alignment(text: str) -> str:
+    """An alignment of a folded text in full: "ce" is "chaotic evil", "any evil" is "any evil alignment"."""
+    text = _ALIGNMENTS.get(text, text)
+    return f"{text} alignment" if re.fullmatch(r"any (?:non )?[a-z]{4,7}", text) else text
+
+
+def alignment_parts(text: str) -> tuple[str, ...]:
+    """What else may be asked for to find an alignment: "chaotic evil" is chaotic and evil.
+
+    Of alternatives ("neutral good 50 or neutral evil 50"), each counts. "neutral" is only the alignment of that name, so
+    neutral evil is not among it; "any alignment" and "any non good alignment" are none in particular.
+    """
+    parts = [*_PAIR.findall(text), *_SIDE.findall(text)]
+    if _NEUTRAL.search(text) and not text.startswith("any "):
+        parts.append("neutral")
+    return tuple(parts)
+
+
+def size_parts(text: str) -> tuple[str, ...]:
+    """Each size of several: "small or medium" is found as small and as medium."""
+    return tuple(word for word in text.split() if word in SIZES)
+
+
+def type_parts(text: str) -> tuple[str, ...]:
+    """The type and the tags in a type line: "swarm of tiny beasts" is a beast and a swarm.
+
+    Only the first type counts: "humanoid shadow fey" is a humanoid.
+    """
+    words = text.split()
+    types = [_TYPE_OF[word] for word in words if word in _TYPE_OF]
+    return (*types[:1], *(word for word in words if word in _TAGS))
