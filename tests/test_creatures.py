@@ -56,6 +56,11 @@ def test_an_alignment_is_found_whole_and_by_its_parts(alignment, finds, misses):
     assert [f for f in misses if found({"alignment": f}, alignment=alignment)] == []
 
 
+def test_the_alignment_of_a_book_without_alignments_is_a_placeholder():
+    assert "alignment" not in fields(alignment="chaotic evil", document={"key": "bfrd"})
+    assert fields(alignment="lawful good", document={"key": "bfrd"})["alignment"][0] == "lawful good"
+
+
 def test_the_rest_of_a_type_line_is_no_alignment():
     assert "alignment" not in fields(alignment="Shapechanger)")
     assert fields(alignment="any alignment (as its maker)")["alignment"][0] == "any alignment as its maker"
@@ -139,7 +144,7 @@ def test_speeds_are_those_of_the_stat_block_not_the_derived_ones():
         "hover": True,
     }
     assert fields(speed={"walk": 0, "swim": 40, "fly": 0}).get("speed_walk") == 0
-    assert "speed_fly" not in fields(speed={"walk": 0, "fly": 0})
+    assert not any("speed" in name for name in fields(speed={"walk": 0, "fly": 0}))
 
 
 def test_homebrew_may_write_the_lines_of_a_stat_block():
@@ -260,6 +265,8 @@ def test_a_trait_of_resilience_adds_its_defences():
             "Each creature there takes 10 (3d6) cold, fire, or acid damage (the hart's choice).",
             {"cold", "fire", "acid"},
         ),
+        ("When it hits, it deals 2d6 poison (included below).", {"poison"}),
+        ("The target can't regain hit points and takes 7 (2d6) ongoing acid damage.", {"acid"}),
         ("Its hooves deal an extra 2d6 radiant damage.", {"radiant"}),
         ("The target takes necrotic damage equal to the result.", {"necrotic"}),
         ("Each creature within 10 feet of the hart takes 5 (1d10) fire damage.", {"fire"}),
@@ -297,6 +304,11 @@ def test_the_text_of_an_attack_decides_over_its_structure():
         ("The target suffers one level of exhaustion.", {"exhaustion"}),
         ("The wave leaves the creature poisoned for 1 hour.", {"poisoned"}),
         ("Target: DC 13 Wis or frightened for 1 minute.", {"frightened"}),
+        ("It covers the target, which has the Blinded condition.", {"blinded"}),
+        ("On a 6 it's also stunned.", {"stunned"}),
+        ("It is charmed, addled, or frightened for 1 minute.", {"charmed", "frightened"}),
+        ("Target: restrained until the grapple ends.", {"restrained"}),
+        ("The light lasts until the hart sleeps, is hit, or is incapacitated.", None),
         ("A charmed creature obeys.", None),
         ("If the target is prone, it takes 3 (1d6) cold damage.", None),
         ("The hart has advantage on saves against being frightened.", None),
@@ -349,6 +361,8 @@ def test_what_harms_the_creature_itself_is_not_what_it_does():
             "- **At Will:** _dancing lights_\n- **1/Day Each:** _charm_ (as an action)<br>2/day: _heal_",
             {"dancing lights", "charm"},
         ),
+        ("- **Cantrips** (at will): light\n- **2nd Level** (3 slots): web, alter self", {"light", "web", "alter self"}),
+        ("- **At Will:**\n- **1/Day Each:** locate creature", {"locate creature"}),
         (
             "At will: fear, fire bolt (2d10)\n3/day each: detect evil and good",
             {"fear", "fire bolt", "detect evil and good"},

@@ -26,6 +26,9 @@ ocean and a sea worm in the desert, where its first release has none."""
 _PLACEHOLDERS = frozenset({"tob"})
 """Documents that list all environments where they know none."""
 
+_WITHOUT_ALIGNMENTS = frozenset({"a5e-mm", "bfrd"})
+"""Documents whose stat blocks have no alignment, and all of whose creatures Open5e calls chaotic evil."""
+
 _SWARM_NAME = re.compile(r"^swarm\b|swarm\b(?! \w)|\bswarm of\b", re.IGNORECASE)
 
 _SPEED = re.compile(
@@ -50,6 +53,7 @@ _NOT_A_LANGUAGE = re.compile(
     r"\b(?:languages?|any|others?|more|most|it|them|they|those|who|its|their|the|creator\w*|life|knew|known?|spoke|speak|cant speak"
     r"|cannot|doesnt|not|bark|none|one|two|three|four|five|six|form|ft|feet|miles?|only|telepath\w*|shares?|up|via)\b|\d"
 )
+_ALL_LANGUAGES = re.compile(r"\ball languages\b(?! (?:it|they|she|he|known)\b)", re.IGNORECASE)
 
 
 def creature_fields(o: Object) -> Fields:
@@ -133,6 +137,8 @@ def _system(o: Object) -> str | None:
 def _alignment(o: Object) -> str | None:
     """The alignment; None for the rest of a type line that Open5e has cut at a comma, as in "Shapechanger)"."""
     alignment = _first(o, "alignment")
+    if local_key(o.get("document")) in _WITHOUT_ALIGNMENTS and alignment == "chaotic evil":
+        return None
     broken = isinstance(alignment, str) and alignment.count(")") > alignment.count("(")
     return None if broken else alignment
 
@@ -147,7 +153,7 @@ def _environments(o: Object) -> list[str] | None:
 
 
 def _movement(o: Object) -> Fields:
-    """Speeds in feet, and whether it hovers; a speed of 0 counts only for walking."""
+    """Speeds in feet, and whether it hovers. A speed of 0 counts only for walking, and beside another: alone it is a gap."""
     speeds = o.get("speed")
     if isinstance(speeds, str):
         return _movement_line(speeds)
@@ -155,7 +161,9 @@ def _movement(o: Object) -> Fields:
         return {}
     unit = speeds.get("unit") or "feet"
     values = {f"speed_{kind}": feet(speeds[kind], unit) for kind in MOVEMENTS if _is_number(speeds.get(kind))}
-    fields: Fields = {name: value for name, value in values.items() if value or name == "speed_walk"}
+    fields: Fields = {
+        name: value for name, value in values.items() if value or (name == "speed_walk" and any(values.values()))
+    }
     every = o.get("speed_all")
     hover = flag(speeds.get("hover"))
     return fields | {"hover": flag(every.get("hover")) if hover is None and isinstance(every, Mapping) else hover}
@@ -207,7 +215,7 @@ def _languages(languages: object) -> Fields:
     if not isinstance(languages, str):
         return {}
     names = [name for name in map(fold, _LANGUAGE_BREAK.split(languages.lower())) if _is_language(name)]
-    names += ["all"] if re.search(r"\ball languages\b", languages, re.IGNORECASE) and "all" not in names else []
+    names += ["all"] if _ALL_LANGUAGES.search(languages) and "all" not in names else []
     telepathy = re.search(r"\btelepath(?:y|ic)\b", languages, re.IGNORECASE)
     names += ["telepathy"] if telepathy else []
     return {"languages": names or None, "telepathy": _reach("telepathy", languages)}

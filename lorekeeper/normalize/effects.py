@@ -36,8 +36,8 @@ IsOwn = Callable[[str], bool]
 """Whether a text ends in the creature itself as a subject."""
 
 _OWN_HARM = re.compile(
-    r"weakness|suscept|hypersens|vulnerab|harmed by|aversion|absorption|fortitude$|rejuvenat|forbiddance|\bstake|resistan"
-    r"|resilience|immun"
+    r"weakness|suscept|hypersens|vulnerab|harmed by|aversion|absorption|undead fortitude|fortitude$|rejuvenat|\bstake|resistan"
+    r"|resilience|immun|incorporeal movement|malfunction|misty escape|wolfsbane|tippable|catching$"
 )
 """Names, in lower case, of features that say what happens to the creature itself."""
 
@@ -73,7 +73,8 @@ def _sentences(text: str) -> Iterator[str]:
 
     Where Level Up has lost a comma, Open5e's text has two spaces.
     """
-    plain = re.sub(r"[’'*_]", "", text.lower().replace("ft.", "ft"))
+    plain = re.sub(r"\b(it|they)[’'](s|re)\b", lambda m: f"{m[1]} is", text.lower().replace("ft.", "ft"))
+    plain = re.sub(r"[’'*_]", "", plain)
     plain = re.sub(r"(?<=[\w)])  (?=\w)", ", ", plain)
     return (sentence for sentence in _SENTENCE.split(plain) if sentence)
 
@@ -110,13 +111,14 @@ _DEALT = (
         rf"{_TYPES} damage (?:equal|from)\b"
     ),
     re.compile(rf"\b(?:extra|additional) {_TYPES} damage\b"),
+    re.compile(rf"\dd\d{{1,2}}(?: ?[+-] ?\d{{1,2}})?\)? {_TYPES}\b"),
 )
-"""Damage with an amount in front of its type, or equal to an amount that follows."""
+"""Damage with an amount in front of its type, or equal to an amount that follows; "2d6 poison" of terse books."""
 
 _ONE_TYPE = re.compile(_TYPE)
 _TAKES = re.compile(r"\b(?:takes?|suffers?)\b[^,;:]{0,40}$")
 _NOT_DEALT = re.compile(
-    r"\b(?:resistance|resistant|immune|immunity|vulnerab\w+|regains?|restores?|reduced? by|at least|more than|"
+    r"\b(?:resistance|resistant|immune|immunity|vulnerab\w+|(?<!cant )regains?|restores?|reduced? by|at least|more than|"
     r"(?:if|when|whenever|unless) (?:it|she|he|they) takes?)\b[^,;:]{0,60}$"
 )
 
@@ -142,7 +144,7 @@ def _is_taken(before: str, is_own: IsOwn) -> bool:
 
 _STATE = "|".join(condition for condition in CONDITIONS if condition != "exhaustion")
 _JOINT = r"(?:, and |, or |, | and | or )(?:also |is |be |are |falls? |becomes? |knocked )?"
-_STATES = rf"((?:{_STATE})(?:{_JOINT}(?:{_STATE})){{0,6}})\b"
+_STATES = rf"((?:{_STATE})(?:(?:, \w+)?{_JOINT}(?:{_STATE})){{0,6}})\b"
 _ADVERBS = r"(?:(?:\w+ly|also|both|instead|then|either|now|knocked) ){0,2}"
 
 _INFLICTED = (
@@ -158,6 +160,7 @@ _INFLICTED = (
         r"\b(?:has|have|gains?|gaining|suffers?|receives?|inflicts?|imposes?|giving|with) "
         rf"(?:both )?(?:the )?{_STATES}(?: and [a-z]+)? conditions?"
     ),
+    re.compile(rf"(?:\b(?:targets?|creatures?)|:|escape dc \d+\),? and) {_STATES}(?= (?:until|til|for|while)\b)"),
     re.compile(rf"(?:saving throw|\bsaves?|\bdc \d+ [a-z]{{3}})\b[^,.;:]{{0,40}} or {_STATES}"),
 )
 """Wordings of "the target is prone", "knocking it prone", "has the Prone condition", "DC 12 Str or prone"."""
@@ -169,13 +172,15 @@ _EXHAUSTED = re.compile(
 
 _ASKED = re.compile(
     r"\b(?:while|if|when|whenever|unless|as long as|until|because|since|though|once|whether)\b([^,:;]{0,90})$"
-    r"|\b(?:that|who|which|already|isnt|arent|not|never|no longer|cant|cannot|wouldnt|dont|doesnt|from|instead of)"
+    r"|\blasts? (?:[\w-]+ ){0,4}until\b.*$"
+    r"|(?<!,) \b(?:that|who|which|already|isnt|arent|not|never|no longer|cant|cannot|wouldnt|dont|doesnt|from|instead of)"
     r"(?: (?:already|currently|also|be|also be))? $"
 )
 """What stands before a state that is only asked for, or denied; "if the save fails the target" inflicts it."""
 
 _ENDED = re.compile(
-    r"\b(?:immune|immunity|advantage|ends|end|ending|remov\w+|cur(?:es?|ing)|avoid|against|resist\w*|reduces?|prevents?|restores?)\b"
+    r"\b(?:immune|immunity|advantage|ends|end|ending|remov\w+|cur(?:es?|ing)|avoid|against (?:being|becoming)|resist\w*|reduces?"
+    r"|prevents?|restores?)\b"
     r"[^,;:]{0,60}$"
 )
 """What stands before a condition that is ended or resisted."""

@@ -13,13 +13,13 @@ _LABEL = (
     r"|\d{1,2}/(?:day|rest|short rest|long rest|turn|hour|week)|\d(?:st|nd|rd|th))"
 )
 _REMARK = r"\([^()\n]{0,80}\)"
-_LIST = re.compile(
-    rf"(?:^|[\n.;>]|[a-z)]\b)[\s>*_-]*{_LABEL}(?:[ ,]*(?:each|at will|{_REMARK}))*[\s*_]*[:.—–][\s*_:]*([^\n]+)",
-    re.IGNORECASE,
-)
+_LABELLED = rf"{_LABEL}(?:[ ,*_]*(?:each|at will|{_REMARK}))*[ *_]*(?:[:.—–]|(?<=slots\)))"
+_LIST = re.compile(rf"(?:^|[\n.;>]|[a-z)]\b)[\s>*_-]*{_LABELLED}[ *_:]*([^\n]+)", re.IGNORECASE)
 """A line of a list: "At will: light, fly", "* 1st level (4 slots): shield", "- **2/Day Each:** Web"."""
 
-_NEXT_LABEL = re.compile(rf"(?:<br ?/?>|[ ;])[*_ -]*{_LABEL}(?: (?:each|{_REMARK}))*[*_]*:.*", re.IGNORECASE)
+_BREAK = re.compile(rf"<br ?/?>|[ ;](?=[*_]*{_LABEL}(?: (?:each|{_REMARK}))*[*_]*:)", re.IGNORECASE)
+"""Where a list follows another on the same line."""
+
 _IS_LIST = re.compile(r"spellcast|\bspells?\b|psionic|magic", re.IGNORECASE)
 
 _A5E = re.compile(r"^\s*\((?:cantrip|\d(?:st|nd|rd|th)[ -]level);", re.IGNORECASE)
@@ -41,8 +41,8 @@ _CASTS = (
 
 _NOT_A_SPELL = re.compile(
     r"\b(?:spells?|cantrips?|levels?|lower|higher|slots?|its|it|this|that|these|those|their|any|one|following|dim|bright|shadow|"
-    r"creature|target|action|dc|save|damage|requir\w*|component\w*|innately|item|doubt|aside|out|off|casts?|each|ability|an?|"
-    r"legendary|scroll|but|has|is|no|only|by|if|as|when|targets?|self)\b|\d"
+    r"target|action|dc|save|damage|requir\w*|component\w*|innately|item|doubt|aside|out|off|casts?|each|ability|an?|"
+    r"legendary|scroll|but|has|is|no|only|by|if|as|when)\b|\d"
 )
 
 
@@ -61,7 +61,7 @@ def _spells(feature: Feature) -> Iterator[str]:
     if _A5E.search(feature.text):
         yield feature.name.partition("(")[0]
     if _IS_LIST.search(feature.name) or "following spells" in feature.text or "spells:" in feature.text:
-        for match in _LIST.finditer(feature.text):
+        for match in _LIST.finditer(_BREAK.sub("\n", feature.text)):
             yield from _names(match[1])
     for pattern in _CASTS:
         for match in pattern.finditer(feature.text):
@@ -69,8 +69,7 @@ def _spells(feature: Feature) -> Iterator[str]:
 
 
 def _names(line: str) -> Iterator[str]:
-    """The names in the line of a list, without remarks in brackets and without what follows as the next list."""
-    line = _NEXT_LABEL.sub("", line)
+    """The names in the line of a list, without remarks in brackets."""
     line = re.sub(r"\([^()]{0,200}\)", "", line)
     for name in re.split(r"[,;]|\. ", line):
         yield re.sub(r"^\s*(?:and|or)\s", "", name).strip(" *_.")
