@@ -84,6 +84,12 @@ def fold_component(text: str) -> str:
     return _COMPONENTS.get(fold(text), fold(text))
 
 
+def fold_kind(text: str) -> str:
+    """`fold` of a kind in our own word: the species of the 2024 rules are races."""
+    folded = fold(text)
+    return terms.KINDS.get(folded, folded)
+
+
 def fold_environment(text: str) -> str:
     """`fold_key` in the one word that all sources share: "srd_feywild" is "feywild", "Swamp or Marsh" is "swamp"."""
     return terms.environment(fold_key(text))
@@ -176,7 +182,7 @@ WHOLE_NAME = Field("name_folded", T.TEXT, "the whole name")
 
 BASE_FIELDS = (
     NAME,
-    Field("kind", T.TEXT, "kind of entry"),
+    Field("kind", T.TEXT, "kind of entry", fold=fold_kind),
     Field("document", T.TEXT, "key of the source document", fold=str.strip),
     Field("source_api", T.TEXT, "the source of the entry"),
 )

@@ -7,6 +7,25 @@ from __future__ import annotations
 
 import re
 
+KINDS = {
+    "species": "race",
+    "lineage": "race",
+    "heritage": "race",
+    "ancestry": "race",
+    "subspecies": "subrace",
+    "armour": "armor",
+    "monster": "creature",
+    "magic items": "magic item",
+    "weapons": "weapon",
+    "feats": "feat",
+    "races": "race",
+    "classes": "class",
+    "subclasses": "subclass",
+    "backgrounds": "background",
+    "conditions": "condition",
+}
+"""Kinds of entries as other games and people call them."""
+
 ABILITIES = ("strength", "dexterity", "constitution", "intelligence", "wisdom", "charisma")
 
 PHYSICAL = ("bludgeoning", "piercing", "slashing")

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import itertools
 import math
+import random
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from random import Random
@@ -882,6 +883,75 @@ async def filled(cache: CacheProtocol) -> tuple[CacheProtocol, list[dict[str, An
     stored = [make(f"s{i}", f"Text {i}.", **raw) for i, raw in enumerate(raws)]
     await cache.store_entities(stored, "spells")
     return cache, raws
+
+
+CREATURE_FILTERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "alignment": st.sampled_from(["chaotic evil", "evil", "chaotic", "neutral", "good"]),
+        "size": st.sampled_from(["small", "medium", "large"]) | st.just(["small", "large"]),
+        "type": st.sampled_from(["beast", "swarm", "undead"]),
+        "environments": st.sampled_from(["ocean", "underwater", "swamp"]),
+        "immune": st.sampled_from(["poison", "poisoned", "nonmagical slashing", "cold"]),
+        "languages": st.sampled_from(["common", "telepathy"]),
+        "speed_fly": st.sampled_from([30, 60]),
+        "speed_fly_min": st.sampled_from([30, 60, 80]),
+        "darkvision_max": st.sampled_from([60, 120]),
+        "passive_perception_min": st.integers(8, 20),
+        "legendary": st.booleans(),
+        "hover": st.booleans(),
+    },
+)
+
+FOUND_AS = {
+    "chaotic evil": ["chaotic evil", "chaotic", "evil"],
+    "neutral evil": ["neutral evil", "evil"],
+    "Small or Medium": ["small", "medium"],
+    "swarm of Tiny beasts": ["swarm", "beast"],
+    "ocean": ["ocean", "underwater"],
+}
+"""Values that are found by others than themselves."""
+
+
+@pytest.fixture
+async def creatures(cache: CacheProtocol) -> tuple[CacheProtocol, list[dict[str, Any]]]:
+    """A store of 80 creatures whose fields are known or not in many combinations."""
+    chance = random.Random(4)
+    options: dict[str, list[Any]] = {
+        "alignment": ["chaotic evil", "neutral evil", "neutral", "good"],
+        "size": ["Small or Medium", "small", "large"],
+        "type": ["swarm of Tiny beasts", "beast", "undead"],
+        "environments": [["ocean"], ["swamp", "ocean"], []],
+        "immune": [["poison", "poisoned"], ["nonmagical slashing", "nonmagical"], []],
+        "languages": [["common", "telepathy"], ["common"]],
+        "speed_fly": [30, 60],
+        "darkvision": [60, 120],
+        "passive_perception": [9, 14, 20],
+        "legendary": [True, False],
+        "hover": [True, False],
+    }
+    raws = [{k: chance.choice(v) for k, v in options.items() if chance.random() < 0.7} for _ in range(80)]
+    stored = [
+        replace(make(f"c{i}", type="creatures"), fields=clean_fields("creatures", raw)) for i, raw in enumerate(raws)
+    ]
+    await cache.store_entities(stored, "creatures")
+    return cache, [{k: found_as(v) for k, v in raw.items()} for raw in raws]
+
+
+def found_as(value: Any) -> Any:
+    """All values by which a raw one is found."""
+    texts = [value] if isinstance(value, str) else value
+    return [found for text in texts for found in FOUND_AS.get(text, [text])] if isinstance(texts, list) else value
+
+
+@given(filters=CREATURE_FILTERS)
+@examples(60, SHARED_STORE)
+async def test_filters_of_creatures_agree_with_plain_python(
+    creatures: tuple[CacheProtocol, list[dict[str, Any]]], filters: dict[str, Any]
+) -> None:
+    cache, raws = creatures
+    expected = {f"c{i}" for i, raw in enumerate(raws) if all(agrees(raw, key, value) for key, value in filters.items())}
+    assert {e.slug for e in await cache.get_entities("creatures", limit=100, **filters)} == expected
 
 
 @given(filters=FILTERS)

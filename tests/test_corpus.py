@@ -167,6 +167,38 @@ def option_kind(o: Raw) -> str:
     return "feat" if "has_prerequisite" in o else "background"
 
 
+def sizes_of(o: Raw) -> set[str]:
+    """The size; of the 2024 rules' "Medium or Small" only the hit dice tell the other one."""
+    size, medium = str(key_of(o["size"])), re.match(r"\d+d8", o["hit_dice"] or "")
+    return {size, "medium"} if size == "small" and medium and document_of(o) == "srd-2024" else {size}
+
+
+def alignment_of(o: Raw) -> str | None:
+    """The alignment, which is a placeholder in two books, and in three entries the rest of another line."""
+    known = plain(o["alignment"] or "")
+    placeholder = known == "chaotic evil" and document_of(o) in ("a5e-mm", "bfrd")
+    if not known or placeholder or known in ("shapechanger", "titan"):
+        return None
+    return (
+        f"{known} alignment"
+        if known in ("any", "any evil", "any good", "any chaotic", "any non good", "any non lawful")
+        else known
+    )
+
+
+def aligned(known: str | None, wanted: str) -> bool:
+    """Whether an alignment is the wanted one, or the wanted one is a part of it."""
+    wanted = "any alignment" if plain(wanted) == "any" else plain(wanted)
+    part = wanted != "neutral" and "non" not in wanted and not wanted.startswith("any")
+    return known is not None and (known == wanted or (part and "non" not in known and f" {wanted} " in f" {known} "))
+
+
+def environments_of(o: Raw) -> set[str | None]:
+    """The environments; Tome of Beasts lists all of them where it knows none."""
+    keys = {key_of(e) for e in o.get("environments") or []}
+    return set() if document_of(o) == "tob" and len(keys) > 20 else keys
+
+
 def parent_of(o: Raw) -> str | None:
     return key_of(o.get("subclass_of") or o.get("subspecies_of") or o.get("ruleset") or o.get("parent"))
 
@@ -226,11 +258,11 @@ PARAMETERS: dict[str, dict[str, tuple[Read, Test]]] = {
         "cr_min": (lambda o: o["challenge_rating"], at_least),
         "cr_max": (lambda o: o["challenge_rating"], at_most),
         "type": (lambda o: key_of(o["type"]), same),
-        "size": (lambda o: key_of(o["size"]), same),
-        "alignment": (lambda o: plain(o["alignment"]) if o["alignment"] else None, same),
+        "size": (sizes_of, holds),
+        "alignment": (alignment_of, aligned),
         "armor_class_min": (lambda o: o["armor_class"], at_least),
         "hit_points_min": (lambda o: o["hit_points"], at_least),
-        "environment": (lambda o: {key_of(e) for e in o.get("environments") or []}, holds),
+        "environment": (environments_of, holds),
     },
     "lookup_equipment": {
         **NAME,

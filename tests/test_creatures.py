@@ -421,3 +421,30 @@ def test_hostile_texts_are_read_in_linear_time():
         "_ *",
     ):
         does(piece * 20_000)
+
+
+# --- character options -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [("species", "race"), ("Race", "race"), ("Subspecies", "subrace"), ("lineage", "race"), ("feats", "feat")],
+)
+def test_a_kind_is_found_by_the_words_of_other_games(asked, kind):
+    option = make("x", type="character_options", kind=kind)
+    assert matches(option, parse_filters("character_options", {"kind": asked}))
+    assert not matches(option, parse_filters("character_options", {"kind": "background"}))
+
+
+def test_the_parent_of_a_subrace_is_its_race_in_every_shape():
+    species = {
+        "key": "ta_tide-elf",
+        "name": "Tide Elf",
+        "desc": "",
+        "traits": [],
+        "is_subspecies": True,
+        "document": {"key": "ta"},
+    }
+    for parent in ({"key": "ta_elf"}, "https://example.org/v2/species/ta_elf/", "ta_elf"):
+        (entity,) = normalize({**species, "subspecies_of": parent})
+        assert (entity.kind, entity.fields["parent"]) == ("subrace", "elf")

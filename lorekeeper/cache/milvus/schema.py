@@ -22,7 +22,7 @@ from urllib.parse import quote
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.sqlite.catalogue import pack, unpack
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import MAX_TEXT_LENGTH, Collection, Entity, FieldType, fold
+from lorekeeper.entities import MAX_TEXT_LENGTH, Collection, Entity, FieldType, fold, fold_kind
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import COMPARISONS, Condition, Selection, stored
 from lorekeeper.text.passages import Passage
@@ -228,7 +228,7 @@ def base_values(entity: Entity) -> Row:
     return {
         "name": entity.name,
         "name_folded": fold(entity.name),
-        "kind": fold(entity.kind),
+        "kind": fold_kind(entity.kind),
         "kind_name": entity.kind,
         "document": entity.document,
         "slug": entity.slug,

@@ -21,7 +21,7 @@ from lorekeeper.cache.sqlite.sql import (
     item_value,
     where,
 )
-from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType, canonical_json, fold, parse_json
+from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType, canonical_json, fold, fold_kind, parse_json
 from lorekeeper.filters import Selection
 from lorekeeper.order import BY_NAME, Order, arranged
 from lorekeeper.text.facts import indexed_facts
@@ -128,7 +128,7 @@ def columns_of(entity: Entity) -> tuple[object, ...]:
         *entity.identity,
         folded,
         name_key(folded),
-        fold(entity.kind),
+        fold_kind(entity.kind),
         entity.kind,
         fold(entity.source_api),
         entity.content_hash,
