@@ -166,7 +166,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
     "creatures": (
         _challenge_rating,
         lead,
-        _field("alignment"),
+        _first("alignment"),
         _labelled("AC", "armor_class"),
         _labelled("HP", "hit_points"),
         _speeds,
