@@ -118,8 +118,6 @@ def _spell_classes(o: Object) -> list[str] | None:
     return spells.classes(document, _slug(o), listed)
 
 
-
-
 def _class(o: Object) -> Fields:
     die = _first(o, "hit_dice")
     return {

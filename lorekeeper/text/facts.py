@@ -44,7 +44,7 @@ def lead(entity: Entity) -> str:
         case "creatures":
             return _words(_first("size")(entity), _first("type")(entity))
         case "equipment":
-            return _words(fields.get("rarity"), _first(fields.get("category")) or entity.kind)
+            return _words(fields.get("rarity"), _first("category")(entity) or entity.kind)
         case "character_options":
             return _words(fields.get("parent"), entity.kind)
         case _:
@@ -138,11 +138,6 @@ def _damage(entity: Entity) -> str:
     weapon = entity.data.get("weapon")
     dice = entity.data.get("damage_dice") or (weapon.get("damage_dice") if isinstance(weapon, Mapping) else None)
     return _words(dice, entity.fields.get("damage_type"))
-
-
-def _first(value: Value | None) -> Value | None:
-    """The first of a list: a category as its source calls it."""
-    return next(iter(value), None) if isinstance(value, tuple) else value
 
 
 def _words(*parts: object) -> str:
