@@ -1,0 +1,207 @@
+"""Conditions that a question states in words: "immune to poison and able to fly" is ``immune:poison speed_fly>0``.
+
+A table per entity type: a way of saying it, and the test that it stands for in the grammar of ``where``. Only plain
+statements are read; everything else is left to the search by meaning and keywords.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+DAMAGE = "acid|bludgeoning|cold|fire|force|lightning|necrotic|piercing|poison|psychic|radiant|slashing|thunder"
+
+INFLICTS = {
+    "blind": "blinded",
+    "charm": "charmed",
+    "deafen": "deafened",
+    "frighten": "frightened",
+    "grapple": "grappled",
+    "incapacitate": "incapacitated",
+    "paralyze": "paralyzed",
+    "paralyse": "paralyzed",
+    "petrify": "petrified",
+    "restrain": "restrained",
+    "stun": "stunned",
+}
+"""The condition that each verb inflicts."""
+
+CONDITION = "|".join([*dict.fromkeys(INFLICTS.values()), "exhaustion", "poisoned", "prone", "unconscious"])
+
+ABILITY = "strength|dexterity|constitution|intelligence|wisdom|charisma"
+
+LANGUAGE = (
+    "abyssal|aquan|auran|celestial|common|deep speech|draconic|druidic|dwarvish|elvish|giant|gnomish|goblin|halfling|"
+    "ignan|infernal|orc|primordial|sylvan|terran|undercommon"
+)
+
+SENSE = "darkvision|blindsight|tremorsense|truesight"
+
+MOVES = {"fly": "fl(?:y|ies)", "swim": "swims?", "burrow": "burrows?", "climb": "climbs?"}
+"""The forms of the verb of each way of moving."""
+
+NUMBER = r"(?P<n>\d{1,6}(?:,\d{3})?)"
+
+RATING = r"\d{1,2}(?:/\d)?"
+
+CR = r"(?:cr|challenge rating)"
+
+SIGNS = {
+    ">": "more than|longer than|greater than|higher than|farther than|further than|above|over|beyond|exceeding",
+    "<": "less than|cheaper than|lower than|shorter than|below|under",
+    ">=": "at least|no less than",
+    "<=": "at most|up to|no more than|not over",
+}
+"""What people say for each comparison."""
+
+MINUTES = {"minute": 1.0, "hour": 60.0, "day": 1440.0}
+
+MAX_CHARS = 600
+"""Longest question that is read, in characters: one that is longer tells a story."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """One way of stating a condition.
+
+    Attributes:
+        regex: finds it in a text in lower case.
+        tests: the tests that a match stands for.
+    """
+
+    regex: re.Pattern[str]
+    tests: Callable[[re.Match[str]], list[str]]
+
+
+def stated_conditions(entity_type: str, text: str) -> str:
+    """What a question says about the entries of a type, as a text for the filter ``where``; "" if nothing is understood.
+
+    Args:
+        entity_type: the type that is searched.
+        text: the question.
+    """
+    if len(text) > MAX_CHARS:
+        return ""
+    question = " ".join(text.lower().replace("’", "'").split())
+    tests = [
+        test
+        for pattern in PATTERNS.get(entity_type, ())
+        for match in pattern.regex.finditer(question)
+        for test in pattern.tests(match)
+    ]
+    return " ".join(dict.fromkeys(tests))
+
+
+# --- patterns ----------------------------------------------------------------------------------------------------------
+
+
+def _says(regex: str, *tests: str) -> Pattern:
+    """Tests with the groups of the regex in braces."""
+    return Pattern(_whole_words(regex), lambda match: [test.format(**_groups(match)) for test in tests])
+
+
+def _lists(regex: str, field: str, words: str) -> Pattern:
+    """``LIST`` in the regex stands for a list of words, each of which the field has to contain."""
+    listed = rf"(?P<list>(?:{words})(?:(?:,? (?:and|or) |, )(?:{words}))*)"
+    return Pattern(
+        _whole_words(regex.replace("LIST", listed)),
+        lambda match: [f"{field}:{_quoted(word)}" for word in re.findall(rf"\b(?:{words})\b", match["list"])],
+    )
+
+
+def _compares(regex: str, field: str) -> Iterator[Pattern]:
+    """``THAN`` in the regex stands for every way of comparing; its group ``n`` is the number."""
+    for sign, words in SIGNS.items():
+        yield _says(regex.replace("THAN", f"(?:{words})"), f"{field}{sign}{{n}}")
+
+
+def _inflicts() -> Pattern:
+    """ "that can stun" and the like."""
+    verbs = "|".join(INFLICTS)
+    regex = rf"(?:that|which|who|can|could) (?:can )?(?P<verb>{verbs})(?:s|es)?"
+    return Pattern(_whole_words(regex), lambda match: [f"conditions:{INFLICTS[match['verb']]}"])
+
+
+def _lasts() -> Pattern:
+    """A duration, in minutes."""
+    regex = rf"(?:lasts?|lasting|duration of) (?:for )?(?P<n>\d{{1,3}}|an?|one) (?P<unit>{'|'.join(MINUTES)})s?"
+
+    def tests(match: re.Match[str]) -> list[str]:
+        number = int(match["n"]) if match["n"].isdigit() else 1
+        return [f"duration:{number * MINUTES[match['unit']]:g}"]
+
+    return Pattern(_whole_words(regex), tests)
+
+
+def _whole_words(regex: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![a-z0-9])(?:{regex})(?![a-z0-9])")
+
+
+def _groups(match: re.Match[str]) -> dict[str, str]:
+    return {name: _quoted(value) for name, value in match.groupdict().items() if value}
+
+
+def _quoted(value: str) -> str:
+    if value[0].isdigit():
+        return value.replace(",", "")
+    return f'"{value}"' if " " in value else value
+
+
+def _movement() -> Iterator[Pattern]:
+    for verb, forms in MOVES.items():
+        gerund = f"{verb}(?:m?ing)?"
+        yield _says(rf"(?<!no )(?<!without )(?<!without a )(?:{gerund}) speed(?: of)? {NUMBER}", f"speed_{verb}>={{n}}")
+        yield _says(rf"(?<!no )(?<!without )(?<!without a )(?:{gerund}) speed(?! of)(?! \d)", f"speed_{verb}>0")
+        yield _says(rf"(?:can|able to|that|which|who) (?:also )?(?:{forms})", f"speed_{verb}>0")
+
+
+CREATURES = (
+    _says(r"immun(?:e|ity) (?:to|against) (?:damage from )?non-?magical(?: \w+)*", "immune:nonmagical"),
+    _says(r"resist(?:s|ant|ance)? (?:(?:to|against) )?(?:damage from )?non-?magical(?: \w+)*", "resistant:nonmagical"),
+    _lists(r"immun(?:e|ity|ities) (?:to|against) LIST", "immune", f"{DAMAGE}|{CONDITION}"),
+    _lists(r"resist(?:s|ant|ance|ances)? (?:(?:to|against) )?LIST", "resistant", DAMAGE),
+    _lists(r"vulnerab(?:le|ility|ilities) to LIST", "vulnerable", DAMAGE),
+    *_movement(),
+    _lists(r"(?:speak|speaks|speaking|understand|understands) LIST", "languages", LANGUAGE),
+    _says(r"telepath(?:y|ic|ically)", "languages:telepathy"),
+    _says(rf"(?P<sense>{SENSE}) (?:of )?{NUMBER}", "{sense}>={n}"),
+    _says(rf"(?P<sense>{SENSE})", "senses:{sense}"),
+    _says(r"legendary actions?", "legendary"),
+    _says(r"lair actions?", "lair"),
+    _lists(r"(?:deal|deals|dealing) LIST(?: damage)", "damage_types", DAMAGE),
+    _says(rf"(?P<damage>{DAMAGE}) breath", "damage_types:{damage}"),
+    _inflicts(),
+    _says(rf"{CR} (?P<low>{RATING}) ?(?:to|-|–) ?(?P<high>{RATING})", "cr:{low}..{high}"),
+    _says(rf"{CR} (?P<n>{RATING}) (?:or|and) (?:less|lower|below|under)", "cr<={n}"),
+    _says(rf"{CR} (?P<n>{RATING}) (?:or|and) (?:more|higher|above|over)", "cr>={n}"),
+    *_compares(rf"THAN {CR} (?P<n>{RATING})", "cr"),
+    *_compares(rf"{CR} THAN (?P<n>{RATING})", "cr"),
+    *_compares(rf"(?:ac|armou?r class) (?:of )?THAN {NUMBER}", "ac"),
+)
+
+SPELLS = (
+    _says(r"(?:no|without|lacks?)(?: an?| any)? (?P<part>verbal|somatic|material) components?", "-components:{part}"),
+    _says(r"(?:no|without) concentration|not? (?:need|require) concentration", "concentration:false"),
+    _says(r"(?:no|without) components", "-components:verbal,somatic,material"),
+    *_compares(rf"range (?:is |of )?THAN {NUMBER} ?(?:feet|foot|ft)", "range"),
+    _lasts(),
+    _lists(r"(?:deal|deals|dealing) LIST(?: damage)", "damage_types", DAMAGE),
+    _says(rf"(?P<save>{ABILITY}) (?:save|saves|saving throw|saving throws)", "saves:{save}"),
+    _says(r"as a ritual|ritual spells?", "ritual"),
+    _says(r"cantrips?", "level:0"),
+    _says(r"(?P<n>[1-9])(?:st|nd|rd|th)[- ]level spells?", "level:{n}"),
+    _says(r"level (?P<n>[1-9]) spells?", "level:{n}"),
+    _says(r"(?P<attack>melee|ranged) spell attacks?", "attack:{attack}"),
+    *_compares(rf"diamonds? worth THAN {NUMBER}", "material_cost"),
+)
+
+EQUIPMENT = (
+    *_compares(rf"(?:costs?|costing|price|priced|worth)?,? ?THAN {NUMBER} ?(?:gp|gold)", "cost"),
+    _says(r"(?:no|without|not? (?:need|needing|require|requiring)) attunement", "requires_attunement:false"),
+    _says(r"cursed", "cursed"),
+    _says(r"\+(?P<n>[1-3]) (?:weapon|armou?r|shield|sword|bow|dagger|axe)s?", "bonus:{n}"),
+)
+
+PATTERNS = {"creatures": CREATURES, "spells": SPELLS, "equipment": EQUIPMENT}
+"""The patterns of each entity type."""

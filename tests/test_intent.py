@@ -1,0 +1,76 @@
+"""What questions state in words about the entries they ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+from lorekeeper.search.intent import MAX_CHARS, stated_conditions
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("immune to poison, fly speed", "immune:poison speed_fly>0"),
+        ("creatures immune to poison and fire that can fly", "immune:poison immune:fire speed_fly>0"),
+        ("vulnerable to fire damage", "vulnerable:fire"),
+        ("resistance to nonmagical bludgeoning piercing slashing", "resistant:nonmagical"),
+        ("resistant to cold and lightning", "resistant:cold resistant:lightning"),
+        ("speaks Draconic", "languages:draconic"),
+        ("a beast that understands deep speech", 'languages:"deep speech"'),
+        ("telepathic aberrations", "languages:telepathy"),
+        ("a swimming speed of 40", "speed_swim>=40"),
+        ("no fly speed", ""),
+        ("darkvision 120 ft", "darkvision>=120 senses:darkvision"),
+        ("something with legendary actions", "legendary"),
+        ("a monster that stuns", "conditions:stunned"),
+        ("dragons CR 10 to 14 with cold breath", "damage_types:cold cr:10..14"),
+        ("undead of CR 4 or lower", "cr<=4"),
+        ("fiends under CR 2", "cr<2"),
+        ("challenge rating 1/4 or less", "cr<=1/4"),
+        ("a creature with AC over 20", "ac>20"),
+        ("something wet that moves in the corridor", ""),
+        ("the flying dutchman", ""),
+    ],
+)
+def test_creatures(question, expected):
+    assert stated_conditions("creatures", question) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("no verbal component, can be cast while silenced", "-components:verbal"),
+        ("range longer than 500 feet", "range>500"),
+        ("range over 1,000 ft", "range>1000"),
+        ("lasts 8 hours", "duration:480"),
+        ("lasts an hour without concentration", "concentration:false duration:60"),
+        ("deals cold damage on a dexterity saving throw", "damage_types:cold saves:dexterity"),
+        ("a 3rd-level spell to fly", "level:3"),
+        ("falling off a cliff", ""),
+    ],
+)
+def test_spells(question, expected):
+    assert stated_conditions("spells", question) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("armour under 60 gp", "cost<60"),
+        ("a ring that does not require attunement", "requires_attunement:false"),
+        ("a +2 sword", "bonus:2"),
+        ("a rope", ""),
+    ],
+)
+def test_equipment(question, expected):
+    assert stated_conditions("equipment", question) == expected
+
+
+def test_other_types_and_long_stories_state_nothing():
+    assert stated_conditions("rules", "immune to poison") == ""
+    assert stated_conditions("creatures", "immune to poison " * MAX_CHARS) == ""
+
+
+def test_a_long_question_is_read_in_linear_time():
+    stated_conditions("creatures", ("resist fire, " * MAX_CHARS)[:MAX_CHARS])
+    stated_conditions("spells", "a" * MAX_CHARS)
