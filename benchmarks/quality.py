@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 from lorekeeper.entities import fold
 from lorekeeper.library import Library
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from lorekeeper.server.tools import SEARCHED
 from lorekeeper.settings import load_settings
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from lorekeeper.intake.reports import ImportReport as ImportReport
     from lorekeeper.library import Library as Library
     from lorekeeper.library import open_cache as open_cache
-    from lorekeeper.search.pipeline import Query as Query
+    from lorekeeper.search.query import Query as Query
     from lorekeeper.search.results import Result as Result
     from lorekeeper.search.results import ResultPage as ResultPage
     from lorekeeper.settings import Settings as Settings
@@ -68,7 +68,7 @@ _MODULES = {
     ),
     "lorekeeper.intake.reports": ("ImportReport",),
     "lorekeeper.library": ("Library", "open_cache"),
-    "lorekeeper.search.pipeline": ("Query",),
+    "lorekeeper.search.query": ("Query",),
     "lorekeeper.search.results": ("Result", "ResultPage"),
     "lorekeeper.settings": ("Settings", "load_settings"),
     "lorekeeper.text.keywords": ("KeywordQuery",),

@@ -22,7 +22,8 @@ from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.normalize.again import fields_again
 from lorekeeper.normalize.renewed import later_identities
-from lorekeeper.search.pipeline import Query, Searcher
+from lorekeeper.search.pipeline import Searcher
+from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
 from lorekeeper.settings import BACKENDS, PROVIDERS, Settings, load_settings
 from lorekeeper.system import AsyncClosing

@@ -288,7 +288,7 @@ def test_b17_doctor_and_logs_show_no_password(tmp_path):
 
 async def test_b17_no_note_shows_a_password(tmp_path):
     from lorekeeper.intake.sync_state import Source
-    from lorekeeper.search.pipeline import Query
+    from lorekeeper.search.query import Query
 
     with answering(404) as address:
         async with open_library(tmp_path, backend="sqlite") as library:

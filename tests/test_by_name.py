@@ -8,7 +8,7 @@ import pytest
 
 from lorekeeper.errors import FilterError
 from lorekeeper.library import Library
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
 from tests.support.entities import make
 from tests.support.libraries import open_library

@@ -18,7 +18,7 @@ import pytest
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from lorekeeper.server.answers import document_list
 from lorekeeper.server.tools import Tool, all_tools
 from lorekeeper.text.names import canonical_name

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lorekeeper.library import Library
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from lorekeeper.server.tools import SEARCHED
 from lorekeeper.settings import Settings
 from tests.support.libraries import settings

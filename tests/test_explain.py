@@ -6,7 +6,7 @@ import pytest
 
 from lorekeeper.library import Library
 from lorekeeper.search.explain import filter_parts
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from tests.support.libraries import open_library
 from tests.support.samples import write_lines
 

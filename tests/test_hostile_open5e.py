@@ -22,7 +22,7 @@ from lorekeeper.intake import body as bodies
 from lorekeeper.intake.open5e import Limits, Open5eClient
 from lorekeeper.library import Library
 from lorekeeper.normalize import UnknownShapeError, normalize_open5e
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from tests.support.entities import everything
 from tests.support.libraries import server_library
 from tests.support.open5e_server import SPELLS, Object, Open5eServer, Reply, creature, json_reply, lists, serving, spell

@@ -17,7 +17,7 @@ from lorekeeper.filters import matches, parse_filters
 from lorekeeper.intake.on_demand import SIZES
 from lorekeeper.intake.sync_state import encode, load_state, save, sync_lock
 from lorekeeper.library import Library
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
 from tests.support.corpus import replaying, requests_of
 from tests.support.entities import make

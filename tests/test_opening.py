@@ -12,7 +12,7 @@ from lorekeeper.cache.milvus.lite import Engine
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.library import Library, open_cache
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from lorekeeper.server.mcp import build_server
 from tests.support.backends import Caches
 from tests.support.entities import make

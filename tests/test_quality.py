@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from lorekeeper.cli.demo import QUESTIONS
 from lorekeeper.library import Library
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from lorekeeper.server.tools import all_tools
 from tests.support.libraries import settings
 

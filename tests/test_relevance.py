@@ -7,7 +7,7 @@ import pytest
 from lorekeeper.search.absent import absent
 from lorekeeper.search.fusion import FusedHit
 from lorekeeper.search.grouping import families, places
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from lorekeeper.search.relevance import relevant
 from lorekeeper.server.answers import page_content, page_text
 from tests.support.entities import make

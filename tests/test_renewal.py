@@ -20,7 +20,7 @@ from lorekeeper.intake.sync_state import load_state, sync_lock
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
 from lorekeeper.normalize.renewed import renewed
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from lorekeeper.server.tools import all_tools
 from tests.support.entities import everything, make
 from tests.support.libraries import open_library, server_library

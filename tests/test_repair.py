@@ -26,7 +26,7 @@ from lorekeeper.errors import CacheError
 from lorekeeper.library import Library, open_store
 from lorekeeper.maintenance.doctor import examine
 from lorekeeper.maintenance.repair import repair
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from lorekeeper.settings import Settings
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer

@@ -10,7 +10,7 @@ from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.library import Library
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
 from tests.support.entities import make
 from tests.support.libraries import open_library, sample_library

@@ -6,7 +6,7 @@ import pytest
 
 from lorekeeper.entities import Entity
 from lorekeeper.library import Library
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
 from tests.support.libraries import sample_library
 

@@ -13,7 +13,7 @@ from lorekeeper.cache.formats import not_again
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection, parse_filters
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from lorekeeper.text.passages import passages
 from tests.support.backends import Caches
 from tests.support.entities import batch, make

@@ -53,7 +53,7 @@ def known_filters_by_type() -> str:
 async def search(call: Call) -> int:
     """Search, and show the best results."""
     from lorekeeper.cli.render import print_page
-    from lorekeeper.search.pipeline import Query
+    from lorekeeper.search.query import Query
     from lorekeeper.server.answers import page_content
     from lorekeeper.server.tools import SEARCHED
 

@@ -24,7 +24,8 @@ from lorekeeper.intake.sync_state import ALL, Source, SyncState, encode, load_st
 from lorekeeper.normalize import UnknownShapeError
 from lorekeeper.normalize.open5e import Endpoint
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.search.pipeline import Query, Searcher
+from lorekeeper.search.pipeline import Searcher
+from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
 from lorekeeper.system import in_thread
 

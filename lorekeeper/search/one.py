@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
-from lorekeeper.search.pipeline import Query
+from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
 from lorekeeper.text.names import canonical_name
 

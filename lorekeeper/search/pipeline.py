@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import replace
 
 from lorekeeper.cache.protocol import CacheProtocol, Ranked
-from lorekeeper.entities import COLLECTIONS, Entity, parse_uri
+from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
-from lorekeeper.filters import WHERE, collection_of, parse_filters, require_unicode
+from lorekeeper.filters import WHERE, parse_filters
 from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search import by_name
@@ -23,11 +22,12 @@ from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever, fuse
 from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
+from lorekeeper.search.intent import stated_conditions
+from lorekeeper.search.query import MAX_QUERY_CHARS, Query, check
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
 from lorekeeper.search.retrieved import Ranking, Retrieved
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, sorted_hits
-from lorekeeper.search.types import types_with
 from lorekeeper.search.values import ValueRegistry
 from lorekeeper.text.evidence import lengths
 from lorekeeper.text.names import canonical_name
@@ -35,60 +35,14 @@ from lorekeeper.text.passages import passages
 
 logger = logging.getLogger(__name__)
 
-MAX_QUERY_CHARS = 2000
-MAX_LIMIT = 50
-
 DEPTHS = tuple(factor * FUSED_BY_SCORE for factor in (1, 4, 16, 64, 256))
 """How many entries each retriever ranks: the smallest number that reaches the end of the page.
 
 The head is always the same, so that pages join without overlap or gap."""
 
+STATED = "Read from the query: where='{}'. Say it in other words to search by meaning alone."
+
 NOTHING_CLOSE = "Nothing in the library is close to this query. Rephrase it, or give the name of the entry."
-
-
-@dataclass(frozen=True)
-class Query:
-    """One search.
-
-    Attributes:
-        types: the entity types to search.
-        text: plain words; a ``lore://`` uri for entries similar to that one; None for a structured lookup.
-        filters: as `filters.parse_filters` reads them.
-        documents: keys of the only documents to search; None for all.
-        limit: results a page, 1 to 50.
-        offset: results to skip.
-        mode: "auto" fuses all retrievers; "semantic" and "keyword" force one.
-        where: further filters, in the grammar of `lorekeeper.where`.
-        order: as `order.parse_orders` reads it. A search for a text sorts the `sorting.SORTED` most relevant entries.
-        seed: of a random order; None for another order every time, whose seed the note says.
-        edition: editions and documents that come first among entries of one name, as `editions.parse_edition` gives them;
-            None for those of the library.
-        similar_to: a ``lore://`` uri: entries similar to that one, and to the text if there is one.
-    """
-
-    types: Sequence[str]
-    text: str | None = None
-    filters: Mapping[str, object] = field(default_factory=dict)
-    documents: Sequence[str] | None = None
-    limit: int = 10
-    offset: int = 0
-    mode: Literal["auto", "semantic", "keyword"] = "auto"
-    where: str | None = None
-    order: str | None = None
-    seed: int | None = None
-    similar_to: str | None = None
-
-    def resolved(self) -> Query:
-        """The same search with ``where`` among the filters, over those of the types that have the fields of all filters.
-
-        Raises:
-            FilterError: no type has them, or ``where`` is wrong.
-        """
-        filters = {**self.filters, **({} if self.where is None else {WHERE: self.where})}
-        types = [collection_of(name).name for name in self.types]
-        return replace(self, types=types_with(types, filters), filters=filters, where=None)
-
-    edition: Sequence[str] | None = None
 
 
 class Searcher:
@@ -113,7 +67,7 @@ class Searcher:
             EmbeddingError: only if ``mode`` is "semantic"; "auto" falls back to keywords and says so in the note.
             CacheError: the library cannot be read.
         """
-        _check(query)
+        check(query)
         if query.edition is not None:
             await self.documents.require_edition(query.edition)
         own = self.documents.edition if query.documents is None else ()
@@ -135,7 +89,7 @@ class Searcher:
             return await self._structured(query)
         if query.text.strip().startswith("lore://"):
             return await self._similar(query, query.text.strip())
-        return await self._ranked(query, query.text)
+        return await self._stated(query, query.text) or await self._ranked(query, query.text)
 
     # --- kinds of search ---------------------------------------------------------------------------------------------
 
@@ -181,7 +135,19 @@ class Searcher:
             total += count
         return total, entities
 
-    async def _ranked(self, query: Query, text: str, *, like: Entity | None = None) -> ResultPage:
+    async def _stated(self, query: Query, text: str) -> ResultPage | None:
+        """The entries that meet what the text states about them; None if it states nothing, or none does."""
+        if query.mode != "auto" or len(query.types) > 1:
+            return None
+        tests = stated_conditions(query.types[0], text)
+        if not tests:
+            return None
+        where = " ".join(str(part) for part in (query.filters.get(WHERE), tests) if part)
+        page = await self._ranked(replace(query, filters={**query.filters, WHERE: where}), text, whole=True)
+        note = " ".join(filter(None, [STATED.format(tests), page.note]))
+        return replace(page, note=note) if page.total else None
+
+    async def _ranked(self, query: Query, text: str, *, like: Entity | None = None, whole: bool = False) -> ResultPage:
         """The entries nearest to a text under the filters: those that are relevant, or all if only meaning counts.
 
         If the text is that of an entry, its duplicates and itself are left out.
@@ -198,8 +164,9 @@ class Searcher:
         missing = await self._missing(query, text, retrieved)
         if missing and missing.game:
             return ResultPage([], 0, mode, note=missing.note)
-        hits = await self._hits(query, retrieved, like)
-        total = len(hits) if like or query.order or mode != "semantic" else max(retrieved.count, len(hits))
+        hits = await self._hits(query, retrieved, like, whole=whole)
+        counted = not (like or query.order) and (whole or mode == "semantic")
+        total = max(retrieved.count, len(hits)) if counted else len(hits)
         shown = hits[query.offset : query.offset + query.limit]
         results = await self._results(query, shown, retrieved, "" if like else text)
         notes = [note]
@@ -217,13 +184,15 @@ class Searcher:
         newest = await self.documents.newest_first() if query.order else []
         return parse_orders(query.types, query.order, seed=query.seed, newest=newest)
 
-    async def _hits(self, query: Query, retrieved: Retrieved, like: Entity | None) -> list[FusedHit[Key]]:
+    async def _hits(
+        self, query: Query, retrieved: Retrieved, like: Entity | None, *, whole: bool
+    ) -> list[FusedHit[Key]]:
         """The fused ranking: its relevant hits, or all of it if only meaning counts."""
         preferred = await self._preferred(query)
         if query.mode == "semantic" and like is None:
             return await self._sorted(query, _fused(retrieved, preferred, {}, tail=True))
         labels = await family_labels(retrieved.heads, self._cache.load)
-        few = retrieved.count <= FEW
+        few = whole or retrieved.count <= FEW
         ranking = _fused(retrieved, preferred, labels, tail=few)
         variants = {key for hit in ranking for key in hit.duplicates if key in labels}
         names = {key: (key[0], canonical_name(ranked.name)) for key, ranked in retrieved.all_ranked.items()}
@@ -392,29 +361,3 @@ def _canonical(entity: Entity) -> tuple[str, str]:
 def _next_offset(query: Query, shown: int, total: int) -> int | None:
     following = query.offset + shown
     return following if shown and following < total else None
-
-
-def _check(query: Query) -> None:
-    """FilterError for what no library could answer."""
-    for entity_type in query.types:
-        collection_of(entity_type)
-    if not query.types:
-        raise FilterError(f"no type to search; known: {', '.join(COLLECTIONS)}")
-    if query.text is not None:
-        _check_text(query.text)
-    for key in query.documents or ():
-        require_unicode("documents", key)
-    if not 1 <= query.limit <= MAX_LIMIT:
-        raise FilterError(f"limit must be 1 to {MAX_LIMIT}, not {query.limit}")
-    if query.offset < 0:
-        raise FilterError(f"offset must be 0 or more, not {query.offset}")
-
-
-def _check_text(text: str) -> None:
-    if not text.strip():
-        raise FilterError("the query is empty; describe in a few words what to search for")
-    require_unicode("the query", text)
-    if len(text) > MAX_QUERY_CHARS:
-        raise FilterError(
-            f"the query has {len(text):,} characters, at most {MAX_QUERY_CHARS:,} are allowed; ask in a sentence or two"
-        )

@@ -16,7 +16,7 @@ from lorekeeper.filters import unknown_name
 from lorekeeper.library import Library
 from lorekeeper.order import RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.search.pipeline import MAX_LIMIT, MAX_QUERY_CHARS, Query
+from lorekeeper.search.query import MAX_LIMIT, MAX_QUERY_CHARS, Query
 from lorekeeper.server.answers import Answer, JsonObject, documents_answer, entity_answer, page_answer
 from lorekeeper.server.arguments import Texts, accepted, complaint, unknown_parameter
 

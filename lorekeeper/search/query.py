@@ -1,0 +1,86 @@
+"""What a search is asked for, and what no library could answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.errors import FilterError
+from lorekeeper.filters import WHERE, collection_of, require_unicode
+from lorekeeper.search.types import types_with
+
+MAX_QUERY_CHARS = 2000
+MAX_LIMIT = 50
+
+
+@dataclass(frozen=True)
+class Query:
+    """One search.
+
+    Attributes:
+        types: the entity types to search.
+        text: plain words; a ``lore://`` uri for entries similar to that one; None for a structured lookup.
+        filters: as `filters.parse_filters` reads them.
+        documents: keys of the only documents to search; None for all.
+        limit: results a page, 1 to 50.
+        offset: results to skip.
+        mode: "auto" fuses all retrievers; "semantic" and "keyword" force one.
+        where: further filters, in the grammar of `lorekeeper.where`.
+        order: as `order.parse_orders` reads it. A search for a text sorts the `sorting.SORTED` most relevant entries.
+        seed: of a random order; None for another order every time, whose seed the note says.
+        edition: editions and documents that come first among entries of one name, as `editions.parse_edition` gives them;
+            None for those of the library.
+        similar_to: a ``lore://`` uri: entries similar to that one, and to the text if there is one.
+    """
+
+    types: Sequence[str]
+    text: str | None = None
+    filters: Mapping[str, object] = field(default_factory=dict)
+    documents: Sequence[str] | None = None
+    limit: int = 10
+    offset: int = 0
+    mode: Literal["auto", "semantic", "keyword"] = "auto"
+    where: str | None = None
+    order: str | None = None
+    seed: int | None = None
+    similar_to: str | None = None
+
+    def resolved(self) -> Query:
+        """The same search with ``where`` among the filters, over those of the types that have the fields of all filters.
+
+        Raises:
+            FilterError: no type has them, or ``where`` is wrong.
+        """
+        filters = {**self.filters, **({} if self.where is None else {WHERE: self.where})}
+        types = [collection_of(name).name for name in self.types]
+        return replace(self, types=types_with(types, filters), filters=filters, where=None)
+
+    edition: Sequence[str] | None = None
+
+
+def check(query: Query) -> None:
+    """FilterError for what no library could answer."""
+    for entity_type in query.types:
+        collection_of(entity_type)
+    if not query.types:
+        raise FilterError(f"no type to search; known: {', '.join(COLLECTIONS)}")
+    if query.text is not None:
+        _check_text(query.text)
+    for key in query.documents or ():
+        require_unicode("documents", key)
+    if not 1 <= query.limit <= MAX_LIMIT:
+        raise FilterError(f"limit must be 1 to {MAX_LIMIT}, not {query.limit}")
+    if query.offset < 0:
+        raise FilterError(f"offset must be 0 or more, not {query.offset}")
+
+
+def _check_text(text: str) -> None:
+    if not text.strip():
+        raise FilterError("the query is empty; describe in a few words what to search for")
+    require_unicode("the query", text)
+    if len(text) > MAX_QUERY_CHARS:
+        raise FilterError(
+            f"the query has {len(text):,} characters, at most {MAX_QUERY_CHARS:,} are allowed; ask in a sentence or two"
+        )
