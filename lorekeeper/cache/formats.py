@@ -143,7 +143,8 @@ def upgraded(entity: Entity, earlier: str, normalized: Normalized) -> Entity:
     """An entity with the filter values that the current declarations require.
 
     A field whose declaration is unchanged keeps its value. An added field takes a value that is stored anyway,
-    else the one that the entity's data gives; a revised field the one from the data, else the stored one if it is valid.
+    else the one that the entity's data gives; a revised field only what the data gives, unless it cannot be normalised:
+    then the stored value, if it is valid.
 
     Args:
         entity: as it was stored; values of fields that are no longer declared are dropped.
@@ -156,9 +157,11 @@ def upgraded(entity: Entity, earlier: str, normalized: Normalized) -> Entity:
     if changed:
         derived = normalized(entity)
         for field in changed:
-            candidates = [fields.pop(field.name, None), derived.get(field.name)]
-            if field.name in columns:
-                candidates.reverse()
+            stored, value = fields.pop(field.name, None), derived.get(field.name)
+            if field.name in columns:  # today's rules decide, also that there is no value
+                candidates = [value] if derived else [stored]
+            else:
+                candidates = [stored, value]
             fields |= _valid(entity.type, field.name, candidates)
     return replace(entity, fields=fields) if fields != dict(entity.fields) else entity
 
