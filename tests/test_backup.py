@@ -186,7 +186,7 @@ async def test_a_damaged_archive_is_refused_and_nothing_changes(
         with pytest.raises(ImportFileError, match="damaged"):
             await restore(library, path)
         assert path.read_bytes() == content
-    with pytest.raises(ImportFileError, match="No such file"):
+    with pytest.raises(ImportFileError, match="does not exist"):
         await restore(library, tmp_path / "missing.zip")
     assert await held(library) == [WOLF]
 

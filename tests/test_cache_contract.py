@@ -6,7 +6,6 @@ import asyncio
 import inspect
 import itertools
 import math
-import random
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from random import Random
@@ -530,10 +529,10 @@ async def test_an_entity_that_gets_shorter_leaves_nothing_behind(cache: CachePro
 
 
 async def test_a_large_entry_is_stored_whole_and_replaced_whole(cache: CacheProtocol) -> None:
-    random = Random(13)
-    prose = make("prose", "".join(chr(random.randrange(0x4E00, 0x9FA5)) for _ in range(20_000)), name="龍" * 500)
-    tables = make("tables", data={"desc": "Tables.", "rows": [random.randbytes(200).hex() for _ in range(750)]})
-    noise = make("noise", data={"desc": "Noise.", "noise": random.randbytes(780_000).hex()[: 2**20]})
+    chance = Random(13)
+    prose = make("prose", "".join(chr(chance.randrange(0x4E00, 0x9FA5)) for _ in range(20_000)), name="龍" * 500)
+    tables = make("tables", data={"desc": "Tables.", "rows": [chance.randbytes(200).hex() for _ in range(750)]})
+    noise = make("noise", data={"desc": "Noise.", "noise": chance.randbytes(780_000).hex()[: 2**20]})
     small = make("small", "Nothing much.")
     assert len(canonical_json(tables.data)) > 300_000
     stored = [prose, tables, small, noise]
@@ -916,7 +915,7 @@ FOUND_AS = {
 @pytest.fixture
 async def creatures(cache: CacheProtocol) -> tuple[CacheProtocol, list[dict[str, Any]]]:
     """A store of 80 creatures whose fields are known or not in many combinations."""
-    chance = random.Random(4)
+    chance = Random(4)
     options: dict[str, list[Any]] = {
         "alignment": ["chaotic evil", "neutral evil", "neutral", "good"],
         "size": ["Small or Medium", "small", "large"],

@@ -86,7 +86,7 @@ async def test_an_entry_says_whose_it_is_also_where_nothing_describes_its_docume
     tools = {tool.name: tool for tool in all_tools()}
     answer = await tools["get_entity"].run(library, {"uri": "lore://spells/tide-atlas/tide-lance"})
     assert answer.structured["attribution"] == "by Gull and Anchor, CC BY 4.0"
-    assert "Source: The Tide Atlas [tide-atlas], by Gull and Anchor, CC BY 4.0" in answer.text
+    assert "Source: The Tide Atlas (tide-atlas), by Gull and Anchor, CC BY 4.0" in answer.text
     answer = await tools["get_entity"].run(library, {"uri": "lore://rules/old-rules/travel"})
     assert answer.structured["document_name"] == "The Old Rules"
     assert answer.structured["licenses"] == ["http://example.org/licence"]

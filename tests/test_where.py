@@ -108,6 +108,7 @@ def test_the_test_that_is_wrong_is_the_one_named():
 
 
 def test_every_declared_field_is_reachable_by_its_name_and_its_parameters():
+    assert COLLECTIONS["creatures"].fields
     for collection in COLLECTIONS.values():
         for field in collection.filters.values():
             assert named_field(collection, field.name) is field

@@ -158,10 +158,8 @@ def upgraded(entity: Entity, earlier: str, normalized: Normalized) -> Entity:
         derived = normalized(entity)
         for field in changed:
             stored, value = fields.pop(field.name, None), derived.get(field.name)
-            if field.name in columns:  # today's rules decide, also that there is no value
-                candidates = [value] if derived else [stored]
-            else:
-                candidates = [stored, value]
+            decided = [value] if derived else [stored]  # today's rules decide, also that there is no value
+            candidates = decided if field.name in columns else [stored, value]
             fields |= _valid(entity.type, field.name, candidates)
     return replace(entity, fields=fields) if fields != dict(entity.fields) else entity
 

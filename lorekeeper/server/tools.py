@@ -113,7 +113,7 @@ def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> d
     """What narrows and sorts a search beside its own filters, which ``where`` need not list again."""
     further = f"; more fields: {', '.join(fields)}" if fields else ""
     return {
-        "where": (str | None, Field(None, description=f"tests, all of which hold, as in {example}{further}")),
+        "where": (str | None, Field(None, description=f"tests that all hold, as in {example}{further}")),
         "order": (str | None, Field(None, description=f"{', '.join(orders)}; with asc or desc")),
         "seed": (int | None, Field(None)),
     }
@@ -176,7 +176,7 @@ class _Filter:
 def _lookup(name: str, collection: Collection) -> Tool:
     """The lookup tool of a collection."""
     filters = _filters(collection)
-    semantic_query = _query("what it should do, mean or look like, in plain words; ranks by relevance")
+    semantic_query = _query("what it does, means or looks like, in plain words")
 
     async def run(library: Library, arguments: Arguments) -> Answer:
         values = {filters[n].target: value for n, value in arguments.items() if n in filters}
@@ -186,7 +186,7 @@ def _lookup(name: str, collection: Collection) -> Tool:
     return Tool(
         name=name,
         title=f"Look up {collection.label}s",
-        description=f"Find {collection.label}s in the library by name, exact filters, or meaning (semantic_query). "
+        description=f"Find {collection.label}s by name, exact filters, or meaning (semantic_query). "
         "Filters always apply.",
         arguments=_model(name, {**parameters, "semantic_query": semantic_query, **_sorting(collection), **_PAGING}),
         run=run,
