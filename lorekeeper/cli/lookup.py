@@ -9,11 +9,16 @@ from contextlib import suppress
 from typing import Any
 
 from lorekeeper.cli.command import DOCUMENT, DONE, JSON, TYPE, Call, Commands, argument
+from lorekeeper.editions import LABELS, parse_edition
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError, LoreKeeperError
+from lorekeeper.order import NEWEST, RANDOM, SHORT
 from lorekeeper.printable import one_line, shown
+from lorekeeper.where import EXAMPLE
 
 commands = Commands()
+
+ORDERS = ("name", *SHORT, NEWEST, RANDOM)
 
 
 def known_filters_by_type() -> str:
@@ -35,6 +40,10 @@ def known_filters_by_type() -> str:
     argument(
         "--filter", action="append", default=[], metavar="FIELD=VALUE", help="as in level_max=3 (may be repeated)"
     ),
+    argument("--where", metavar="TESTS", help=f"tests that all hold, as in '{EXAMPLE}'"),
+    argument("--order", metavar="ORDER", help=f"sort by {', '.join(ORDERS)}; with asc or desc"),
+    argument("--seed", type=int, metavar="N", help="of a random order, to see it again"),
+    argument("--edition", metavar="EDITION", help=f"comes first: {', '.join(LABELS)}, or document keys"),
     argument("--limit", type=int, default=10, metavar="N", help="number of results, 1 to 50 (default: 10)"),
     argument("--offset", type=int, default=0, metavar="N", help="results to skip, for the next page (default: 0)"),
     argument(
@@ -46,7 +55,8 @@ def known_filters_by_type() -> str:
     JSON,
     examples=(
         'lorekeeper search "an undead that drains life" --type creatures --filter cr_max=4',
-        "lorekeeper search fireball --document srd-2024 --json",
+        "lorekeeper search dragon --type creatures --where 'immune:poison speed.fly>=60' --order 'cr asc'",
+        "lorekeeper search fireball --edition 2014 --json",
     ),
     notes=known_filters_by_type,
 )
@@ -65,6 +75,10 @@ async def search(call: Call) -> int:
         limit=call.arguments.limit,
         offset=call.arguments.offset,
         mode=call.arguments.mode,
+        where=call.arguments.where,
+        order=call.arguments.order,
+        seed=call.arguments.seed,
+        edition=None if call.arguments.edition is None else parse_edition(call.arguments.edition),
     )
     async with call.library() as library:
         if query.mode != "keyword":

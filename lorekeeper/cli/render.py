@@ -26,6 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lorekeeper.attribution import short_licence
+from lorekeeper.editions import edition_label
 from lorekeeper.intake.reports import by_suffix, grouped, summary
 from lorekeeper.printable import lines, one_line, shown
 from lorekeeper.search.results import Result, ResultPage
@@ -140,14 +141,24 @@ def results_table(results: Sequence[Result]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(justify="right", min_width=4)
     table.add_column(ratio=1)
+    sure = True
     for result in results:
-        score = "" if result.score is None else f"{result.score:.2f}"
-        text = (
-            f"[bold]{plain(result.entity.name)}[/]  [green]{plain(result.facts)}[/]\n{plain(result.snippet)}\n"
-            f"[cyan]{plain(result.document_name)}[/]  [dim]{plain(result.entity.uri)}[/]"
-        )
-        table.add_row(score, text)
+        if sure and not result.sure:
+            table.add_row("", "[yellow]Less sure:[/]")
+        sure = result.sure
+        table.add_row("" if result.score is None else f"{result.score:.2f}", _described(result))
     return table
+
+
+def _described(result: Result) -> str:
+    """Name and facts of a result, its snippet, its source with the edition, and its uri."""
+    variants = f" [dim]also as {plain(', '.join(result.variants))}[/]" if result.variants else ""
+    label = edition_label(result.edition)
+    source = result.document_name if label in result.document_name else f"{result.document_name} [{label}]"
+    return (
+        f"[bold]{plain(result.entity.name)}[/]{variants}  [green]{plain(result.facts)}[/]\n{plain(result.snippet)}\n"
+        f"[cyan]{plain(source)}[/]  [dim]{plain(result.entity.uri)}[/]"
+    )
 
 
 def print_entry(answer: Answer, others: Sequence[str], *, markdown: bool) -> None:

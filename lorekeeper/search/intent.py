@@ -192,7 +192,6 @@ SPELLS = (
     _says(r"cantrips?", "level:0"),
     _says(r"(?P<n>[1-9])(?:st|nd|rd|th)[- ]level spells?", "level:{n}"),
     _says(r"level (?P<n>[1-9]) spells?", "level:{n}"),
-    _says(r"(?P<attack>melee|ranged) spell attacks?", "attack:{attack}"),
     *_compares(rf"diamonds? worth THAN {NUMBER}", "material_cost"),
 )
 
