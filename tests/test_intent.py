@@ -13,7 +13,11 @@ from lorekeeper.search.intent import MAX_CHARS, stated_conditions
         ("immune to poison, fly speed", "immune:poison speed_fly>0"),
         ("creatures immune to poison and fire that can fly", "immune:poison immune:fire speed_fly>0"),
         ("vulnerable to fire damage", "vulnerable:fire"),
-        ("resistance to nonmagical bludgeoning piercing slashing", "resistant:nonmagical"),
+        ("resistance to nonmagical weapons", "resistant:nonmagical"),
+        (
+            "resistance to nonmagical bludgeoning, piercing and slashing",
+            'resistant:"nonmagical bludgeoning" resistant:"nonmagical piercing" resistant:"nonmagical slashing"',
+        ),
         ("resistant to cold and lightning", "resistant:cold resistant:lightning"),
         ("speaks Draconic", "languages:draconic"),
         ("a beast that understands deep speech", 'languages:"deep speech"'),

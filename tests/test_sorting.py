@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lorekeeper.entities import Entity
@@ -76,3 +78,11 @@ async def test_where_narrows_lookups_and_searches(library):
     _, searched = await found(library, types=["spells", "creatures", "rules"], text="ash lamp", where="cr<=1/4")
     assert {result.entity.type for result in searched.results} == {"creatures"}
     assert all(number(result.entity, "challenge_rating") <= 0.25 for result in searched.results)
+
+
+async def test_a_long_list_under_a_bound_says_how_to_sort_it(library):
+    query = Query(["creatures"], filters={"armor_class_min": 1}, limit=1)
+    note = (await library.searcher.search(query)).note or ""
+    assert "order=ac sorts by armor class" in note
+    assert "order=ac" not in ((await library.searcher.search(replace(query, order="ac"))).note or "")
+    assert "order=ac" not in ((await library.searcher.search(replace(query, limit=50))).note or "")

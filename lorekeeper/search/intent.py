@@ -116,6 +116,18 @@ def _compares(regex: str, field: str) -> Iterator[Pattern]:
         yield _says(regex.replace("THAN", f"(?:{words})"), f"{field}{sign}{{n}}")
 
 
+def _nonmagical(regex: str, field: str) -> Pattern:
+    """A defence against nonmagical attacks, of the kinds of damage that follow."""
+    kinds = "bludgeoning|piercing|slashing"
+    listed = rf"(?P<list>(?:(?:,? and |,? or |, | )(?:{kinds}))*)"
+
+    def tests(match: re.Match[str]) -> list[str]:
+        named = re.findall(kinds, match["list"])
+        return [f'{field}:"nonmagical {kind}"' for kind in named] or [f"{field}:nonmagical"]
+
+    return Pattern(_whole_words(rf"{regex} (?:damage from )?non-?magical{listed}"), tests)
+
+
 def _inflicts() -> Pattern:
     """ "that can stun" and the like."""
     verbs = "|".join(INFLICTS)
@@ -157,8 +169,8 @@ def _movement() -> Iterator[Pattern]:
 
 
 CREATURES = (
-    _says(r"immun(?:e|ity) (?:to|against) (?:damage from )?non-?magical(?: \w+)*", "immune:nonmagical"),
-    _says(r"resist(?:s|ant|ance)? (?:(?:to|against) )?(?:damage from )?non-?magical(?: \w+)*", "resistant:nonmagical"),
+    _nonmagical(r"immun(?:e|ity) (?:to|against)", "immune"),
+    _nonmagical(r"resist(?:s|ant|ance)?(?: (?:to|against))?", "resistant"),
     _lists(r"immun(?:e|ity|ities) (?:to|against) LIST", "immune", f"{DAMAGE}|{CONDITION}"),
     _lists(r"resist(?:s|ant|ance|ances)? (?:(?:to|against) )?LIST", "resistant", DAMAGE),
     _lists(r"vulnerab(?:le|ility|ilities) to LIST", "vulnerable", DAMAGE),

@@ -27,7 +27,7 @@ from lorekeeper.search.query import MAX_QUERY_CHARS, Query, check
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
 from lorekeeper.search.retrieved import Ranking, Retrieved
-from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, sorted_hits
+from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
 from lorekeeper.search.values import ValueRegistry
 from lorekeeper.text.evidence import lengths
 from lorekeeper.text.names import canonical_name
@@ -78,9 +78,8 @@ class Searcher:
         if len(query.types) == 1 and query.filters and not query.offset:
             scopes = await self.documents.scopes(query.types, query.documents)
             page = await self.explainer.explained(page, query.types[0], query.filters, scopes)
-        if not drawn or not page.results:
-            return page
-        return replace(page, note=" ".join(filter(None, [page.note, REPEAT.format(seed)])))
+        drew = REPEAT.format(seed) if drawn and page.results else None
+        return replace(page, note=" ".join(filter(None, [page.note, order_hint(query, page), drew])) or None)
 
     async def _page(self, query: Query) -> ResultPage:
         if query.similar_to is not None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 
-from lorekeeper.entities import Entity, fold
-from lorekeeper.order import BY_NAME, RANDOM, Order, arranged, number_of
+from lorekeeper.entities import COLLECTIONS, Entity, fold
+from lorekeeper.filters import COMPARISONS, named_field, parse_filters
+from lorekeeper.order import BY_NAME, RANDOM, SHORT, Order, arranged, number_of
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit
-from lorekeeper.search.results import Key
+from lorekeeper.search.query import Query
+from lorekeeper.search.results import Key, ResultPage
 
 SORTED = FUSED_BY_SCORE
 """How many entries of a search for a text are relevant enough to be sorted. The head is the same for all pages."""
@@ -31,6 +33,19 @@ def sorted_hits(
         identity=lambda hit: hit.key[1],
         number=lambda hit: number_of(entities[hit.key], orders[hit.key[0]]),
     )
+
+
+def order_hint(query: Query, page: ResultPage) -> str | None:
+    """How to sort a long list by the number that a filter bounds: who asks for a high one may want the highest first."""
+    if query.order or page.mode != "structured" or page.next_offset is None or len(query.types) != 1:
+        return None
+    conditions = parse_filters(query.types[0], query.filters)
+    bounded = {condition.field for condition in conditions if condition.op in COMPARISONS}
+    for name in SHORT:
+        field = named_field(COLLECTIONS[query.types[0]], name)
+        if field in bounded:
+            return f"Sorted by name; order={name} sorts by {field.name.replace('_', ' ')}."
+    return None
 
 
 def drawn_seed(order: str | None) -> int | None:

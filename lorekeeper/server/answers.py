@@ -60,10 +60,13 @@ def page_answer(page: ResultPage, *, full: bool) -> Answer:
 
 
 def page_content(page: ResultPage, *, full: bool = False) -> JsonObject:
-    """A page as structured content: ``{"results", "total", "mode", "next_offset", "note"}``."""
+    """A page as structured content: ``{"results", "total", "mode", "next_offset", "note"}``.
+
+    With ``full``, the whole entry stands in the place of the snippet.
+    """
     results = _contents(page)
     if full:
-        results = [c | {"entity": lean(r.entity)} for c, r in zip(results, page.results, strict=True)]
+        results = [c | {"snippet": "", "entity": lean(r.entity)} for c, r in zip(results, page.results, strict=True)]
     return {
         "results": results,
         "total": page.total,

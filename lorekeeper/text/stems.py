@@ -5,7 +5,7 @@ All texts are folded. The stemmer is Porter's (1980), for English.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from lorekeeper.text.keywords import content_words
@@ -54,14 +54,9 @@ def names_with_words(text: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if wanted <= set(name.split())]
 
 
+@lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    singular = next((word.removesuffix(end) + one for end, one in _PLURALS.items() if word.endswith(end)), word)
-    return _porter()(singular)
-
-
-@lru_cache(maxsize=1)
-def _porter() -> Callable[[str], str]:
     from snowballstemmer.porter_stemmer import PorterStemmer
 
-    stem: Callable[[str], str] = PorterStemmer().stemWord
-    return stem
+    singular = next((word.removesuffix(end) + one for end, one in _PLURALS.items() if word.endswith(end)), word)
+    return str(PorterStemmer().stemWord(singular))  # a stemmer of its own: one that threads share mixes up their words
