@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lorekeeper.search.intent import MAX_CHARS, stated_conditions
+from lorekeeper.search.intent import MAX_CHARS, stated_conditions, type_asked_for
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,7 @@ from lorekeeper.search.intent import MAX_CHARS, stated_conditions
         ("a creature with AC over 20", "ac>20"),
         ("something wet that moves in the corridor", ""),
         ("the flying dutchman", ""),
+        ("an undead encounter in a swamp", "type:undead"),
     ],
 )
 def test_creatures(question, expected):
@@ -68,6 +69,13 @@ def test_spells(question, expected):
 )
 def test_equipment(question, expected):
     assert stated_conditions("equipment", question) == expected
+
+
+def test_a_question_for_monsters_is_about_creatures_only():
+    assert type_asked_for(["spells"], "monsters") == "spells"
+    assert type_asked_for(["spells", "creatures"], "An encounter with undead") == "creatures"
+    assert type_asked_for(["spells", "creatures"], "a monstrous sword") is None
+    assert type_asked_for(["spells", "rules"], "monsters") is None
 
 
 def test_other_types_and_long_stories_state_nothing():

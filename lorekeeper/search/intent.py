@@ -7,7 +7,7 @@ statements are read; everything else is left to the search by meaning and keywor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 DAMAGE = "acid|bludgeoning|cold|fire|force|lightning|necrotic|piercing|poison|psychic|radiant|slashing|thunder"
@@ -38,6 +38,8 @@ LANGUAGE = (
 
 SENSE = "darkvision|blindsight|tremorsense|truesight"
 
+KIND = "aberration|beast|celestial|construct|dragon|elemental|fey|fiend|giant|humanoid|monstrosity|ooze|plant|undead"
+
 MOVES = {"fly": "fl(?:y|ies)", "swim": "swims?", "burrow": "burrows?", "climb": "climbs?"}
 """The forms of the verb of each way of moving."""
 
@@ -59,6 +61,9 @@ MINUTES = {"minute": 1.0, "hour": 60.0, "day": 1440.0}
 
 MAX_CHARS = 600
 """Longest question that is read, in characters: one that is longer tells a story."""
+
+
+_OF_CREATURES = re.compile(r"\b(?:encounters?|monsters?|creatures?)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,13 @@ def stated_conditions(entity_type: str, text: str) -> str:
         for test in pattern.tests(match)
     ]
     return " ".join(dict.fromkeys(tests))
+
+
+def type_asked_for(types: Sequence[str], text: str) -> str | None:
+    """The one type whose entries a question is about; None if it may be about several."""
+    if len(types) == 1:
+        return types[0]
+    return "creatures" if "creatures" in types and _OF_CREATURES.search(text) else None
 
 
 # --- patterns ----------------------------------------------------------------------------------------------------------
@@ -169,6 +181,7 @@ def _movement() -> Iterator[Pattern]:
 
 
 CREATURES = (
+    _says(rf"(?P<kind>{KIND}) (?:encounters?|monsters?|creatures?)", "type:{kind}"),
     _nonmagical(r"immun(?:e|ity) (?:to|against)", "immune"),
     _nonmagical(r"resist(?:s|ant|ance)?(?: (?:to|against))?", "resistant"),
     _lists(r"immun(?:e|ity|ities) (?:to|against) LIST", "immune", f"{DAMAGE}|{CONDITION}"),

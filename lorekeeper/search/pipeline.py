@@ -22,7 +22,7 @@ from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever, fuse
 from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
-from lorekeeper.search.intent import stated_conditions
+from lorekeeper.search.intent import stated_conditions, type_asked_for
 from lorekeeper.search.query import MAX_QUERY_CHARS, Query, check
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
@@ -136,11 +136,11 @@ class Searcher:
 
     async def _stated(self, query: Query, text: str) -> ResultPage | None:
         """The entries that meet what the text states about them; None if it states nothing, or none does."""
-        if query.mode != "auto" or len(query.types) > 1:
+        entity_type = type_asked_for(query.types, text) if query.mode == "auto" else None
+        tests = stated_conditions(entity_type, text) if entity_type else ""
+        if not entity_type or not tests:
             return None
-        tests = stated_conditions(query.types[0], text)
-        if not tests:
-            return None
+        query = replace(query, types=[entity_type])
         where = " ".join(str(part) for part in (query.filters.get(WHERE), tests) if part)
         page = await self._ranked(replace(query, filters={**query.filters, WHERE: where}), text, whole=True)
         note = " ".join(filter(None, [STATED.format(tests), page.note]))
