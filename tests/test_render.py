@@ -206,6 +206,23 @@ def test_other_shapes_give_the_same_block(data):
     )
 
 
+def test_filter_fields_of_our_own_shape_read_as_the_lines_of_a_book():
+    page = markdown(
+        entry("creatures", "creature", {"saves": ["wisdom"], "senses": ["darkvision", "keen smell"], "darkvision": 60})
+    )
+    assert "- **Forces Saves** wisdom" in page
+    assert "Saving Throws" not in page
+    assert "- **Senses** darkvision 60 ft., keen smell" in page
+    net = {"category": ["weapon", "martial weapon", "ranged weapon"], "damage": 2.5, "damage_type": "piercing"}
+    page = markdown(entry("equipment", "weapon", net))
+    assert "*Martial weapon, ranged weapon*" in page
+    assert "- **Damage** 2.5 piercing" in page
+
+
+def test_saving_throws_with_their_bonuses_are_its_own():
+    assert "- **Saving Throws** Dex +4" in markdown(entry("creatures", "creature", {"saves": {"dexterity": 4}}))
+
+
 def test_keys_that_no_renderer_knows_are_shown_too():
     page = markdown(
         entry("spells", "spell", {"description": "Ink.", "smell": "of tar", "verses": [{"name": "I", "desc": "O"}]})

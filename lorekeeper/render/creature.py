@@ -175,12 +175,18 @@ def _one_speed(name: str, value: object, hover: bool) -> str:
 
 
 def _saves(source: Source) -> str:
-    saves = source.value("saving_throws", "saves")
+    saves = source.value("saving_throws") or (None if _forced_saves(source) else source.value("saves"))
     if saves is None:
         saves = {ability: source.value(f"{ability}_save") for ability in ABILITIES}
     if not isinstance(saves, dict):
         return words(saves)
     return bonuses({_ability(name): saves[name] for name in sorted(saves, key=_ability_place)})
+
+
+def _forced_saves(source: Source) -> str:
+    """The abilities of saving throws that it forces on others: in our own JSON shape, "saves" is a list of them."""
+    saves = source.raw("saves")
+    return words(saves) if isinstance(saves, list) else ""
 
 
 def _ability_place(name: str) -> int:
@@ -223,10 +229,12 @@ def _defence(label: str, key: str) -> Line:
 
 
 def _senses(source: Source) -> str:
-    ranges = [f"{sense} {amount(feet)} ft." for sense in SENSES if (feet := source.number(f"{sense}_range"))]
+    ranges = {sense: feet for sense in SENSES if (feet := source.number(f"{sense}_range", sense))}
     given = source.value("senses")
+    if isinstance(given, list):
+        given = [name for name in given if name not in list(ranges)]
     told = [_sense(name, value) for name, value in given.items()] if isinstance(given, dict) else [words(given)]
-    parts = [part for part in (*ranges, *told) if part]
+    parts = [part for part in (*(_sense(name, feet) for name, feet in ranges.items()), *told) if part]
     passive = source.words("passive_perception")
     if passive and not any("passive perception" in part.casefold() for part in parts):
         parts.append(f"passive Perception {passive}")
@@ -282,6 +290,7 @@ ABLE_TO: tuple[Line, ...] = (
     ("Senses", _senses),
     ("Languages", _languages),
     ("Challenge", _challenge),
+    ("Forces Saves", _forced_saves),
     ("Group", _group),
     line("Environment", "environments", "environment"),
 )

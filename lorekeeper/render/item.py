@@ -42,7 +42,7 @@ def item(entity: Entity, source: Source) -> Iterator[str]:
 
 def _kind(entity: Entity, source: Source, parts: Source) -> str:
     """Category and rarity: "Martial weapon", "Armor (medium breastplate), rare"."""
-    category = source.words("category", "type") or entity.kind
+    category = words(_narrowest(source.value("category", "type"))) or entity.kind
     if category.lower() == "weapon":
         category = f"{_training(source) or _training(parts)} weapon".strip()
     own = " ".join(part for part in (parts.words("category"), parts.words("name")) if part and part != entity.name)
@@ -51,6 +51,14 @@ def _kind(entity: Entity, source: Source, parts: Source) -> str:
     rarity = source.words("rarity") or " or ".join(map(words, source.items("rarities")))
     size = source.words("size").lower().replace(FILLER_SIZE, "")
     return ", ".join(part for part in (capital(category.replace("-", " ")), rarity.lower(), size) if part)
+
+
+def _narrowest(categories: object) -> object:
+    """A list of categories without those that others belong to: "weapon" next to "martial weapon"."""
+    if not isinstance(categories, list):
+        return categories
+    names = [name for name in categories if isinstance(name, str)]
+    return [entry for entry in categories if not any(other.endswith(f" {entry}") for other in names)]
 
 
 def _training(source: Source) -> str:
@@ -78,7 +86,9 @@ def _attunement(source: Source) -> str:
 
 
 def _damage(source: Source) -> str:
-    return " ".join(part for part in (source.words("damage_dice"), source.words("damage_type").lower()) if part)
+    return " ".join(
+        part for part in (source.words("damage_dice", "damage"), source.words("damage_type").lower()) if part
+    )
 
 
 def _range(source: Source) -> str:
