@@ -48,6 +48,8 @@ def test_a_weapon_is_simple_or_martial_and_melee_or_ranged():
     found = fields(category={"key": "weapon"}, weapon=bow)
     assert found["category"] == ("weapon", "martial weapon", "ranged weapon")
     assert found["damage"] == 4.5
+    without_ammunition = {**bow, "name": "Crossbow, heavy", "properties": []}
+    assert fields(category={"key": "weapon"}, weapon=without_ammunition)["category"] == found["category"]
 
 
 def test_armor_has_a_base_class_and_a_shield_its_bonus():

@@ -63,13 +63,13 @@ def weapon_categories(weapon: Object) -> list[str]:
     return found
 
 
-_THROWN_RANGED = frozenset({"dart", "net"})
-"""Ranged weapons without ammunition."""
+_RANGED = frozenset({"dart", "net", "crossbow, heavy"})
+"""Ranged weapons without ammunition, and one whose ammunition the source forgets."""
 
 
 def _is_ranged(weapon: Object) -> bool:
     names = {property_name(entry).lower() for entry in weapon.get("properties") or []}
-    return "ammunition" in names or str(weapon.get("name", "")).lower() in _THROWN_RANGED
+    return "ammunition" in names or str(weapon.get("name", "")).lower() in _RANGED
 
 
 def armor_category(armor: Object) -> str | None:
