@@ -18,6 +18,7 @@ from lorekeeper.library import load_provider
 from lorekeeper.normalize import normalize
 from lorekeeper.text.names import base_name
 from lorekeeper.text.phrases import PHRASES, SHIPPED_VECTORS, STARTER
+from scripts.build_starter_facts import shared_facts
 from scripts.build_starter_vectors import starter_texts
 from tests.support.libraries import settings
 
@@ -93,6 +94,11 @@ def comparable(value: Any) -> Any:
     return sorted(value) if isinstance(value, tuple) else value
 
 
+def known(value: Any) -> Any:
+    """The value as it can be compared; None for an empty list, which says nothing either."""
+    return None if value == () else comparable(value)
+
+
 def source(name: str) -> Iterator[dict[str, Any]]:
     folder = Path(os.environ["LOREKEEPER_CORPUS"]) / "entities"
     packed = folder / f"{name}.jsonl.gz"
@@ -111,10 +117,10 @@ def test_the_facts_are_those_of_the_srd(name):
     ours = {entity.slug: entity for entry in entries(STARTER / f"{name}.jsonl") for entity in normalize(entry)}
     assert ours.keys() == theirs.keys()
     different = {
-        (slug, field): (comparable(entity.fields.get(field)), comparable(value))
+        (slug, field): values
         for slug, entity in ours.items()
-        for field, value in theirs[slug].fields.items()
-        if comparable(entity.fields.get(field, () if value == () else None)) != comparable(value)
+        for field in entity.fields.keys() | theirs[slug].fields.keys()
+        if (values := [known(e.fields.get(field)) for e in (entity, theirs[slug])])[0] != values[1]
     }
     assert different == {}
 
@@ -128,7 +134,8 @@ ENDPOINTS = "weapons armor items magicitems classes species backgrounds feats".s
 @pytest.mark.corpus
 @pytest.mark.parametrize("name", ["equipment", "character_options"])
 def test_the_facts_of_items_and_options_are_those_of_the_srd(name):
-    """Facts are those of one of an entry's variants. The source writes 0 for a cost or weight that it does not know.
+    """Facts are those of one of an entry's variants, or, of a list, what all of them share. The source writes 0 for a cost or
+    weight that it does not know.
 
     Nothing is left out but what magic items have from the item that was enchanted.
     """
@@ -147,7 +154,12 @@ def test_the_facts_of_items_and_options_are_those_of_the_srd(name):
             for field, value in entity.fields.items():
                 if value not in (None, (), 0):
                     known.setdefault(field, []).append(comparable(value))
-        wrong += [(ours.name, f, v) for f, v in ours.fields.items() if f in known and comparable(v) not in known[f]]
+        shared = shared_facts(same)
+        wrong += [
+            (ours.name, f, v)
+            for f, v in ours.fields.items()
+            if f in known and comparable(v) not in (*known[f], comparable(shared.get(f)))
+        ]
         stated = set[str]().union(*(e.fields.keys() for e in same if e.kind == ours.kind != "magic-item"))
         wrong += [(ours.name, f, None) for f in stated & known.keys() - ours.fields.keys()]
     assert wrong == []
