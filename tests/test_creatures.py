@@ -198,6 +198,8 @@ def test_homebrew_may_also_set_the_fields_themselves():
         ("Primordial (Ignan)", ("primordial", "ignan"), None),
         ("Sylvan (can't speak in wolf form)", ("sylvan",), None),
         ("the languages it knew in life", None, None),
+        ("\x97", None, None),
+        ("Common,\x97\nSylvan", ("common", "sylvan"), None),
         ("any one language (usually Common)", ("common",), None),
         ("-", None, None),
         ("Infernal, telepathy 60'", ("infernal", "telepathy"), 60),

@@ -167,6 +167,27 @@ def test_every_field_of_a_complete_entry_is_on_its_page(entity_type, kind, data,
     assert [text for text in told if text not in page] == []
 
 
+SKILLS = [
+    {"key": "wading", "name": "Wading", "descriptions": [
+        {"desc": "Their wading.", "document": "other"}, {"desc": "Our wading.", "document": "own"}]},
+    {"key": "other_fishing", "name": "Fishing", "descriptions": [{"desc": "Their fishing.", "document": "other"}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("document", "told", "names"),
+    [
+        ("own", ["**Wading.** Our wading."], ["Wading"]),
+        ("other", ["**Wading.** Their wading.", "**Fishing.** Their fishing."], ["Wading", "Fishing"]),
+        ("third", ["**Wading.** Their wading.", "**Fishing.** Their fishing."], ["Wading", "Fishing"]),
+    ],
+)
+def test_an_ability_has_the_skills_of_its_document_in_the_words_of_that(document, told, names):
+    ability = entry("rules", "ability", {"desc": "It is calm.", "document": document, "skills": SKILLS})
+    assert markdown(ability).split("## Skills\n\n")[1].strip().split("\n\n") == told
+    assert lean(ability)["skills"] == names
+
+
 def test_a_stat_block_has_its_sections_in_the_order_of_the_books():
     headings = re.findall(r"^## (.*)$", markdown(entry("creatures", "creature", HERON)), re.MULTILINE)
     assert headings == ["Traits", "Actions", "Bonus Actions", "Reactions", "Legendary Actions", "Lair Actions"]
@@ -436,6 +457,20 @@ def plain(text: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", prose(text).casefold()))
 
 
+def own_words(value: Any, document: str) -> Any:
+    """A JSON value without the descriptions in it that are another document's, and what only others describe."""
+    if isinstance(value, list):
+        return [own_words(item, document) for item in value if not of_others(item, document)]
+    return {key: own_words(inner, document) for key, inner in value.items()} if isinstance(value, Mapping) else value
+
+
+def of_others(item: Any, document: str) -> bool:
+    if not isinstance(item, Mapping):
+        return False
+    descriptions = item.get("descriptions") or ([item] if "gamesystem" in item else [])
+    return bool(descriptions) and all(description["document"] != document for description in descriptions)
+
+
 def numbers(text: str) -> set[float]:
     return {float(number) for number in re.findall(r"\d+(?:\.\d+)?", text.replace(",", ""))} | {0.0}
 
@@ -450,7 +485,7 @@ def test_every_structured_field_of_the_reference_documents_is_on_the_page(entrie
             continue
         page = markdown(each)
         text, shown = f" {plain(page)} ", numbers(page)
-        for path, value in values(each.data):
+        for path, value in values(own_words(each.data, document)):
             if NOT_SHOWN & set(path) or (each.type, ".".join(path)) in OTHERWISE or isinstance(value, bool | None):
                 continue
             coins = path[-1] == "cost" and {round(float(value) * worth, 6) for worth in (1, 10, 100)} & shown

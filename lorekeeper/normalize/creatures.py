@@ -222,7 +222,8 @@ def _languages(languages: object) -> Fields:
 
 
 def _is_language(name: str) -> bool:
-    return name not in ("", "-", "—", "–") and len(name.split()) <= 3 and not _NOT_A_LANGUAGE.search(name)
+    """Whether a folded part of a line names a language; dashes and control characters alone do not."""
+    return any(map(str.isalpha, name)) and len(name.split()) <= 3 and not _NOT_A_LANGUAGE.search(name)
 
 
 # --- defences --------------------------------------------------------------------------------------------------------

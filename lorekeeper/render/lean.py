@@ -13,6 +13,7 @@ from lorekeeper.render.item import FILLER_SIZE, NESTED, repeats
 from lorekeeper.render.page import PLUMBING
 from lorekeeper.render.pages import markdown
 from lorekeeper.render.prose import inline, prose
+from lorekeeper.render.rule import own_skills
 from lorekeeper.render.source import Object, feature_text, is_empty, listed, mapping, number, words
 
 LeanObject = dict[str, object]
@@ -195,9 +196,9 @@ def _option(data: Object) -> LeanObject:
 
 
 def _rule(data: Object) -> LeanObject:
-    """A rule; of the skills of an ability, their names."""
-    skills = [mapping(skill).get("key") or skill for skill in listed(data.get("skills"))]
-    return {**data, "skills": skills}
+    """A rule; of the skills of an ability, the names of those that its document has."""
+    skills = own_skills(listed(data.get("skills")), data.get("document"))
+    return {**data, "skills": [words(skill) or skill for skill in skills]}
 
 
 LEAN_TYPES: dict[str, Callable[[Object], LeanObject]] = {

@@ -20,7 +20,7 @@ def rule(entity: Entity, source: Source) -> Iterator[str]:
     yield source.prose("desc", "description")
     yield from _descriptions(source)
     yield from map(_chapter, sorted(map(mapping, source.items("rules")), key=_place))
-    yield section("Skills", *map(_skill, map(mapping, source.items("skills"))))
+    yield section("Skills", *map(_skill, own_skills(source.items("skills"), source.raw("document"))))
     yield features(source.items("traits"))
 
 
@@ -45,15 +45,27 @@ def _descriptions(source: Source) -> Iterator[str]:
         yield section(system, text) if len(told) > 1 and system else text
 
 
-def _skill(found: Object) -> str:
+def own_skills(skills: list[object], document: object) -> list[object]:
+    """The skills of an ability that this document describes, in its words only; all as they are if it describes none."""
+    own: list[object] = []
+    for skill in map(mapping, skills):
+        texts = [text for text in _descriptions_of(skill) if text.get("document") == document]
+        if texts:
+            own.append({**skill, "descriptions": texts})
+    return own or skills
+
+
+def _skill(skill: object) -> str:
     """A skill of an ability, which only has texts in lists of its own."""
-    texts = [text_of(mapping(value).get("desc")) for value in _listed(found.get("descriptions"))]
-    name = title(words(found.get("key")) or words(found.get("name")))
+    found = mapping(skill)
+    texts = [text_of(text.get("desc")) for text in _descriptions_of(found)]
+    name = words(found.get("name")) or title(words(found.get("key")))
     return feature({"name": name, "desc": next(filter(None, texts), "")})
 
 
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
+def _descriptions_of(skill: Object) -> list[Object]:
+    value = skill.get("descriptions")
+    return list(map(mapping, value)) if isinstance(value, list) else []
 
 
 def document(_: Entity, source: Source) -> Iterator[str]:
