@@ -102,7 +102,7 @@ async def test_d8_migrated_entries_have_the_identities_that_sync_gives(target: S
         assert [p.embedded for p in passages(entity)] == [p.embedded for p in passages(right)]
     async with Library.from_settings(target) as library:
         guide = await library.cache.get_entity("documents", "a5e-ag", "a5e-ag")
-        assert attribution(guide).licenses == ["Creative Commons Attribution 4.0"]
+        assert attribution(guide).licenses == ["CC-BY-4.0"]
         await library.cache.store_entities(list(synced.values()), "spells")
         assert await library.cache.count_entities("spells") == len(API), "a sync doubles nothing"
     again = await migrate(target, api_cache)

@@ -46,16 +46,18 @@ def statistics_of(corpus: Path) -> dict[str, Any]:
 def apart(obj: Raw) -> list[Raw]:
     """A raw object as LoreKeeper keeps it: for each document that its descriptions are from, an object of its own."""
     documents = list(dict.fromkeys(d["document"] for d in obj.get("descriptions") or []))
-    if documents in ([], [_document(obj)]):
+    own = obj.get("document")
+    own_key = own["key"] if isinstance(own, dict) else own
+    if documents in ([], [own_key]):
         return [obj]
     return [
-        {**obj, "document": key, "descriptions": [d for d in obj["descriptions"] if d["document"] == key]}
+        {
+            **obj,
+            "document": own if key == own_key else key,
+            "descriptions": [d for d in obj["descriptions"] if d["document"] == key],
+        }
         for key in documents
     ]
-
-
-def _document(obj: Raw) -> str:
-    return str(obj["document"]["key"] if isinstance(obj["document"], dict) else obj["document"])
 
 
 @contextmanager
