@@ -230,7 +230,7 @@ async def test_b11_resources_hide_nothing(hostile_library):
     assert forbidden(content.text, "\n\t") == set()
     headings = [line for line in content.text.splitlines() if line.startswith(("# ", "## ", "### "))]
     assert [heading for heading in headings[1:] if heading != "## Details"] == []
-    assert content.text.splitlines()[-2].startswith("*Source: ")
+    assert content.text.splitlines()[-3].startswith("*Source: ")
 
 
 # --- long arguments --------------------------------------------------------------------------------------------------

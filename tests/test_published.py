@@ -304,6 +304,13 @@ def test_the_answer_in_readme_is_the_answer(starter_library):
     assert lines == blocks(README, "text")[0].splitlines()
 
 
+def test_the_entry_in_readme_begins_as_it_is_shown(starter_library):
+    block = blocks(README, "text")[1].splitlines()
+    environ = environment(starter_library) | {"COLUMNS": "80"}
+    done = run_lorekeeper(starter_library, "show", "adult red dragon", env=environ)
+    assert [line.rstrip() for line in done.stdout.splitlines()][: len(block)] == block
+
+
 def test_the_python_example_of_readme_runs_as_written(starter_library):
     (example,) = blocks(README, "python")
     done = subprocess.run(

@@ -208,7 +208,7 @@ async def test_lists_documents_as_resources_and_the_template_of_all_others(clien
 async def test_reads_a_resource_whole(client):
     (content,) = (await client.read_resource(f"lore://spells/{ATLAS}/tide-lance")).contents
     lance = next(e for e in SAMPLES if e["name"] == "Tide Lance")
-    first, *_, source, uri = content.text.splitlines()
+    first, *_, source, _, uri = content.text.splitlines()
     assert content.mime_type == "text/markdown"
     assert (first, source.startswith("*Source: "), uri.startswith("lore://spells/")) == ("# Tide Lance", True, True)
     assert lance["description"] in content.text

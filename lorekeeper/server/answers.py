@@ -210,7 +210,7 @@ async def entity_answer(library: Library, entity: Entity, *others: Entity) -> An
     note = [f"Note: {content['note']}"] if others else []
     head = [*note, f"{content['name']} ({content['facts']})", f"Source: {origin}", entity.uri, ""]
     return Answer(
-        content, "\n".join([*head, _quoted(page)]).rstrip(), lines(f"{page}\n\n*Source: {origin}*\n{entity.uri}")
+        content, "\n".join([*head, _quoted(page)]).rstrip(), lines(f"{page}\n\n*Source: {origin}*\n\n{entity.uri}")
     )
 
 
