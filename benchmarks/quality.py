@@ -22,7 +22,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Literal
 
-from lorekeeper.entities import fold
+from lorekeeper.folding import fold
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.server.tools import SEARCHED

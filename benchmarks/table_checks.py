@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lorekeeper.entities import fold
+from lorekeeper.folding import fold
 
 Object = Mapping[str, Any]
 Result = Mapping[str, Any]

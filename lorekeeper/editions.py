@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lorekeeper.entities import MAX_KEY_LENGTH, fold
+from lorekeeper.entities import MAX_KEY_LENGTH
 from lorekeeper.errors import FilterError
+from lorekeeper.folding import fold
 from lorekeeper.printable import has_controls, shown
 
 LABELS = {"2014": "2014", "2024": "2024", "a5e": "A5E", "black-flag": "Black Flag"}

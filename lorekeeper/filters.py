@@ -21,9 +21,9 @@ from lorekeeper.entities import (
     Field,
     FieldType,
     Value,
-    fold,
 )
 from lorekeeper.errors import FilterError
+from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, shown
 from lorekeeper.where import EXAMPLE, FieldTest, not_a_test, parse_where
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lorekeeper.entities import COLLECTIONS, fold
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.folding import fold
 from lorekeeper.text.aliases import (
     ALIASES,
     ENGLISH,

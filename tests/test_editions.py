@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from lorekeeper.editions import LABELS, Book, edition_label, edition_of, in_order, parse_edition
-from lorekeeper.entities import Entity, fold
+from lorekeeper.entities import Entity
 from lorekeeper.errors import ConfigError, FilterError, UnknownDocumentError
+from lorekeeper.folding import fold
 from lorekeeper.library import Library
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.server.answers import Answer

@@ -9,17 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.entities import (
-    BASE_FIELDS,
-    COLLECTIONS,
-    Entity,
-    FieldType,
-    canonical_json,
-    fold,
-    fold_key,
-    fold_time,
-    parse_uri,
-)
+from lorekeeper.entities import BASE_FIELDS, COLLECTIONS, Entity, FieldType, canonical_json, parse_uri
+from lorekeeper.folding import fold, fold_key, fold_time
 from tests.support.examples import examples
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=60)

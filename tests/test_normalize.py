@@ -15,17 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.entities import (
-    COLLECTIONS,
-    MAX_KEY_LENGTH,
-    MAX_RECORD_BYTES,
-    MAX_TEXT_LENGTH,
-    Entity,
-    canonical_json,
-    fold_key,
-)
+from lorekeeper.entities import COLLECTIONS, MAX_KEY_LENGTH, MAX_RECORD_BYTES, MAX_TEXT_LENGTH, Entity, canonical_json
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
+from lorekeeper.folding import fold_key
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize import UnknownShapeError, normalize

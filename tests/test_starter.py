@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from lorekeeper.cache.vectors import load_vectors, vector_key
-from lorekeeper.entities import COLLECTIONS, Entity, fold
+from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.folding import fold
 from lorekeeper.library import load_provider
 from lorekeeper.normalize import normalize
 from lorekeeper.text.names import base_name

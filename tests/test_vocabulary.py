@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lorekeeper.entities import fold
+from lorekeeper.folding import fold
 from lorekeeper.text.vocabulary import ABBREVIATIONS, SPELLINGS, SYNONYMS
 
 

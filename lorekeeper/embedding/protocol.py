@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lorekeeper.entities import fold
+from lorekeeper.folding import fold
 
 Vectors = NDArray[np.float32]
 

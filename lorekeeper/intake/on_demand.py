@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lorekeeper.cache.protocol import CacheProtocol
-from lorekeeper.entities import COLLECTIONS, Entity, fold, parse_uri
+from lorekeeper.entities import COLLECTIONS, Entity, parse_uri
 from lorekeeper.errors import CacheError, EmbeddingError, SourceError, SourceUnavailableError, UnknownDocumentError
 from lorekeeper.filters import Condition, matches, parse_filters
+from lorekeeper.folding import fold
 from lorekeeper.intake.open5e import Open5eClient, list_query
 from lorekeeper.intake.sync import endpoints, entities_of, list_path, store_from_source
 from lorekeeper.intake.sync_state import ALL, Source, SyncState, encode, load_state, save, sync_lock

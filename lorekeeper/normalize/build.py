@@ -16,10 +16,10 @@ from lorekeeper.entities import (
     Entity,
     Value,
     canonical_json,
-    fold,
 )
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields, collection_of
+from lorekeeper.folding import fold
 from lorekeeper.printable import has_controls, without_controls
 
 MAX_DEPTH = 100

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lorekeeper.entities import fold
+from lorekeeper.folding import fold
 from lorekeeper.normalize.build import feet, flag, local_key, local_keys, number
 from lorekeeper.normalize.effects import Feature, effects
 from lorekeeper.normalize.spellcasting import spells_cast

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from lorekeeper.entities import fold
+from lorekeeper.folding import fold
 from lorekeeper.terms import ABILITIES, CONDITIONS, DAMAGE_TYPES
 
 

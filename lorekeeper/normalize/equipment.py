@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lorekeeper.entities import Entity, fold
+from lorekeeper.entities import Entity
+from lorekeeper.folding import fold
 from lorekeeper.normalize import wording
 from lorekeeper.normalize.build import flag, gold, local_key, number, ref_key
 from lorekeeper.printable import has_controls

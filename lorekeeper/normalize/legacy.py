@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from lorekeeper.entities import COLLECTIONS, Entity, fold, parse_json
+from lorekeeper.entities import COLLECTIONS, Entity, parse_json
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
+from lorekeeper.folding import fold
 from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.build import Origin, build, slugify
 from lorekeeper.normalize.open5e import ENDPOINTS, UNKNOWN_DOCUMENT, endpoint_of

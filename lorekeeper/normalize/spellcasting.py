@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from lorekeeper.entities import fold
+from lorekeeper.folding import fold
 from lorekeeper.normalize.effects import Feature
 
 _LABEL = (

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lorekeeper.entities import fold, fold_component
+from lorekeeper.folding import fold, fold_component
 from lorekeeper.normalize import wording
 
 Fields = dict[str, Any]

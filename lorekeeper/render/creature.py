@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from lorekeeper.entities import Entity, fold
+from lorekeeper.entities import Entity
+from lorekeeper.folding import fold
 from lorekeeper.render.page import Line, capital, italic, labelled, line, section
 from lorekeeper.render.prose import table
 from lorekeeper.render.source import (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lorekeeper.entities import Entity, fold
+from lorekeeper.entities import Entity
+from lorekeeper.folding import fold
 from lorekeeper.render.page import Line, capital, italic, labelled, line, section
 from lorekeeper.render.source import (
     Object,

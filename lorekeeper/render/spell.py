@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lorekeeper.entities import Entity, fold_time
+from lorekeeper.entities import Entity
+from lorekeeper.folding import fold_time
 from lorekeeper.render.page import Line, capital, italic, labelled, line
 from lorekeeper.render.source import Source, amount, is_true, listed, mapping, number, title, words
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lorekeeper.entities import fold
+from lorekeeper.folding import fold
 
 OTHER_GAMES: Mapping[str, str] = {
     "pathfinder": "Pathfinder",

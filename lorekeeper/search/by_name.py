@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
-from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME, fold
+from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME
 from lorekeeper.filters import MAX_VALUES
+from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search.documents import Scopes
 from lorekeeper.text.aliases import Alias, alias_names, aliases_of, aliases_with, aliases_within

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lorekeeper.cache.protocol import CacheProtocol
-from lorekeeper.entities import fold
+from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.text.keywords import content_words

@@ -5,7 +5,7 @@ A word is expanded only if it stands alone; the query itself is always kept.
 
 from __future__ import annotations
 
-from lorekeeper.entities import fold
+from lorekeeper.folding import fold
 from lorekeeper.text.aliases import aliases_anywhere
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.vocabulary import ABBREVIATIONS, SPELLINGS, SYNONYMS

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable,
 from dataclasses import dataclass
 
 from lorekeeper.cache.protocol import Identity
-from lorekeeper.entities import Entity, fold
+from lorekeeper.entities import Entity
+from lorekeeper.folding import fold
 from lorekeeper.search.results import Key
 from lorekeeper.text.names import base_name, canonical_name
 from lorekeeper.text.sections import sections

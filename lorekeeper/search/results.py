@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lorekeeper.cache.protocol import Identity, Ranked
-from lorekeeper.entities import Entity, fold
+from lorekeeper.entities import Entity
+from lorekeeper.folding import fold
 from lorekeeper.search.fusion import FusedHit, Retriever
 from lorekeeper.text.evidence import evidence
 from lorekeeper.text.excerpts import SNIPPET_CHARS

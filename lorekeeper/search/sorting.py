@@ -5,8 +5,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 
-from lorekeeper.entities import COLLECTIONS, Entity, fold
+from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.filters import COMPARISONS, named_field, parse_filters
+from lorekeeper.folding import fold
 from lorekeeper.order import BY_NAME, RANDOM, SHORT, Order, arranged, number_of
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit
 from lorekeeper.search.query import Query

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lorekeeper.cache.protocol import CacheProtocol, Documents, ValueCounts
-from lorekeeper.entities import fold
+from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN
 
 MAX_AGE_SECONDS = 10.0

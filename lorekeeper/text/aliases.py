@@ -13,7 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from lorekeeper.entities import COLLECTIONS, fold
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.folding import fold
 
 ALIASES = Path(__file__).parent.parent / "data" / "names"
 """The tables: one file per collection that has any."""

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lorekeeper.entities import Entity, Value, fold
+from lorekeeper.entities import Entity, Value
+from lorekeeper.folding import fold
 from lorekeeper.text.cleaning import sentences
 from lorekeeper.text.excerpts import ELLIPSIS, SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import facts

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
-from lorekeeper.entities import Entity, fold
+from lorekeeper.entities import Entity
+from lorekeeper.folding import fold
 from lorekeeper.text.cleaning import sentences
 from lorekeeper.text.facts import facts
 from lorekeeper.text.keywords import content_words

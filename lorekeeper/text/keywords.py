@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from lorekeeper.entities import fold
+from lorekeeper.folding import fold
 
 STOP_WORDS = frozenset(
     """

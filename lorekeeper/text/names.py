@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from rapidfuzz import fuzz, process
 
-from lorekeeper.entities import fold
+from lorekeeper.folding import fold
 from lorekeeper.text.keywords import content_words
 
 SIMILAR = 0.78

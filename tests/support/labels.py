@@ -16,7 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from lorekeeper.entities import COLLECTIONS, Entity, fold
+from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.folding import fold
 from lorekeeper.normalize import normalize
 from tests.support.label_draw import QUOTAS, Object, document_of, draw, objects, slug_of
 

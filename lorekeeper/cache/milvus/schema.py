@@ -22,9 +22,10 @@ from urllib.parse import quote
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.sqlite.catalogue import pack, unpack
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import MAX_TEXT_LENGTH, Collection, Entity, FieldType, fold, fold_kind
+from lorekeeper.entities import MAX_TEXT_LENGTH, Collection, Entity, FieldType
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import COMPARISONS, Condition, Selection, stored
+from lorekeeper.folding import fold, fold_kind
 from lorekeeper.text.passages import Passage
 
 Row = dict[str, Any]

@@ -21,7 +21,8 @@ from lorekeeper.cache.milvus.backend import WordSearch
 from lorekeeper.cache.milvus.schema import WORDS, WORDS_BYTES, identity
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.cache.sqlite.catalogue import words_of
-from lorekeeper.entities import Entity, fold
+from lorekeeper.entities import Entity
+from lorekeeper.folding import fold
 from lorekeeper.text.keywords import KeywordQuery
 
 REPEATS = (4, 1, 1, 1)

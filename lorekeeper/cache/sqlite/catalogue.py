@@ -21,8 +21,9 @@ from lorekeeper.cache.sqlite.sql import (
     item_value,
     where,
 )
-from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType, canonical_json, fold, fold_kind, parse_json
+from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType, canonical_json, parse_json
 from lorekeeper.filters import Selection
+from lorekeeper.folding import fold, fold_kind
 from lorekeeper.order import BY_NAME, Order, arranged
 from lorekeeper.text.facts import indexed_facts
 from lorekeeper.text.keywords import KeywordQuery
