@@ -249,7 +249,7 @@ class Searcher:
         except EmbeddingError as error:
             if query.mode == "semantic":
                 raise
-            logger.warning("semantic search is unavailable: %s", error)
+            logger.info("semantic search is unavailable: %s", error)  # the note of the page says so
             return {}, str(error)
         return ranking, None
 
