@@ -60,7 +60,7 @@ MAY_KNOW = {
     "maintenance": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "intake", "library"},
     "server": FOUNDATION | {"attribution", "text", "render", "search", "library"},
     "cli": FOUNDATION
-    | {"settings", "attribution", "normalize", "cache", "search", "intake", "library", "maintenance", "server"},
+    | {"settings", "normalize", "cache", "search", "intake", "library", "maintenance", "server"},
     "__main__": {"cli"},
     "__init__": {
         "version",

@@ -35,8 +35,8 @@ class Ranked:
         identity: (document, slug).
         name: the entry's name.
         score: as in `Hit`.
-            passage: the text that matched best, "" if it is not known.
-            section: heading that passage stands under, "" for the main text.
+        passage: the text that matched best, "" if it is not known.
+        section: heading that passage stands under, "" for the main text.
         complete: whether the entry has every one of `KeywordQuery.words`; of keyword searches only.
     """
 

@@ -25,7 +25,6 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from lorekeeper.attribution import short_licence
 from lorekeeper.editions import edition_label
 from lorekeeper.intake.reports import by_suffix, grouped, summary
 from lorekeeper.printable import lines, one_line, shown
@@ -303,7 +302,7 @@ def print_documents(documents: Sequence[Mapping[str, Any]]) -> None:
     table.add_column("licence", no_wrap=True, overflow="ellipsis")
     table.add_column("entries", no_wrap=True, justify="right", min_width=len("entries"))
     for document in documents:
-        licences = ", ".join(map(short_licence, document["licenses"]))
+        licences = ", ".join(document["licenses"])
         table.add_row(
             *map(plain, (document["key"], document["name"], licences)), f"{sum(document['counts'].values()):,}"
         )
