@@ -59,8 +59,7 @@ MAY_KNOW = {
     "library": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "search", "intake"},
     "maintenance": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "intake", "library"},
     "server": FOUNDATION | {"attribution", "text", "render", "search", "library"},
-    "cli": FOUNDATION
-    | {"settings", "normalize", "cache", "search", "intake", "library", "maintenance", "server"},
+    "cli": FOUNDATION | {"settings", "normalize", "cache", "search", "intake", "library", "maintenance", "server"},
     "__main__": {"cli"},
     "__init__": {
         "version",
