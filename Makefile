@@ -1,6 +1,7 @@
 # make demo and make test set themselves up: all they need is Python 3.11 or later, and pip's way to its packages.
 PYTHON ?= python3
-WORKERS ?= 2
+# One more than two cores have: many tests wait for other programs.
+WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready

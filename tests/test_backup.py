@@ -228,6 +228,7 @@ def test_packed_vectors_come_back(packed: dict[bytes, bytes]) -> None:
 # --- the commands ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_the_commands_go_from_one_backend_to_the_other(
     tmp_path: Path, embeddings: EmbeddingServer, archive: bytes
 ) -> None:

@@ -303,7 +303,7 @@ def test_the_command_sets_the_edition_for_good(tmp_path):
 
 
 def test_doctor_says_whether_the_library_has_the_edition(tmp_path):
-    env = environment(tmp_path, EDITION="a5e", EMBEDDING_PROVIDER="http", EMBEDDING_URL="http://127.0.0.1:9/v1")
+    env = environment(tmp_path, EDITION="a5e", CACHE_BACKEND="sqlite")
     checks = json.loads(run_lorekeeper(tmp_path, "doctor", "--json", env=env).stdout)
     assert {"name": "LOREKEEPER_EDITION", "value": "a5e", "from": "environment"} in checks["settings"]
     (check,) = [c for c in checks["checks"] if c["name"] == "edition"]

@@ -22,7 +22,6 @@ from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.http import HttpProvider
 from lorekeeper.embedding.model import MINILM, find_model
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.embedding.sentence_transformers import SentenceTransformersProvider
 from lorekeeper.errors import EmbeddingError
 from tests.support.commands import ROOT
 from tests.support.programs import command_of, find_model_offline
@@ -279,36 +278,6 @@ def test_a_package_with_damaged_weights_is_refused(packaged: Path, tmp_path: Pat
     assert "damaged" in said
     assert str(copy) in said
     assert "lorekeeper[offline]" in said
-
-
-def not_safetensors(folder: Path) -> None:
-    (folder / "model.safetensors").write_bytes(b"no weights at all")
-
-
-def cut_off(folder: Path) -> None:
-    with (folder / "model.safetensors").open("r+b") as file:
-        file.truncate(1_000_000)
-
-
-def empty(folder: Path) -> None:
-    (folder / "model.safetensors").write_bytes(b"")
-
-
-def not_json(folder: Path) -> None:
-    (folder / "config.json").write_text("{")
-
-
-def no_tokenizer(folder: Path) -> None:
-    (folder / "tokenizer.json").write_text("[]")
-
-
-@pytest.mark.alike(2)
-@pytest.mark.parametrize("spoil", [not_safetensors, cut_off, empty, not_json, no_tokenizer])
-def test_a_broken_model_is_an_error_that_names_the_folder(model_folder: Path, spoil: Callable[[Path], None]) -> None:
-    spoil(model_folder)
-    with pytest.raises(EmbeddingError) as caught:
-        SentenceTransformersProvider(find_model(str(model_folder), offline=True))
-    assert str(model_folder) in str(caught.value)
 
 
 # --- a server ------------------------------------------------------------------------------------------------------

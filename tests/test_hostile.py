@@ -266,6 +266,7 @@ def zeros(path: Path, size: int, stated: int | None = None) -> Path:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the most memory a process had is read from /proc")
 @pytest.mark.timeout(60)
+@pytest.mark.alike(1)
 @pytest.mark.parametrize("stated", [None, 1000], ids=["as it is", "with a header that lies"])
 def test_b8_an_archive_that_unpacks_to_very_much_is_refused_within_little_memory(tmp_path, stated):
     said, memory = bomb_end(zeros(tmp_path / "shelf.zip", 384 << 20, stated))

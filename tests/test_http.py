@@ -111,6 +111,7 @@ def attack(server: HttpServer) -> Iterator[IO[str]]:
             process.kill()
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(120)
 def test_b4_a_crowd_that_says_nothing_keeps_nobody_waiting(server: HttpServer, library: Path) -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -165,6 +166,7 @@ def hasty(library: Path) -> Iterator[HttpServer]:
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:1\r\nContent-Type: application/json\r\n"
 
 
+@pytest.mark.alike(1)
 @pytest.mark.parametrize(
     ("begun", "drip"),
     [(b"", b""), (HEAD, b"x"), (HEAD + b"Content-Length: 100000\r\n\r\n", b"x"), (b"GET /mcp HTTP/1.1\r\nX: ", b"x")],

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import stamina
 
+from lorekeeper import library as library_module
 from lorekeeper.errors import UnknownDocumentError
 from lorekeeper.filters import matches, parse_filters
 from lorekeeper.intake.on_demand import SIZES
@@ -19,6 +20,7 @@ from lorekeeper.intake.sync_state import encode, load_state, save, sync_lock
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
+from lorekeeper.text.phrases import STARTER
 from tests.support.corpus import replaying, requests_of
 from tests.support.entities import make
 from tests.support.libraries import server_library
@@ -27,6 +29,22 @@ from tests.support.samples import write_lines
 
 OFFLINE_SECONDS = 1.0
 """What an answer without a network may take."""
+
+
+STARTER_ENTRIES = 40
+"""Entries of each type that the starter compendium of these tests has: it is taken in by nearly all of them."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A part of the starter compendium in its place."""
+    folder = tmp_path_factory.mktemp("starter")
+    for file in STARTER.glob("*.jsonl"):
+        lines = file.read_text("utf-8").splitlines(keepends=True)
+        (folder / file.name).write_text("".join(lines[:STARTER_ENTRIES]), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(library_module, "STARTER", folder)
+        yield
 
 
 @pytest.fixture

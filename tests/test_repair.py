@@ -108,7 +108,7 @@ SOUND = {"spells": 170, "creatures": 20}
 FILES = ("manifest.json", "*_000001_*.parquet", "schema.json", "*_000001_*.idx", "milvus.db.keywords")
 
 
-@pytest.mark.alike(6)
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("damage", [delete, cut, flip])
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("filled", ["milvus"], indirect=True)
@@ -317,6 +317,7 @@ async def test_a_file_that_gives_nothing_is_left_alone(library: Settings) -> Non
 # --- the command -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("filled", ["milvus"], indirect=True)
 def test_the_command_says_what_it_found_and_did(library: Settings, embeddings: EmbeddingServer) -> None:
     folder = library.milvus_db_path.parent

@@ -44,7 +44,8 @@ DATA = Path(__file__).parent / "data"
 NUMBER = 200
 """Spells of the library that is killed while it is upgraded."""
 
-KILLS = 20
+KILLS = 4
+"""Kills while that library is upgraded, for each that ``--kills`` asks for."""
 
 MOOD = Field("mood", FieldType.TEXT, "how it feels")
 
@@ -172,6 +173,7 @@ async def test_a_library_that_is_current_is_not_upgraded_again(earlier: Settings
     assert {path: path.stat().st_ino for path in copies_of(earlier)} == before
 
 
+@pytest.mark.alike(1)
 def test_the_command_line_upgrades_and_says_so_in_its_log(backend: str, earlier: Settings) -> None:
     folder = earlier.library_path.parent
     env = environment(folder, CACHE_BACKEND=backend, LOG_LEVEL="INFO")
@@ -232,17 +234,19 @@ print(killed, ended, round(seconds, 2))
 """
 
 
+@pytest.mark.alike(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
 async def test_killed_at_any_moment_it_loses_nothing(
-    backend: str, earlier_folder: Path, tmp_path: Path, seed: int
+    backend: str, earlier_folder: Path, tmp_path: Path, seed: int, kills: int
 ) -> None:
+    number = KILLS * kills
     folder = shutil.copytree(earlier_folder / backend, tmp_path / "library")
     chosen = of(folder, backend)
     entities, vectors = entities_of(copies_of(chosen)[0]), vectors_of(chosen)
     environ = json.dumps(variables(folder, backend))
     ran = await asyncio.to_thread(
         lambda: subprocess.run(
-            [sys.executable, "-c", KILLER, str(folder), environ, str(KILLS), str(seed)],
+            [sys.executable, "-c", KILLER, str(folder), environ, str(number), str(seed)],
             cwd=ROOT,
             capture_output=True,
             text=True,
@@ -250,7 +254,7 @@ async def test_killed_at_any_moment_it_loses_nothing(
         )
     )
     print(f"seed {seed}: killed, ended, seconds of an upgrade: {ran.stdout.strip()} {ran.stderr}")
-    assert ran.stdout.startswith(f"{KILLS} ")
+    assert ran.stdout.startswith(f"{number} ")
     async with hashing(chosen) as cache:
         assert await everything(cache) == entities
         assert len(await cache.rank_semantic("spells", "text", NUMBER * 2)) == NUMBER
@@ -307,6 +311,7 @@ async def test_an_sqlite_library_that_an_earlier_version_has_open_is_used_once_i
         assert await cache.count_entities("spells") == NUMBER + 1
 
 
+@pytest.mark.thorough
 async def test_a_library_on_a_server_is_upgraded_from_its_own_collections(
     earlier_code: Path, empty_milvus_server: str, tmp_path: Path
 ) -> None:

@@ -101,7 +101,7 @@ async def search(call: Call) -> int:
 )
 async def show(call: Call) -> int:
     """Show one entry; FAILED, with the nearest names, if there is none."""
-    from lorekeeper.cli.render import print_entry
+    from lorekeeper.cli.page import print_entry
     from lorekeeper.search.one import find_entry
     from lorekeeper.server.answers import entity_answer
     from lorekeeper.server.tools import SEARCHED

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import Heading, Markdown
+from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
@@ -27,7 +26,7 @@ from rich.text import Text
 
 from lorekeeper.editions import edition_label
 from lorekeeper.intake.reports import by_suffix, grouped, summary
-from lorekeeper.printable import lines, one_line, shown
+from lorekeeper.printable import one_line, shown
 from lorekeeper.search.results import Result, ResultPage
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from lorekeeper.maintenance.doctor import Findings
     from lorekeeper.maintenance.migrate import MigrationReport
     from lorekeeper.maintenance.repair import RepairReport
-    from lorekeeper.server.answers import Answer
 
 SHOWN_FAILURES = 20
 
@@ -158,33 +156,6 @@ def _described(result: Result) -> str:
         f"[bold]{plain(result.entity.name)}[/]{variants}  [green]{plain(result.facts)}[/]\n{plain(result.snippet)}\n"
         f"[cyan]{plain(source)}[/]  [dim]{plain(result.entity.uri)}[/]"
     )
-
-
-def print_entry(answer: Answer, others: Sequence[str], *, markdown: bool) -> None:
-    """A whole entry, and the uris of others of its name; as Markdown source if wanted."""
-    text = lines(answer.page)
-    if markdown:
-        print(text)
-        return
-    console.print(EntryMarkdown(text, hyperlinks=False))
-    if others:
-        console.print(f"\n[dim]Also: {plain(', '.join(others))}[/]", soft_wrap=True)
-
-
-class _Heading(Heading):
-    """A heading at the left: Rich centres the first level in a box."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        self.text.justify = "left"
-        if self.tag != "h1":
-            yield Text("")
-        yield self.text
-
-
-class EntryMarkdown(Markdown):
-    """The Markdown of an entry for a terminal."""
-
-    elements: ClassVar = {**Markdown.elements, "heading_open": _Heading}
 
 
 def print_report(report: ImportReport, *, dry_run: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -53,7 +54,7 @@ class HashingProvider:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in zip(vectors, texts, strict=True):
             for feature, weight in self._features(text):
-                digest = int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest(), "big")
+                digest = _digest(feature)
                 row[digest % self.dimension] += weight if digest >> 63 else -weight
         return normalized(vectors)
 
@@ -62,6 +63,12 @@ class HashingProvider:
         words = fold(text).split()
         grams = [w[i : i + 3] for w in words for i in range(len(w) - 2)]
         return [(w, 1.0) for w in words] + [(g, 0.3) for g in grams]
+
+
+@cache
+def _digest(feature: str) -> int:
+    """Eight bytes of a hash as a number."""
+    return int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest(), "big")
 
 
 def normalized(vectors: Vectors) -> Vectors:

@@ -91,17 +91,20 @@ class Reader:
         first_byte = first_char = 0
         for entry in self.read():
             batch.append(entry)
-            size, chars = self._progress()
+            chars = self._chars()
             if len(batch) >= BATCH_ENTITIES or chars - first_char > BATCH_CHARS:
+                size = self._bytes()
                 yield Batch(batch, size - first_byte, chars - first_char)
                 batch, first_byte, first_char = [], size, chars
-        size, chars = self._progress()
-        yield Batch(batch, size - first_byte, chars - first_char)
+        yield Batch(batch, self._bytes() - first_byte, self._chars() - first_char)
 
-    def _progress(self) -> tuple[int, int]:
-        """Bytes on the disk, and characters, read so far."""
-        size = self._bytes_before + (self._source.tell() if self._source else 0)
-        return size, self._chars_before + (self._window.offset() if self._window else 0)
+    def _bytes(self) -> int:
+        """Bytes on the disk read so far; a call into the operating system, too slow for every entry."""
+        return self._bytes_before + (self._source.tell() if self._source else 0)
+
+    def _chars(self) -> int:
+        """Characters read so far."""
+        return self._chars_before + (self._window.offset() if self._window else 0)
 
     def _file(self, path: Path) -> Iterator[Entry]:
         try:

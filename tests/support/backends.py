@@ -77,6 +77,7 @@ MARKS = {
     "milvus-limited": [pytest.mark.thorough],
     "milvus-public": [pytest.mark.thorough],
     "milvus-client": [pytest.mark.thorough],
+    "milvus-server": [pytest.mark.thorough],
 }
 
 BACKEND_PARAMS = [pytest.param(name, marks=MARKS.get(name, [])) for name in BACKENDS]

@@ -1,8 +1,10 @@
-"""The real model: sentence-transformers, the onnx provider against it on the same weights, and the graph that ships."""
+"""Models in this process: sentence-transformers, the onnx provider against it on the same weights, and the graph that ships."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,6 +86,39 @@ def test_the_real_model_reads_256_word_pieces(minilm: SentenceTransformersProvid
     )
     assert read[0] @ read[1] < 0.99
     assert np.allclose(cut[0], cut[1], atol=1e-5)
+
+
+def not_safetensors(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"no weights at all")
+
+
+def cut_off(folder: Path) -> None:
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.truncate(1_000_000)
+
+
+def empty(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"")
+
+
+def not_json(folder: Path) -> None:
+    (folder / "config.json").write_text("{")
+
+
+def no_tokenizer(folder: Path) -> None:
+    (folder / "tokenizer.json").write_text("[]")
+
+
+@pytest.mark.alike(2)
+@pytest.mark.parametrize("spoil", [not_json, no_tokenizer, not_safetensors, cut_off, empty])
+def test_a_broken_model_is_an_error_that_names_the_folder(
+    files: ModelFiles, tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    model_folder = Path(shutil.copytree(files.path, tmp_path / "my-model"))
+    spoil(model_folder)
+    with pytest.raises(EmbeddingError) as caught:
+        SentenceTransformersProvider(find_model(str(model_folder), offline=True))
+    assert str(model_folder) in str(caught.value)
 
 
 def test_the_vectors_are_those_of_sentence_transformers(

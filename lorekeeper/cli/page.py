@@ -1,0 +1,43 @@
+"""A whole entry on a terminal. Apart from the other output, since Rich loads a Markdown parser for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import Heading, Markdown
+from rich.text import Text
+
+from lorekeeper.cli.render import console, plain
+from lorekeeper.printable import lines
+
+if TYPE_CHECKING:
+    from lorekeeper.server.answers import Answer
+
+
+def print_entry(answer: Answer, others: Sequence[str], *, markdown: bool) -> None:
+    """A whole entry, and the uris of others of its name; as Markdown source if wanted."""
+    text = lines(answer.page)
+    if markdown:
+        print(text)
+        return
+    console.print(EntryMarkdown(text, hyperlinks=False))
+    if others:
+        console.print(f"\n[dim]Also: {plain(', '.join(others))}[/]", soft_wrap=True)
+
+
+class _Heading(Heading):
+    """A heading at the left: Rich centres the first level in a box."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.text.justify = "left"
+        if self.tag != "h1":
+            yield Text("")
+        yield self.text
+
+
+class EntryMarkdown(Markdown):
+    """The Markdown of an entry for a terminal."""
+
+    elements: ClassVar = {**Markdown.elements, "heading_open": _Heading}
