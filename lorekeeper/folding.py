@@ -10,13 +10,21 @@ from lorekeeper import terms
 _DOCUMENT_PREFIX = re.compile(r"(?:srd|(?=[a-z]*+[0-9-])[a-z0-9-]++)_(.*[^\W_].*)", re.DOTALL)
 
 
+_PUNCTUATION = "–—“”‘…−•×\u00a0"
+"""What separates words in books, commonest first: most texts have nothing else beyond ASCII."""
+
+
 def fold(text: str) -> str:
     """Comparable form of a string: without case, accents, punctuation and extra spaces.
 
     "Half-Elf", "half elf" and "half_elf" fold to "half elf"; "Will-o'-Wisp" to "will o wisp". A string without letters
     and digits is only case-folded, so that only blank strings fold to "".
     """
-    plain = text.replace("’", "'").replace("'", "").casefold()
+    plain = text.replace("'", "").replace("’", "").casefold()
+    for mark in _PUNCTUATION:
+        if plain.isascii():
+            break
+        plain = plain.replace(mark, " ")
     if not plain.isascii():
         # combining marks go first: NFKD takes quadratic time to sort a long run of them
         plain = unicodedata.normalize("NFKD", _without_marks(plain))

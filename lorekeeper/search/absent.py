@@ -53,6 +53,9 @@ NOT_OPEN = frozenset(
 """What people often ask for and no open licence covers, or covered nowhere at the time of writing, folded."""
 
 
+_TERMS = tuple(term.strip() for term in [*OTHER_GAMES, *sorted(NOT_OPEN, key=len, reverse=True)])
+"""Both, in the order in which they are looked for."""
+
 CLOSED = "It is not open content, so no sync would bring it."
 
 
@@ -84,12 +87,10 @@ def absent(query: str, names: Iterable[str]) -> Absent | None:
         names: of the best entries, and the titles of the documents: what has the name there is in the library.
     """
     asked = f" {fold(query)} "
-    present = [fold(name) for name in names]
-    terms = [*OTHER_GAMES, *sorted(NOT_OPEN, key=len, reverse=True)]
-    for term in map(str.strip, terms):
-        if f" {term} " in asked and not any(term in name for name in present):
-            return Absent(term, OTHER_GAMES.get(term))
-    return None
+    named = [term for term in _TERMS if f" {term} " in asked]
+    present = [fold(name) for name in names] if named else []
+    missing = (term for term in named if not any(term in name for name in present))
+    return next((Absent(term, OTHER_GAMES.get(term)) for term in missing), None)
 
 
 def not_open(name: str) -> bool:

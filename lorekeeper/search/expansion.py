@@ -5,6 +5,8 @@ A word is expanded only if it stands alone; the query itself is always kept.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from lorekeeper.folding import fold
 from lorekeeper.text.aliases import aliases_anywhere
 from lorekeeper.text.keywords import KeywordQuery
@@ -23,9 +25,10 @@ def expanded_keywords(query: str) -> KeywordQuery:
     return KeywordQuery.of(query, " ".join([*_written_out(query), *synonyms]))
 
 
-def _written_out(query: str) -> list[str]:
+@lru_cache(maxsize=64)
+def _written_out(query: str) -> tuple[str, ...]:
     folded = f" {fold(query)} "
     terms = [full for short, full in ABBREVIATIONS.items() if f" {short} " in folded]
     terms += [usual for british, usual in SPELLINGS.items() if f" {british} " in folded]
     terms += [alias.name for alias in aliases_anywhere(folded.strip())]
-    return list(dict.fromkeys(terms))
+    return tuple(dict.fromkeys(terms))

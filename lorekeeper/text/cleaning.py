@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 _PLACEHOLDER = re.compile(r"\[(No description provided|None provided|Column data)\.?\]", re.IGNORECASE)
@@ -12,6 +13,7 @@ _TABLE_RULE = re.compile(r"^(?:[^\S\n]|[:-])*+\|(?:[^\S\n]|[|:-])*+$", re.MULTIL
 _TABLE_BAR = re.compile(r"(?<![^\S\n])[^\S\n]*+\|(?:[^\S\n]|\|)*+")
 _EMPHASIS = re.compile(r"[*_`#>]+")
 _MARKUP = (
+    ("[", _PLACEHOLDER, ""),
     ("\u00ad", _SOFT_HYPHEN, ""),
     ("<", _TAG, " "),
     ("[", _LINK, r"\1"),
@@ -24,20 +26,21 @@ _MARKUP = (
 No pattern scans a run of characters again from each position in it, so the time is linear in the length of any text.
 """
 
-_SPACE = re.compile(r"[^\S\n]+")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]?\s+(?=[\"'“(]?[A-Z0-9])|(?<!\s)[^\S\n]*+\n\s*")
+_SENTENCE_END = re.compile(r"[.!?\n](?:(?<=\n)|[\"'”’)]?\s+(?=[\"'“(]?[A-Z0-9]))")
+"""From the last character of a sentence, or a line's end, to the next sentence; a quotation mark between them is dropped."""
 
 
 def clean(text: str) -> str:
     """Prose without Markdown, HTML, table rules, soft hyphens and placeholders; paragraphs keep lines of their own."""
-    text = _PLACEHOLDER.sub("", text)
     for characters, pattern, replacement in _MARKUP:
         if any(character in text for character in characters):
             text = pattern.sub(replacement, text)
-    text = _SPACE.sub(" ", text)
-    return "\n".join(line.strip(" ;") for line in text.splitlines() if line.strip(" ;"))
+    lines = (" ".join(line.split()).strip(" ;") for line in text.split("\n"))
+    return "\n".join(filter(None, lines))
 
 
 def sentences(text: str) -> list[str]:
     """A cleaned text split at the ends of sentences and paragraphs."""
-    return [s for s in (part.strip() for part in _SENTENCE_END.split(text) if part) if s]
+    ends = [(0, 0), *((end.start() + 1, end.end()) for end in _SENTENCE_END.finditer(text)), (len(text), len(text))]
+    parts = (text[start:end].strip() for (_, start), (end, _) in itertools.pairwise(ends))
+    return list(filter(None, parts))

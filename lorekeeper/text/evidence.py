@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from lorekeeper.entities import Entity, Value
 from lorekeeper.folding import fold
@@ -125,14 +126,13 @@ def evidence(
 def field_line(entity: Entity, query: str, asked: Collection[str] = ()) -> str:
     """The fields that a query or a filter asks for, and that the facts do not show: "Immune: poison. Fly: 60 ft."."""
     words = set(fold(query).split())
-    shown = facts(entity)
     parts = []
     for name, (terms, label, unit) in FIELDS.items():
         value = entity.fields.get(name)
         if not value or not (name in asked or words & set(terms.split())):
             continue
         text = _value(value, unit)
-        if text not in shown:
+        if text not in facts(entity):
             parts.append(f"{label}: {text}.".replace("..", "."))
     return " ".join(parts)
 
@@ -239,7 +239,8 @@ def _from_word(text: str, start: int) -> str:
     return text[text.find(" ", max(start, 0)) + 1 :]
 
 
-def _words(text: str) -> dict[str, int]:
+@lru_cache(maxsize=1024)
+def _words(text: str) -> Mapping[str, int]:
     """The stems of a text's content words with their whole lengths; numbers only if it has nothing else."""
     words = content_words(fold(text))
     return {word[:STEM]: len(word) for word in words if not word.isdigit() or len(words) == 1}

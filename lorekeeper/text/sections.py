@@ -52,7 +52,8 @@ class Section:
 def sections(entity: Entity) -> Iterator[Section]:
     """All prose of an entry, section by section, in reading order; empty sections are left out."""
     for key, heading in TEXT_KEYS:
-        yield from _sections_of(entity.data.get(key), heading)
+        if value := entity.data.get(key):
+            yield from _sections_of(value, heading)
 
 
 def full_text(entity: Entity) -> str:
@@ -84,4 +85,5 @@ def _titled(value: Mapping[str, Any], heading: str) -> Iterator[Section]:
     if isinstance(title, str) and title:
         heading = clean(title[:MAX_TEXT_LENGTH])
     for key in ("desc", "description", "properties"):
-        yield from _sections_of(inner.get(key), heading)
+        if part := inner.get(key):
+            yield from _sections_of(part, heading)
