@@ -110,7 +110,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("corpus") and not os.environ.get(CORPUS):
         pytest.skip(f"needs the Open5e corpus: set {CORPUS} to its folder")
     if item.get_closest_marker("thorough") and not item.config.getoption("thorough"):
-        pytest.skip("one of many alike; --thorough runs them all")
+        pytest.skip("runs with --thorough, as in CI")
     if item.get_closest_marker("milvus_server"):
         try:
             milvus_standalone.executable()

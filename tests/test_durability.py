@@ -45,7 +45,7 @@ async def test_three_processes_of_eight_threads_that_write_and_read_lose_nothing
     assert (outcome.doubled, outcome.apart) == (0, 0)
 
 
-@pytest.mark.alike(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path, backend: str) -> None:
     shell, mount = ["unshare", "-rm", "sh", "-c"], f'mount -t tmpfs -o size=160M tmpfs "{tmp_path}"'

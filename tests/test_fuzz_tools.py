@@ -171,6 +171,7 @@ async def test_no_call_gets_a_row_outside_its_filters_a_traceback_or_no_answer(
     conclude(judge, seed, caplog)
 
 
+@pytest.mark.thorough
 async def test_nor_where_another_process_has_the_library_open(tmp_path, seed, fuzz_calls, chance, caplog):
     caplog.set_level(logging.ERROR)
     records = make_records(chance, RECORDS)
@@ -245,6 +246,7 @@ def _case_matters(rule: Rule, wanted: Any, record: fuzzing.Record) -> bool:
     return exact and fuzzing.holds(rule, wanted, record)
 
 
+@pytest.mark.thorough
 async def test_the_oracle_would_notice(tmp_path, chance):
     """Right answers fail against an oracle that is wrong in one thing, and only against that."""
     records = make_records(chance, RECORDS)

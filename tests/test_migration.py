@@ -271,6 +271,7 @@ async def test_a_damaged_cache_gives_what_can_be_read(target: Settings, tmp_path
 # --- the commands ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_the_command_and_the_script_print_one_report(tmp_path: Path, cache: Path, embeddings: EmbeddingServer) -> None:
     env = environment(tmp_path, EMBEDDING_PROVIDER="http", EMBEDDING_URL=embeddings.url, CACHE_BACKEND="sqlite")
     done = run_lorekeeper(tmp_path, "migrate", str(cache), "--json", env=env)

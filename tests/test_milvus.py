@@ -83,6 +83,7 @@ async def test_two_programs_share_a_library(embedded: Caches, start: Start) -> N
     assert await asyncio.to_thread(other.ask, "role") == "client"
 
 
+@pytest.mark.thorough
 async def test_two_programs_that_write_at_once_lose_nothing(embedded: Caches, start: Start) -> None:
     cache, other = embedded.open(), start()
     asked = asyncio.to_thread(lambda: [other.ask("store", "b", i, 20) for i in range(0, 100, 20)])
@@ -196,6 +197,7 @@ def _write_without_flush(store: Any, entities: list[Any]) -> None:
     store.write("spells", cut, vectors, f"{provider.fingerprint} {CHUNKER}")
 
 
+@pytest.mark.thorough
 async def test_eight_tasks_and_a_reader_lose_nothing(embedded: Caches) -> None:
     cache = embedded.open()
     writes = [cache.store_entities(batch(p, i, 25), "spells") for p in "abcdefgh" for i in (0, 25, 50)]
@@ -319,6 +321,7 @@ async def test_no_server_at_an_address_is_named(tmp_path: Path) -> None:
     await caches.close()
 
 
+@pytest.mark.thorough
 async def test_a_foreign_collection_is_an_error_and_left_alone(empty_milvus_server: str, tmp_path: Path) -> None:
     from pymilvus import MilvusClient
 
