@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import io
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -94,7 +95,7 @@ LibraryPath = Annotated[Path, AfterValidator(_absolute)]
 
 
 class Settings(BaseModel):
-    """Every setting; the variable of ``x`` is ``LOREKEEPER_X``. Empty variables count as not set."""
+    """Every setting; the variable of ``x`` is ``LOREKEEPER_X``. Empty variables count as not set, but for `LITERAL` ones."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
@@ -107,6 +108,8 @@ class Settings(BaseModel):
     embedding_provider: Annotated[str, _one_of(PROVIDERS)] = Field("auto", description="what runs it")
     embedding_url: str | None = Field(None, description="base URL of an OpenAI-compatible embedding server")
     embedding_api_key: str | None = Field(None, description="its key")
+    query_prefix: str | None = Field(None, max_length=500, description="text before queries instead of the model's own")
+    passage_prefix: str | None = Field(None, max_length=500, description="the same before passages")
     open5e_base_url: WebAddress = Field("https://api.open5e.com", description="Open5e server to sync with")
     cache_ttl_days: float = Field(30.0, gt=0, le=36500, description="days after which what was synced counts as stale")
     http_token: str | None = Field(None, description="bearer token that clients of 'serve --transport http' must send")
@@ -150,6 +153,9 @@ SECRETS = frozenset({"milvus_token", "embedding_api_key", "http_token"})
 ADDRESSES = frozenset({"milvus_uri", "embedding_url", "open5e_base_url"})
 """Settings that may contain a password in an address."""
 
+LITERAL = frozenset({"query_prefix", "passage_prefix"})
+"""Settings whose spaces count, and that may be set to nothing."""
+
 
 def load_settings(
     environ: Mapping[str, str] | None = None, env_file: Path | None = None
@@ -188,8 +194,8 @@ def _collected(sources: Iterable[tuple[Mapping[str, str], str]]) -> tuple[dict[s
     for variables, origin in sources:
         for variable, value in variables.items():
             name = variable.removeprefix(PREFIX).lower()
-            if variable.startswith(PREFIX) and value and value.strip():
-                values[name] = value.strip()
+            if variable.startswith(PREFIX) and (name in LITERAL or value.strip()):
+                values[name] = value if name in LITERAL else value.strip()
                 if name in origins:
                     origins[name] = origin
     return values, origins
@@ -232,6 +238,8 @@ def shown_value(name: str, value: object) -> str:
         return ""
     if name in SECRETS:
         return "***"
+    if name in LITERAL:
+        return json.dumps(value, ensure_ascii=False)
     return shown_address(str(value)) if name in ADDRESSES else str(value)
 
 
@@ -280,8 +288,8 @@ def _read_file(file: Path, *, required: bool) -> dict[str, str]:
         raise ConfigError(f"{ENV_FILE} names {file}, which does not exist; create it, or unset the variable") from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} cannot be read: {error}") from error
-    values = {k: v for k, v in dotenv_values(stream=io.StringIO(text), interpolate=False).items() if v}
-    if ENV_FILE in values:
+    values = {k: v for k, v in dotenv_values(stream=io.StringIO(text), interpolate=False).items() if v is not None}
+    if values.get(ENV_FILE):
         raise ConfigError(f"{file} sets {ENV_FILE}, which is read from the environment only; remove that line")
     return values
 

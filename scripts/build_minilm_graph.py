@@ -20,8 +20,8 @@ from typing import Any
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from lorekeeper.embedding.model import MINILM, find_model
-from lorekeeper.embedding.onnx import WEIGHTS, TensorRange, weight_ranges
+from lorekeeper.embedding.model import MINILM, WEIGHTS, find_model
+from lorekeeper.embedding.onnx import TensorRange, weight_ranges
 
 TARGET = Path(__file__).resolve().parent.parent / "lorekeeper" / "data" / "minilm.onnx"
 LAYERS, HEADS, HIDDEN, INTERMEDIATE = 6, 12, 384, 1536

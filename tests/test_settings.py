@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
 from importlib import import_module
@@ -13,7 +14,19 @@ import pytest
 from lorekeeper.cache.backends import BackendPackage
 from lorekeeper.errors import ConfigError, EmbeddingError
 from lorekeeper.library import load_provider, open_store
-from lorekeeper.settings import ADDRESSES, BACKENDS, PREFIX, PROVIDERS, SECRETS, Settings, ignored_file, load_settings
+from lorekeeper.settings import (
+    ADDRESSES,
+    BACKENDS,
+    LITERAL,
+    PREFIX,
+    PROVIDERS,
+    SECRETS,
+    Settings,
+    ignored_file,
+    load_settings,
+    shown_value,
+    write_setting,
+)
 
 
 def load(file: Path | None = None, /, **environ: str) -> Settings:
@@ -191,6 +204,26 @@ def test_a_blank_variable_counts_as_not_set(tmp_path, blank):
     assert origins["milvus_uri"] == "default"
 
 
+@pytest.mark.parametrize("name", sorted(LITERAL))
+@pytest.mark.parametrize("text", ["query: ", " a\nb ", "", "  ", "用于检索："])
+def test_a_prefix_keeps_its_spaces_and_may_be_empty(tmp_path, name, text):
+    assert getattr(load(**{name.upper(): text}), name) == text
+    file = tmp_path / ".env"
+    write_setting(file, name, text)
+    found, origins = load_settings({}, file)
+    assert (getattr(found, name), origins[name]) == (text, str(file))
+    assert shown_value(name, text) == json.dumps(text, ensure_ascii=False)
+
+
+def test_a_prefix_that_is_not_set_is_that_of_the_model():
+    assert all(getattr(load(), name) is None and shown_value(name, None) == "" for name in LITERAL)
+
+
+@pytest.mark.parametrize("text", ["x" * 501, "\udcff"])
+def test_a_prefix_that_is_none_is_an_error(text):
+    assert "LOREKEEPER_QUERY_PREFIX" in refused(QUERY_PREFIX=text)
+
+
 def test_a_home_and_a_relative_path_become_absolute(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -261,7 +294,13 @@ def test_b22_a_wrong_value_is_not_repeated_whole():
 
 
 def test_no_secret_stands_in_an_error():
-    message = refused(MILVUS_TOKEN="secret-1", EMBEDDING_API_KEY="secret-2", HTTP_TOKEN="secret-3", LOG_LEVEL="loud")
+    message = refused(
+        MILVUS_TOKEN="secret-1",
+        EMBEDDING_API_KEY="secret-2",
+        HTTP_TOKEN="secret-3",
+        RERANK_API_KEY="secret-4",
+        LOG_LEVEL="loud",
+    )
     assert "secret" not in message
 
 

