@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lorekeeper.cache.vectors import VectorCache
     from lorekeeper.intake.on_demand import ReadThroughSearcher
     from lorekeeper.intake.sync import Step
+    from lorekeeper.search.rerank import Reranker
 
 logger = logging.getLogger(__name__)
 
@@ -106,6 +107,20 @@ def open5e_of(settings: Settings) -> Source:
     return Source(settings.open5e_base_url, state_path, settings.cache_ttl_days)
 
 
+def reranker_of(settings: Settings) -> Reranker | None:
+    """The reranker of the settings, None if there is none; it is asked first by a search.
+
+    Raises:
+        ConfigError: the settings forbid to connect to it.
+    """
+    settings.require_local("rerank_url")
+    if settings.rerank_url is None:
+        return None
+    from lorekeeper.search.rerank import Reranker
+
+    return Reranker(settings.rerank_url, settings.rerank_model, settings.rerank_api_key)
+
+
 def _package(backend: str) -> BackendPackage:
     package: BackendPackage = import_module(BACKENDS[backend])
     return package
@@ -114,7 +129,7 @@ def _package(backend: str) -> BackendPackage:
 class Library(AsyncClosing):
     """A user's library: one cache, one embedding service, search over both. Use it as an async context manager.
 
-    It owns both: they are closed with it.
+    It owns both, and the reranker: they are closed with it.
 
     Args:
         cache: where the entries are.
@@ -122,6 +137,7 @@ class Library(AsyncClosing):
         offline: never connect to the source.
         source: an Open5e server to sync with; None for a library without one.
         edition: editions and documents that come first among entries of one name, as `editions.parse_edition` gives them.
+        reranker: a server whose order of the best hits of a search is used; None for none.
     """
 
     def __init__(
@@ -132,12 +148,14 @@ class Library(AsyncClosing):
         offline: bool = False,
         source: Source | None = None,
         edition: Sequence[str] = (),
+        reranker: Reranker | None = None,
     ) -> None:
         self.cache = cache
         self.embedding = embedding
         self.offline = offline
         self.source = source
-        self.searcher = Searcher(cache, edition)
+        self.reranker = reranker
+        self.searcher = Searcher(cache, edition, reranker)
         self._filling = asyncio.Lock()
         self._read_through: ReadThroughSearcher | None = None
         self._renewing = asyncio.Lock()
@@ -162,6 +180,7 @@ class Library(AsyncClosing):
             offline=settings.offline,
             source=open5e_of(settings),
             edition=settings.house_edition,
+            reranker=reranker_of(settings),
         )
 
     async def import_paths(
@@ -331,3 +350,5 @@ class Library(AsyncClosing):
         """Release everything."""
         await self.cache.close()
         self.embedding.close()
+        if self.reranker:
+            await self.reranker.close()

@@ -110,6 +110,9 @@ class Settings(BaseModel):
     embedding_api_key: str | None = Field(None, description="its key")
     query_prefix: str | None = Field(None, max_length=500, description="text before queries instead of the model's own")
     passage_prefix: str | None = Field(None, max_length=500, description="the same before passages")
+    rerank_url: str | None = Field(None, description="a reranker's address: its order of the best hits is used")
+    rerank_model: str | None = Field(None, description="its model")
+    rerank_api_key: str | None = Field(None, description="its key")
     open5e_base_url: WebAddress = Field("https://api.open5e.com", description="Open5e server to sync with")
     cache_ttl_days: float = Field(30.0, gt=0, le=36500, description="days after which what was synced counts as stale")
     http_token: str | None = Field(None, description="bearer token that clients of 'serve --transport http' must send")
@@ -148,9 +151,9 @@ class Settings(BaseModel):
 OTHERS = frozenset({"corpus", "milvus_server"})
 """Variables with our prefix that are not settings: the tests read LOREKEEPER_CORPUS and LOREKEEPER_MILVUS_SERVER."""
 
-SECRETS = frozenset({"milvus_token", "embedding_api_key", "http_token"})
+SECRETS = frozenset({"milvus_token", "embedding_api_key", "rerank_api_key", "http_token"})
 
-ADDRESSES = frozenset({"milvus_uri", "embedding_url", "open5e_base_url"})
+ADDRESSES = frozenset({"milvus_uri", "embedding_url", "rerank_url", "open5e_base_url"})
 """Settings that may contain a password in an address."""
 
 LITERAL = frozenset({"query_prefix", "passage_prefix"})

@@ -277,12 +277,13 @@ def test_b17_doctor_and_logs_show_no_password(tmp_path):
         addresses = {
             "OPEN5E_BASE_URL": NOWHERE,
             "EMBEDDING_URL": with_password(server.url),
+            "RERANK_URL": NOWHERE,
             "MILVUS_URI": "http://ann:hush-hush@milvus.example",
         }
         assert {name.lower() for name in addresses} == ADDRESSES
         own = {"CACHE_BACKEND": "sqlite", "EMBEDDING_PROVIDER": "http", "LOG_LEVEL": "DEBUG", **addresses}
         write_lines(tmp_path / "shelf.jsonl")
-        for command in (["doctor"], ["doctor", "--json"], ["import", "shelf.jsonl", "--json"]):
+        for command in (["doctor"], ["doctor", "--json"], ["import", "shelf.jsonl", "--json"], ["search", "tide ash"]):
             done = run_lorekeeper(tmp_path, *command, env=environment(tmp_path, **own))
             assert done.returncode == 0, done.stderr
             assert PASSWORD not in done.stdout + done.stderr, command

@@ -84,7 +84,7 @@ DOORS = {
     "grpc": ("cache/milvus/driver.py",),
     "sqlite3": ("cache/",),
     "filelock": ("cache/", "intake/sync_state.py"),
-    "httpx": ("embedding/http.py", "intake/"),
+    "httpx": ("embedding/http.py", "search/rerank.py", "intake/"),
     "rapidfuzz": ("text/names.py",),
     "snowballstemmer": ("cache/milvus/words.py", "text/stems.py"),
     "stamina": ("cache/milvus/server.py", "embedding/http.py", "intake/"),

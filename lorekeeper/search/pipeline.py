@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from lorekeeper.cache.protocol import CacheProtocol, Ranked
 from lorekeeper.entities import Entity, parse_uri
@@ -33,6 +34,9 @@ from lorekeeper.text.evidence import lengths
 from lorekeeper.text.names import canonical_name
 from lorekeeper.text.passages import passages
 
+if TYPE_CHECKING:
+    from lorekeeper.search.rerank import Reranker
+
 logger = logging.getLogger(__name__)
 
 DEPTHS = tuple(factor * FUSED_BY_SCORE for factor in (1, 4, 16, 64, 256))
@@ -51,10 +55,12 @@ class Searcher:
     Args:
         cache: the library's entries.
         edition: editions and documents that come first among entries of one name, as `editions.parse_edition` gives them.
+        reranker: a server whose order of the best hits is used; None for none.
     """
 
-    def __init__(self, cache: CacheProtocol, edition: Sequence[str] = ()) -> None:
+    def __init__(self, cache: CacheProtocol, edition: Sequence[str] = (), reranker: Reranker | None = None) -> None:
         self._cache = cache
+        self._reranker = reranker
         self.documents = DocumentRegistry(cache, edition)
         self.values = ValueRegistry(cache)
         self.explainer = Explainer(cache, self.values)
@@ -164,11 +170,12 @@ class Searcher:
         if missing and missing.game:
             return ResultPage([], 0, mode, note=missing.note)
         hits = await self._hits(query, retrieved, like, whole=whole)
+        hits, unused = await self._reranked(query, text, retrieved, hits)
         counted = not (like or query.order) and (whole or mode == "semantic")
         total = max(retrieved.count, len(hits)) if counted else len(hits)
         shown = hits[query.offset : query.offset + query.limit]
         results = await self._results(query, shown, retrieved, "" if like else text)
-        notes = [note]
+        notes = [note, unused]
         if results and query.mode == "auto" and not like:
             notes.append(missing.note if missing else await unknown_words(self._cache, query.types, text, retrieved))
         if retrieved.unavailable:
@@ -199,6 +206,14 @@ class Searcher:
             hit for hit in ranking if hit.key not in variants and (not like or names[hit.key] != _canonical(like))
         ]
         return await self._sorted(query, relevant(others, retrieved.is_close, everything=few))
+
+    async def _reranked(
+        self, query: Query, text: str, retrieved: Retrieved, hits: list[FusedHit[Key]]
+    ) -> tuple[list[FusedHit[Key]], str | None]:
+        """Hits in the reranker's order, if there is one and nothing else decides the order; and a note if it failed."""
+        if self._reranker is None or query.mode != "auto" or query.order:
+            return hits, None
+        return await self._reranker.reordered(text, hits, retrieved.all_ranked, self._entities)
 
     async def _sorted(self, query: Query, hits: list[FusedHit[Key]]) -> list[FusedHit[Key]]:
         """Hits in the order that a query asks for, if it asks for one: then only the most relevant ones."""
