@@ -149,15 +149,16 @@ def test_a_graph_that_gives_vectors_of_texts_is_taken_as_it_is(folder: Path) -> 
 
 
 @pytest.mark.parametrize("linked", [False, True])
-def test_weights_beside_a_graph_are_read_and_are_part_of_the_space(complete: Path, linked: bool) -> None:
+@pytest.mark.parametrize("ending", ["_data", ".data"])
+def test_weights_beside_a_graph_are_read_and_are_part_of_the_space(complete: Path, ending: str, linked: bool) -> None:
     apart_from = complete.with_name("some-model-2")
-    save_graph(apart_from / "onnx" / "model.onnx", WEIGHTS, external=True)
+    save_graph(apart_from / "onnx" / "model.onnx", WEIGHTS, external=ending)
     if linked:
         for path in (apart_from / "onnx").iterdir():
             path.symlink_to(path.rename(apart_from / f"blob-{path.name}"))
     provider = load(apart_from)
     assert_equal(provider.embed(TEXTS), load(complete).embed(TEXTS))
-    with (apart_from / "onnx" / "model.onnx_data").resolve().open("r+b") as file:
+    with (apart_from / "onnx" / f"model.onnx{ending}").resolve().open("r+b") as file:
         file.seek(8)
         file.write(b"\0\0\0\1")
     assert load(apart_from).fingerprint != provider.fingerprint

@@ -74,6 +74,13 @@ async def test_the_other_shape_is_tried_whatever_the_refusal(server: RerankServe
         assert await reranker.scores("which?", TEXTS) == by_length("which?", TEXTS)
 
 
+async def test_a_refusal_of_both_shapes_is_told_with_both_statuses(tei: RerankServer) -> None:
+    tei.answers = [(413, {}), (422, {})]
+    async with asking(tei.url) as reranker:
+        with pytest.raises(RerankError, match="it answered 413 and 422; check LOREKEEPER_RERANK_URL"):
+            await reranker.scores("which?", TEXTS)
+
+
 async def test_model_and_key_are_sent_as_such_servers_expect_them() -> None:
     with RerankServer("documents").running() as server:
         async with asking(server.url, "some-model", "secret") as reranker:

@@ -29,14 +29,14 @@ MINILM_BYTES = 90_868_376
 WEIGHTS = "model.safetensors"
 
 GRAPHS = ("onnx/model.onnx", "model.onnx")
-"""Where a model's folder may have its ONNX graph; large weights are in a file beside it, ``model.onnx_data``."""
+"""Where a model's folder may have its ONNX graph; large weights are beside it, in ``model.onnx_data`` or ``.data``."""
 
 _NEEDED = ("config.json", "tokenizer.json", WEIGHTS)
 _NEEDED_WITH_GRAPH = ("tokenizer.json",)
 
 _SMALL = ["*.json", "*.txt"]
 _WEIGHTS = [WEIGHTS, f"[0-9]_*/{WEIGHTS}"]
-_GRAPHS = [pattern for graph in GRAPHS for pattern in (graph, f"{graph}_data*")]
+_GRAPHS = [pattern for graph in GRAPHS for pattern in (graph, f"{graph}?data*")]
 """What is downloaded: neither pickles nor code."""
 
 
@@ -214,7 +214,7 @@ def _identity(folder: Path, graph: Path | None) -> tuple[str, Path | None]:
 
 def graph_data(graph: Path) -> list[Path]:
     """The files beside a graph that have its weights."""
-    return sorted(graph.parent.glob(f"{graph.name}_data*"))
+    return sorted(graph.parent.glob(f"{graph.name}?data*"))
 
 
 def _model_name(name: str, folder: Path) -> str:

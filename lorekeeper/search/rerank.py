@@ -142,14 +142,16 @@ class Reranker:
             raise RerankError("the answer is not JSON") from error
 
     async def _content(self, query: str, texts: Sequence[str]) -> bytes:
+        refusals: list[str] = []
         for shape in self._shapes:
             status, content = await self._post(self._body(shape, query, texts))
             if status == httpx.codes.OK:
                 self._shapes = (shape, *(other for other in _SHAPES if other != shape))
                 return content
+            refusals.append(str(status))
             if not 400 <= status < 500 or status in _FINAL:
                 break
-        raise RerankError(f"it answered {status}; check {_SETTINGS}")
+        raise RerankError(f"it answered {' and '.join(refusals)}; check {_SETTINGS}")
 
     def _body(self, shape: str, query: str, texts: Sequence[str]) -> dict[str, object]:
         body: dict[str, object] = {"query": query, shape: list(texts)}

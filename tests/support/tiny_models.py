@@ -85,11 +85,11 @@ def save_usage(
         write(folder / "config_sentence_transformers.json", {"prompts": dict(prompts)})
 
 
-def save_graph(path: Path, weights: Weights, *, output: str = "last_hidden_state", external: bool = False) -> None:
+def save_graph(path: Path, weights: Weights, *, output: str = "last_hidden_state", external: str = "") -> None:
     """The encoder as a graph: the vectors of tokens, or, as ``sentence_embedding``, the first one's, halved."""
     _save_common(path.parent.parent if path.parent.name == "onnx" else path.parent)
     path.parent.mkdir(parents=True, exist_ok=True)
-    options = {"save_as_external_data": True, "location": f"{path.name}_data", "size_threshold": 0} if external else {}
+    options = {"save_as_external_data": True, "location": path.name + external, "size_threshold": 0} if external else {}
     save_model(_encoder(weights, output), str(path), **options)
 
 
