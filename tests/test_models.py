@@ -23,6 +23,7 @@ from lorekeeper.embedding.sentence_transformers import SentenceTransformersProvi
 from lorekeeper.embedding.usage import DEFAULT_USAGE
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.library import load_provider
+from lorekeeper.maintenance.doctor import examine
 from lorekeeper.settings import load_settings
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import check_contract
@@ -135,6 +136,20 @@ def test_the_files_come_before_the_family(tmp_path: Path) -> None:
     usage = find_model(str(folder), offline=True).usage
     assert (usage.pooling, usage.max_tokens, usage.prefixes) == ("lasttoken", 9, Prefixes("on: ", ""))
     assert usage.licence == "MIT"
+
+
+def test_what_sentence_transformers_saves_now_is_understood(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    earlier, now = tmp_path / "earlier", tmp_path / "bge-now"
+    save_weights(earlier, WEIGHTS)
+    save_usage(earlier, pooling="lasttoken", max_tokens=24, prompts={"query": "on: "})
+    SentenceTransformer(str(earlier), device="cpu").save_pretrained(str(now))
+    save_graph(now / "onnx" / "model.onnx", WEIGHTS)
+    usage = find_model(str(now), offline=True).usage
+    assert (usage.pooling, usage.max_tokens, usage.prefixes.query) == ("lasttoken", 24, "on: ")
+    onnx, torch = both(now)
+    assert_equal(onnx.embed(TEXTS), torch.embed(TEXTS))
 
 
 def test_a_graph_that_gives_vectors_of_texts_is_taken_as_it_is(folder: Path) -> None:
@@ -303,6 +318,19 @@ async def test_the_service_tells_queries_from_passages(tmp_path: Path) -> None:
     service.close()
 
 
+async def test_the_doctor_tells_which_prefixes_are_in_force(tmp_path: Path) -> None:
+    folder = tmp_path / "e5-tiny"
+    save_graph(folder / "model.onnx", WEIGHTS)
+    values = {"CACHE_BACKEND": "sqlite", "SQLITE_DB_PATH": str(tmp_path / "cache.db"), "OFFLINE": "1"}
+    values |= {"EMBEDDING_MODEL": str(folder), "PASSAGE_PREFIX": "text: "}
+    found = await examine(*load_settings({f"LOREKEEPER_{k}": v for k, v in values.items()}, Path("no.env")))
+    shown = {setting["name"]: setting["value"] for setting in found.settings}
+    assert (shown["LOREKEEPER_QUERY_PREFIX"], shown["LOREKEEPER_PASSAGE_PREFIX"]) == ("", '"text: "')
+    model = next(check.message for check in found.checks if check.name == "embedding model")
+    assert 'passage:"text: "' in model
+    assert '"query: " before queries' in model
+
+
 def test_a_servers_model_gets_its_prefixes_too(embeddings: EmbeddingServer) -> None:
     values = {"embedding_url": embeddings.url}
     model = load("intfloat/e5-small-v2", "http", **values)
@@ -431,6 +459,7 @@ def test_pickled_weights_of_a_module_are_not_loaded(complete: Path) -> None:
         load(complete)
 
 
+@pytest.mark.alike(8)
 @pytest.mark.parametrize("content", ["{", "3", '"text"', "NaN", "[" * 100_000, "\udcff"])
 @pytest.mark.parametrize("name", ["modules.json", "1_Pooling/config.json", "sentence_bert_config.json", "config.json"])
 def test_a_broken_configuration_is_an_error_that_names_the_file(folder: Path, name: str, content: str) -> None:

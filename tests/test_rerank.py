@@ -148,6 +148,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.alike(12)
 @pytest.mark.parametrize("answer", WRONG, ids=lambda answer: str(answer)[:50])
 async def test_a_wrong_answer_is_refused(tei: RerankServer, answer: object) -> None:
     tei.answers = [(200, answer)]
@@ -307,6 +308,14 @@ async def test_without_a_server_the_order_stays_and_a_note_says_so(dogs: Library
     assert after.note.startswith("The reranker at ")
     assert " could not be reached, so its order was not used: " in after.note
     assert "hush" not in after.note
+
+
+async def test_a_key_that_cannot_be_sent_is_no_answer_and_is_not_told(tei: RerankServer) -> None:
+    async with asking(tei.url, None, "schl\u00fcssel-\u9f8d") as reranker:
+        with pytest.raises(RerankError) as caught:
+            await reranker.scores("which?", TEXTS)
+    assert "ssel" not in str(caught.value)
+    assert tei.requests == []
 
 
 @in_one_loop

@@ -107,11 +107,15 @@ def _usual_pooling(folder: Path) -> str:
 
 
 def _max_tokens(transformer: Mapping[str, object], family: Family | None, folder: Path) -> int:
-    """The longest text that a model reads, in tokens: never more than it has positions."""
+    """The longest text that a model reads, in tokens: never more than it has positions.
+
+    sentence-transformers 6 states it in the tokenizer's configuration alone, where other makers leave what is usual.
+    """
     positions = _whole(_section(folder / "config.json").get("max_position_embeddings"))
     usual = _whole(_section(folder / "tokenizer_config.json").get("model_max_length"))
-    stated = _whole(transformer.get("max_seq_length")) or (family.max_tokens if family else usual)
-    return min(limit for limit in (stated, positions, MAX_TOKENS) if limit)
+    stated = _whole(transformer.get("max_seq_length")) or (usual if transformer else 0)
+    limit = stated or (family.max_tokens if family else usual)
+    return min(number for number in (limit, positions, MAX_TOKENS) if number)
 
 
 def _prefixes(config: Mapping[str, object], family: Family | None) -> Prefixes:

@@ -100,7 +100,9 @@ def write(path: Path, value: object) -> None:
 
 
 def _save_common(folder: Path, architecture: str = "") -> None:
-    """The configuration, unless it is there, and a tokenizer of words, which puts the usual marks around a text."""
+    """The configuration, and a tokenizer of words, which puts the usual marks around a text; what is there stays."""
+    if (folder / "config.json").exists():
+        return
     config = {
         "model_type": "bert",
         "architectures": [architecture],
@@ -112,8 +114,7 @@ def _save_common(folder: Path, architecture: str = "") -> None:
         "max_position_embeddings": POSITIONS,
         "layer_norm_eps": EPSILON,
     }
-    if not (folder / "config.json").exists():
-        write(folder / "config.json", config)
+    write(folder / "config.json", config)
     ids = {word: number for number, word in enumerate([*SPECIAL, *WORDS])}
     tokenizer = Tokenizer(WordLevel(ids, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = BertPreTokenizer()
