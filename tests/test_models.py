@@ -13,25 +13,22 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, save_model
 
-from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
-from lorekeeper.embedding.families import FAMILIES, family_of
+from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.graph import POOLINGS
-from lorekeeper.embedding.model import ModelFiles, find_model
+from lorekeeper.embedding.model import find_model
 from lorekeeper.embedding.onnx import OnnxProvider
 from lorekeeper.embedding.protocol import Prefixes, Vectors
 from lorekeeper.embedding.sentence_transformers import SentenceTransformersProvider
 from lorekeeper.embedding.usage import DEFAULT_USAGE
 from lorekeeper.errors import EmbeddingError
-from lorekeeper.library import load_provider
 from lorekeeper.maintenance.doctor import examine
 from lorekeeper.settings import load_settings
 from tests.support.embedding_server import EmbeddingServer
-from tests.support.providers import check_contract
+from tests.support.providers import check_contract, load_model
 from tests.support.tiny_models import (
     HIDDEN,
     POSITIONS,
     TEXTS,
-    WORDS,
     random_weights,
     save_graph,
     save_usage,
@@ -40,12 +37,6 @@ from tests.support.tiny_models import (
 )
 
 WEIGHTS = random_weights(16)
-
-
-def load(model: Path | str, provider: str = "auto", **values: str) -> EmbeddingProvider:
-    """The provider for a model, with these settings."""
-    chosen = {"embedding_model": str(model), "embedding_provider": provider, "offline": "1", **values}
-    return load_provider(load_settings({f"LOREKEEPER_{k.upper()}": v for k, v in chosen.items()}, Path("no.env"))[0])
 
 
 def assert_equal(first: Vectors, second: Vectors) -> None:
@@ -96,7 +87,7 @@ def test_poolings_give_other_vectors_and_other_spaces(complete: Path) -> None:
     vectors, fingerprints = [], set()
     for pooling in POOLINGS:
         save_usage(complete, pooling=pooling)
-        provider = load(complete, "onnx")
+        provider = load_model(complete, "onnx")
         vectors.append(provider.embed(TEXTS[:1]))
         fingerprints.add(provider.fingerprint)
     assert min(apart(vectors[i], vectors[i - 1]) for i in range(3)) > 0.1
@@ -125,7 +116,7 @@ def test_files_that_state_no_pooling_get_that_of_the_family_or_the_usual_one(
     shutil.copytree(folder, stated)
     save_usage(stated, pooling=pooling)
     prefixes = onnx.prefixes
-    bare = load(stated, "onnx", query_prefix=prefixes.query, passage_prefix=prefixes.passage)
+    bare = load_model(stated, "onnx", query_prefix=prefixes.query, passage_prefix=prefixes.passage)
     assert_equal(onnx.embed(TEXTS), bare.embed(TEXTS))
 
 
@@ -155,12 +146,12 @@ def test_what_sentence_transformers_saves_now_is_understood(tmp_path: Path) -> N
 def test_a_graph_that_gives_vectors_of_texts_is_taken_as_it_is(folder: Path) -> None:
     save_graph(folder / "model.onnx", WEIGHTS, output="sentence_embedding")
     save_usage(folder, pooling="lasttoken")
-    given = load(folder)
+    given = load_model(folder)
     first = folder.with_name("first")
     save_graph(first / "model.onnx", WEIGHTS)
     save_usage(first, pooling="cls")
     check_contract(given)
-    assert_equal(given.embed(TEXTS), load(first).embed(TEXTS))
+    assert_equal(given.embed(TEXTS), load_model(first).embed(TEXTS))
 
 
 @pytest.mark.parametrize("linked", [False, True])
@@ -171,22 +162,22 @@ def test_weights_beside_a_graph_are_read_and_are_part_of_the_space(complete: Pat
     if linked:
         for path in (apart_from / "onnx").iterdir():
             path.symlink_to(path.rename(apart_from / f"blob-{path.name}"))
-    provider = load(apart_from)
-    assert_equal(provider.embed(TEXTS), load(complete).embed(TEXTS))
+    provider = load_model(apart_from)
+    assert_equal(provider.embed(TEXTS), load_model(complete).embed(TEXTS))
     with (apart_from / "onnx" / f"model.onnx{ending}").resolve().open("r+b") as file:
         file.seek(8)
         file.write(b"\0\0\0\1")
-    assert load(apart_from).fingerprint != provider.fingerprint
+    assert load_model(apart_from).fingerprint != provider.fingerprint
 
 
 # --- the runtime ---------------------------------------------------------------------------------------------------
 
 
 def test_auto_takes_the_graph_and_otherwise_the_weights(complete: Path) -> None:
-    assert load(complete).name == "onnx"
-    assert load(complete, "sentence-transformers").name == "sentence-transformers"
+    assert load_model(complete).name == "onnx"
+    assert load_model(complete, "sentence-transformers").name == "sentence-transformers"
     shutil.rmtree(complete / "onnx")
-    assert load(complete).name == "sentence-transformers"
+    assert load_model(complete).name == "sentence-transformers"
 
 
 def needs_more(folder: Path) -> None:
@@ -239,10 +230,10 @@ def test_weights_run_where_a_graph_is_not_enough(
 ) -> None:
     change(complete)
     with caplog.at_level(logging.WARNING):
-        assert load(complete).name == "sentence-transformers"
+        assert load_model(complete).name == "sentence-transformers"
     assert str(complete / "onnx" / "model.onnx") in caplog.text
     with pytest.raises(EmbeddingError, match="LOREKEEPER_EMBEDDING_PROVIDER=sentence-transformers"):
-        load(complete, "onnx")
+        load_model(complete, "onnx")
 
 
 @pytest.mark.parametrize("change", [needs_more, has_a_dense_layer, has_other_inputs, has_other_outputs])
@@ -250,14 +241,14 @@ def test_a_graph_that_is_not_enough_is_an_error_without_weights(complete: Path, 
     (complete / "model.safetensors").unlink()
     change(complete)
     with pytest.raises(EmbeddingError, match=re.escape(str(complete / "onnx" / "model.onnx"))):
-        load(complete)
+        load_model(complete)
 
 
 def test_a_token_that_the_graph_does_not_know_is_an_error_of_the_model(complete: Path) -> None:
     tokenizer = json.loads((complete / "tokenizer.json").read_text())
     tokenizer["model"]["vocab"]["dragon"] = 99999
     write(complete / "tokenizer.json", tokenizer)
-    provider = load(complete)
+    provider = load_model(complete)
     assert provider.embed(["goblin"]).shape == (1, HIDDEN)
     with pytest.raises(EmbeddingError, match="some-model"):
         provider.embed(["dragon"])
@@ -268,7 +259,7 @@ def test_a_broken_graph_is_an_error_that_names_it(complete: Path, content: bytes
     graph = complete / "onnx" / "model.onnx"
     graph.write_bytes(content)
     with pytest.raises(EmbeddingError, match=re.escape(str(graph))):
-        load(complete)
+        load_model(complete)
 
 
 # --- prefixes ------------------------------------------------------------------------------------------------------
@@ -294,8 +285,8 @@ def test_the_model_sees_the_prefix_as_if_it_were_written_in_front(
     save_weights(folder, WEIGHTS)
     save_graph(folder / "onnx" / "model.onnx", WEIGHTS)
     save_usage(folder, pooling="mean", prompts=prompts)
-    bare = load(folder, provider, query_prefix="", passage_prefix="")
-    model = load(folder, provider, **values)
+    bare = load_model(folder, provider, query_prefix="", passage_prefix="")
+    model = load_model(folder, provider, **values)
     assert model.prefixes == expected
     for vectors, prefix in ((model.embed_queries(TEXTS), expected.query), (model.embed(TEXTS), expected.passage)):
         assert_equal(vectors, bare.embed([prefix + text for text in TEXTS]))
@@ -305,13 +296,13 @@ def test_the_model_sees_the_prefix_as_if_it_were_written_in_front(
 def test_a_default_prompt_stands_before_queries_and_passages_alike(folder: Path) -> None:
     save_weights(folder, WEIGHTS)
     write(folder / "config_sentence_transformers.json", {"prompts": {"all": "text: "}, "default_prompt_name": "all"})
-    assert load(folder).prefixes == Prefixes("text: ", "text: ")
+    assert load_model(folder).prefixes == Prefixes("text: ", "text: ")
 
 
 async def test_the_service_tells_queries_from_passages(tmp_path: Path) -> None:
     folder = tmp_path / "e5-tiny"
     save_graph(folder / "model.onnx", WEIGHTS)
-    provider = load(folder)
+    provider = load_model(folder)
     service = EmbeddingService(lambda: provider)
     assert_equal(await service.embed(["dragon"]), provider.embed(["dragon"]))
     assert_equal((await service.embed_query("dragon"))[None], provider.embed_queries(["dragon"]))
@@ -333,15 +324,16 @@ async def test_the_doctor_tells_which_prefixes_are_in_force(tmp_path: Path) -> N
 
 def test_a_servers_model_gets_its_prefixes_too(embeddings: EmbeddingServer) -> None:
     values = {"embedding_url": embeddings.url}
-    model = load("intfloat/e5-small-v2", "http", **values)
-    bare = load("intfloat/e5-small-v2", "http", query_prefix="", passage_prefix="", **values)
+    model = load_model("intfloat/e5-small-v2", "http", **values)
+    bare = load_model("intfloat/e5-small-v2", "http", query_prefix="", passage_prefix="", **values)
     assert_equal(model.embed_queries(TEXTS), bare.embed([f"query: {text}" for text in TEXTS]))
     assert_equal(model.embed(TEXTS), bare.embed_queries([f"passage: {text}" for text in TEXTS]))
     assert model.fingerprint != bare.fingerprint == "http intfloat/e5-small-v2"
 
 
 def test_the_prefix_of_passages_makes_another_space_and_that_of_queries_does_not(complete: Path) -> None:
-    plain, queries, passages = load(complete), load(complete, query_prefix="a "), load(complete, passage_prefix="a ")
+    plain, queries = load_model(complete), load_model(complete, query_prefix="a ")
+    passages = load_model(complete, passage_prefix="a ")
     assert plain.fingerprint == queries.fingerprint
     assert passages.fingerprint == f'{plain.fingerprint} passage:"a "'
 
@@ -352,13 +344,13 @@ def test_the_prefix_of_passages_makes_another_space_and_that_of_queries_does_not
 @pytest.mark.parametrize("provider", ["onnx", "sentence-transformers"])
 def test_texts_are_read_up_to_the_length_of_the_files(complete: Path, provider: str) -> None:
     save_usage(complete, max_tokens=8)
-    first, other, beyond = load(complete, provider).embed(["a " * 6, "a a a a a fire", "a a a a a a fire fire"])
+    first, other, beyond = load_model(complete, provider).embed(["a " * 6, "a a a a a fire", "a a a a a a fire fire"])
     assert np.linalg.norm(first - other) > 0.01
     assert_equal(first, beyond)
 
 
 def test_without_a_stated_length_it_is_that_of_the_positions(complete: Path) -> None:
-    longest, longer = load(complete).embed(["a " * (POSITIONS - 2), "a " * 1000])
+    longest, longer = load_model(complete).embed(["a " * (POSITIONS - 2), "a " * 1000])
     assert_equal(longest, longer)
     assert find_model(str(complete), offline=True).usage.max_tokens == POSITIONS
 
@@ -366,7 +358,7 @@ def test_without_a_stated_length_it_is_that_of_the_positions(complete: Path) -> 
 def test_the_default_model_keeps_its_fingerprint_wherever_it_is() -> None:
     found = find_model("all-MiniLM-L6-v2", offline=True)
     assert found.fingerprint == "all-MiniLM-L6-v2 sha256:53aa51172d142c89 tokens:256 mean"
-    assert load("all-MiniLM-L6-v2").fingerprint == found.fingerprint
+    assert load_model("all-MiniLM-L6-v2").fingerprint == found.fingerprint
 
 
 def test_the_weights_of_the_default_model_are_known_in_any_folder(tmp_path: Path) -> None:
@@ -378,180 +370,3 @@ def test_the_weights_of_the_default_model_are_known_in_any_folder(tmp_path: Path
     found = find_model(str(folder), offline=True, graphs=True)
     assert (found.usage, found.graph) == (DEFAULT_USAGE, None)
     assert found.fingerprint == "e5-not-at-all sha256:53aa51172d142c89 tokens:256 mean"
-
-
-# --- the table -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "family"),
-    [
-        ("sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
-        ("sentence-transformers/all-MiniLM-L12-v2", "MiniLM"),
-        ("sentence-transformers/all-mpnet-base-v2", "mpnet"),
-        ("sentence-transformers/multi-qa-mpnet-base-dot-v1", "multi-qa, dot product"),
-        ("sentence-transformers/paraphrase-multilingual-mpnet-base-v2", "mpnet, multilingual"),
-        ("BAAI/bge-small-en-v1.5", "bge"),
-        ("Xenova/bge-base-en-v1.5", "bge"),
-        ("BAAI/bge-large-zh-v1.5", "bge, Chinese"),
-        ("bge-m3:latest", "bge-m3"),
-        ("thenlper/gte-base", "gte"),
-        ("Alibaba-NLP/gte-base-en-v1.5", "gte, from 2024"),
-        ("Alibaba-NLP/gte-Qwen2-1.5B-instruct", "gte-Qwen2"),
-        ("intfloat/e5-base-v2", "e5"),
-        ("intfloat/multilingual-e5-small", "multilingual-e5"),
-        ("intfloat/multilingual-e5-large-instruct", "multilingual-e5, instructed"),
-        ("Snowflake/snowflake-arctic-embed-xs", "arctic-embed"),
-        ("Snowflake/snowflake-arctic-embed-m-v1.5", "arctic-embed"),
-        ("Snowflake/snowflake-arctic-embed-l-v2.0", "arctic-embed 2"),
-        ("snowflake-arctic-embed2", "arctic-embed 2"),
-        ("nomic-ai/nomic-embed-text-v1.5", "nomic"),
-        ("nomic-ai/nomic-embed-text-v2-moe", "nomic 2"),
-        ("google/embeddinggemma-300m", "embeddinggemma"),
-        ("Qwen/Qwen3-Embedding-0.6B", "Qwen3"),
-        ("/home/me/models/bge-small-en-v1.5/", "bge"),
-        ("nomic-ai/nomic-embed-code", None),
-        ("somebody/some-model", None),
-        ("e5-fans/some-model", None),
-        ("somebody/subgteam", None),
-    ],
-)
-def test_a_model_is_known_by_its_own_name(name: str, family: str | None) -> None:
-    found = family_of(name)
-    assert (found.name if found else None) == family
-
-
-def test_every_family_can_be_run_here() -> None:
-    assert {family.pooling for family in FAMILIES} == set(POOLINGS)
-    assert all(family.max_tokens > 0 and family.licence for family in FAMILIES)
-    assert len({family.name for family in FAMILIES}) == len(FAMILIES)
-
-
-def test_a_snapshot_of_the_hub_cache_is_known_by_its_repository(tmp_path: Path) -> None:
-    folder = tmp_path / "models--intfloat--e5-small-v2" / "snapshots" / "0123abc"
-    save_graph(folder / "onnx" / "model.onnx", WEIGHTS)
-    assert load(folder).prefixes == Prefixes("query: ", "passage: ")
-
-
-# --- files that are not there, or not right ------------------------------------------------------------------------
-
-
-def test_a_folder_without_usable_files_is_an_error_that_says_what_it_needs(folder: Path) -> None:
-    folder.mkdir()
-    (folder / "pytorch_model.bin").write_bytes(b"pickle")
-    with pytest.raises(EmbeddingError) as caught:
-        load(folder)
-    for part in (str(folder), "model.safetensors", "onnx/model.onnx", "tokenizer.json", "LOREKEEPER_EMBEDDING_MODEL"):
-        assert part in str(caught.value)
-
-
-def test_a_graph_without_a_tokenizer_is_an_error_that_names_the_folder(complete: Path) -> None:
-    (complete / "tokenizer.json").unlink()
-    with pytest.raises(EmbeddingError, match=rf"{complete}.*tokenizer\.json missing"):
-        load(complete)
-
-
-def test_pickled_weights_of_a_module_are_not_loaded(complete: Path) -> None:
-    shutil.rmtree(complete / "onnx")
-    (complete / "2_Dense").mkdir()
-    (complete / "2_Dense" / "pytorch_model.bin").write_bytes(b"pickle")
-    with pytest.raises(EmbeddingError, match="pickles are not loaded"):
-        load(complete)
-
-
-@pytest.mark.alike(8)
-@pytest.mark.parametrize("content", ["{", "3", '"text"', "NaN", "[" * 100_000, "\udcff"])
-@pytest.mark.parametrize("name", ["modules.json", "1_Pooling/config.json", "sentence_bert_config.json", "config.json"])
-def test_a_broken_configuration_is_an_error_that_names_the_file(folder: Path, name: str, content: str) -> None:
-    save_graph(folder / "model.onnx", WEIGHTS)
-    (folder / "1_Pooling").mkdir()
-    (folder / name).write_bytes(content.encode("utf-8", "surrogateescape"))
-    with pytest.raises(EmbeddingError, match=re.escape(str(folder / name))):
-        load(folder)
-
-
-# --- the hub -------------------------------------------------------------------------------------------------------
-
-
-class Hub:
-    """Stands for the model hub: a folder of repositories, of which only what is asked for is copied."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.cache = folder / "cache"
-
-    def list_repo_files(self, repository: str) -> list[str]:
-        place = self.folder / repository
-        return [file.relative_to(place).as_posix() for file in place.rglob("*") if file.is_file()]
-
-    def snapshot_download(
-        self, repository: str, *, local_files_only: bool = False, allow_patterns: list[str] | None = None, **_: object
-    ) -> str:
-        from huggingface_hub.errors import LocalEntryNotFoundError
-        from huggingface_hub.utils import filter_repo_objects
-
-        target = self.cache / repository
-        if local_files_only and not target.is_dir():
-            raise LocalEntryNotFoundError("nothing")
-        files = (
-            []
-            if local_files_only
-            else filter_repo_objects(self.list_repo_files(repository), allow_patterns=allow_patterns)
-        )
-        for file in files:
-            (target / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(self.folder / repository / file, target / file)
-        return str(target)
-
-
-@pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
-    hub = Hub(tmp_path / "hub")
-    for name in ("list_repo_files", "snapshot_download"):
-        monkeypatch.setattr(f"huggingface_hub.{name}", getattr(hub, name))
-    folder = hub.folder / "owner" / "bge-tiny"
-    save_weights(folder, WEIGHTS)
-    save_graph(folder / "onnx" / "model.onnx", WEIGHTS)
-    save_graph(folder / "onnx" / "model_quantized.onnx", WEIGHTS)
-    for name in ("pytorch_model.bin", "modeling_tiny.py", "onnx/modeling.py"):
-        (folder / name).write_text("code")
-    return hub
-
-
-def found(hub: Hub, **options: bool) -> tuple[ModelFiles, set[str]]:
-    files = find_model("owner/bge-tiny", offline=False, **options)
-    return files, {file.name for file in files.path.rglob("*") if file.is_file()}
-
-
-SMALL = {"config.json", "tokenizer.json", "tokenizer_config.json"}
-
-
-def test_a_download_takes_the_graph_alone_and_says_the_licence(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
-    files, names = found(hub, graphs=True)
-    assert (files.origin, names) == ("download", {*SMALL, "model.onnx"})
-    assert "licence: MIT" in capsys.readouterr().err
-    assert found(hub, graphs=True)[0].origin == "hub cache"
-    assert OnnxProvider(files).prefixes.query.startswith("Represent")
-
-
-def test_the_weights_are_fetched_when_they_are_needed(hub: Hub) -> None:
-    found(hub, graphs=True)
-    files, names = found(hub)
-    assert (files.origin, names) == ("download", {*SMALL, "model.onnx", "model.safetensors"})
-    shutil.rmtree(hub.cache)
-    with pytest.raises(EmbeddingError, match="LOREKEEPER_OFFLINE"):
-        find_model("owner/bge-tiny", offline=True)
-
-
-def test_weights_that_were_fetched_earlier_still_run(hub: Hub) -> None:
-    found(hub)
-    files, names = found(hub, graphs=True)
-    assert (files.origin, files.graph, names) == ("hub cache", None, {*SMALL, "model.safetensors"})
-
-
-def test_the_words_of_the_small_models_are_enough_for_every_prefix() -> None:
-    prefixes = [
-        text for family in FAMILIES for text in (family.prefixes.query, family.prefixes.passage) if text.isascii()
-    ]
-    known = {word for text in prefixes for word in re.findall(r"\w+", text.lower()) if word in WORDS}
-    assert {"query", "passage", "represent", "task"} <= known

@@ -19,6 +19,7 @@ from lorekeeper.embedding.protocol import Vectors
 LAYERS, HEADS, HIDDEN, INTERMEDIATE, POSITIONS = 2, 2, 16, 32, 64
 EPSILON = 1e-12
 MICROSOFT = "com.microsoft"
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 Weights = Mapping[str, Vectors]
 
@@ -125,45 +126,59 @@ def _save_common(folder: Path, architecture: str = "") -> None:
     write(folder / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast", **names})
 
 
-def _encoder(weights: Weights, output: str) -> ModelProto:
-    nodes: list[NodeProto] = []
-    tensors = {name: value.T if name.startswith("encoder") else value for name, value in weights.items()}
+class _Encoder:
+    """The nodes of an encoder and its tensors, linear layers as (inputs, outputs)."""
+
+    def __init__(self, weights: Weights) -> None:
+        self.nodes: list[NodeProto] = []
+        self.tensors = {name: value.T if name.startswith("encoder") else value for name, value in weights.items()}
 
     def node(
-        operator: str, inputs: list[str], result: str, domain: str = "", more: int = 0, **attributes: object
+        self, operator: str, inputs: list[str], result: str, domain: str = "", more: int = 0, **attributes: object
     ) -> str:
+        """Add one node, with some further results; returns its result's name."""
         results = [result, *(f"{result}.{i}" for i in range(more))]
-        nodes.append(helper.make_node(operator, inputs, results, domain=domain, **attributes))
+        self.nodes.append(helper.make_node(operator, inputs, results, domain=domain, **attributes))
         return result
 
-    def added(name: str, changed: str, unchanged: str) -> str:
-        linear = node("MatMul", [changed, f"{name}.dense.weight"], f"{name}.linear")
-        inputs = [linear, unchanged, f"{name}.LayerNorm.weight", f"{name}.LayerNorm.bias", f"{name}.dense.bias"]
-        return node("SkipLayerNormalization", inputs, f"{name}.added", MICROSOFT, epsilon=EPSILON)
+    def embedded(self) -> str:
+        tables = [f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type")]
+        norm = ["embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"]
+        for name in INPUTS:
+            self.node("Cast", [name], f"{name}.32", to=TensorProto.INT32)
+        inputs = ["input_ids.32", "token_type_ids.32", *tables, *norm]
+        return self.node("EmbedLayerNormalization", inputs, "embedded", MICROSOFT, more=1, epsilon=EPSILON)
 
-    tables = [f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type")]
-    for name in ("input_ids", "attention_mask", "token_type_ids"):
-        node("Cast", [name], f"{name}.32", to=TensorProto.INT32)
-    inputs = ["input_ids.32", "token_type_ids.32", *tables, "embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"]
-    hidden = node("EmbedLayerNormalization", inputs, "embedded", MICROSOFT, more=1, epsilon=EPSILON)
-    for number in range(LAYERS):
+    def layer(self, number: int, hidden: str) -> str:
         base = f"encoder.layer.{number}"
         parts = [f"{base}.attention.self.{part}" for part in ("query", "key", "value")]
-        tensors[f"{base}.qkv"] = np.concatenate([tensors.pop(f"{part}.weight") for part in parts], axis=1)
-        tensors[f"{base}.qkv.bias"] = np.concatenate([tensors.pop(f"{part}.bias") for part in parts])
+        self.tensors[f"{base}.qkv"] = np.concatenate([self.tensors.pop(f"{part}.weight") for part in parts], axis=1)
+        self.tensors[f"{base}.qkv.bias"] = np.concatenate([self.tensors.pop(f"{part}.bias") for part in parts])
         attention = [hidden, f"{base}.qkv", f"{base}.qkv.bias", "attention_mask.32"]
-        attended = node("Attention", attention, f"{base}.attended", MICROSOFT, num_heads=HEADS)
-        hidden = added(f"{base}.attention.output", attended, hidden)
-        wide = node("MatMul", [hidden, f"{base}.intermediate.dense.weight"], f"{base}.wide")
-        active = node("BiasGelu", [wide, f"{base}.intermediate.dense.bias"], f"{base}.active", MICROSOFT)
-        hidden = added(f"{base}.output", active, hidden)
+        attended = self.node("Attention", attention, f"{base}.attended", MICROSOFT, num_heads=HEADS)
+        hidden = self.added(f"{base}.attention.output", attended, hidden)
+        wide = self.node("MatMul", [hidden, f"{base}.intermediate.dense.weight"], f"{base}.wide")
+        active = self.node("BiasGelu", [wide, f"{base}.intermediate.dense.bias"], f"{base}.active", MICROSOFT)
+        return self.added(f"{base}.output", active, hidden)
+
+    def added(self, name: str, changed: str, unchanged: str) -> str:
+        linear = self.node("MatMul", [changed, f"{name}.dense.weight"], f"{name}.linear")
+        inputs = [linear, unchanged, f"{name}.LayerNorm.weight", f"{name}.LayerNorm.bias", f"{name}.dense.bias"]
+        return self.node("SkipLayerNormalization", inputs, f"{name}.added", MICROSOFT, epsilon=EPSILON)
+
+
+def _encoder(weights: Weights, output: str) -> ModelProto:
+    encoder = _Encoder(weights)
+    hidden = encoder.embedded()
+    for number in range(LAYERS):
+        hidden = encoder.layer(number, hidden)
     if output == "sentence_embedding":
-        tensors["half"] = np.array(0.5, dtype=np.float32)
-        first = node("Gather", [hidden, "zero"], "first", axis=1)
-        node("Mul", [first, "half"], output)
+        encoder.tensors["half"] = np.array(0.5, dtype=np.float32)
+        first = encoder.node("Gather", [hidden, "zero"], "first", axis=1)
+        encoder.node("Mul", [first, "half"], output)
     else:
-        node("Identity", [hidden], output)
-    return _model(nodes, tensors, output)
+        encoder.node("Identity", [hidden], output)
+    return _model(encoder.nodes, encoder.tensors, output)
 
 
 def _model(nodes: list[NodeProto], tensors: Weights, output: str) -> ModelProto:
@@ -172,11 +187,10 @@ def _model(nodes: list[NodeProto], tensors: Weights, output: str) -> ModelProto:
         initializers.append(helper.make_tensor("zero", TensorProto.INT64, [], [0]))
     texts: list[str | int] = ["texts", "tokens"]
     shape = ["texts", HIDDEN] if output == "sentence_embedding" else [*texts, HIDDEN]
-    names = ("input_ids", "attention_mask", "token_type_ids")
     graph = helper.make_graph(
         nodes,
         "tiny",
-        [helper.make_tensor_value_info(name, TensorProto.INT64, texts) for name in names],
+        [helper.make_tensor_value_info(name, TensorProto.INT64, texts) for name in INPUTS],
         [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)],
         initializers,
     )

@@ -1,0 +1,215 @@
+"""Models on disk and on the hub: the table of families, files that are missing or wrong, downloads."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lorekeeper.embedding.families import FAMILIES, family_of
+from lorekeeper.embedding.graph import POOLINGS
+from lorekeeper.embedding.model import ModelFiles, find_model
+from lorekeeper.embedding.onnx import OnnxProvider
+from lorekeeper.embedding.protocol import Prefixes
+from lorekeeper.errors import EmbeddingError
+from tests.support.providers import load_model
+from tests.support.tiny_models import (
+    WORDS,
+    random_weights,
+    save_graph,
+    save_weights,
+)
+
+WEIGHTS = random_weights(17)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "some-model"
+
+
+@pytest.fixture
+def complete(folder: Path) -> Path:
+    """A folder with the same weights for both runtimes."""
+    save_weights(folder, WEIGHTS)
+    save_graph(folder / "onnx" / "model.onnx", WEIGHTS)
+    return folder
+
+
+# --- the table -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
+        ("sentence-transformers/all-MiniLM-L12-v2", "MiniLM"),
+        ("sentence-transformers/all-mpnet-base-v2", "mpnet"),
+        ("sentence-transformers/multi-qa-mpnet-base-dot-v1", "multi-qa, dot product"),
+        ("sentence-transformers/paraphrase-multilingual-mpnet-base-v2", "mpnet, multilingual"),
+        ("BAAI/bge-small-en-v1.5", "bge"),
+        ("Xenova/bge-base-en-v1.5", "bge"),
+        ("BAAI/bge-large-zh-v1.5", "bge, Chinese"),
+        ("bge-m3:latest", "bge-m3"),
+        ("thenlper/gte-base", "gte"),
+        ("Alibaba-NLP/gte-base-en-v1.5", "gte, from 2024"),
+        ("Alibaba-NLP/gte-Qwen2-1.5B-instruct", "gte-Qwen2"),
+        ("intfloat/e5-base-v2", "e5"),
+        ("intfloat/multilingual-e5-small", "multilingual-e5"),
+        ("intfloat/multilingual-e5-large-instruct", "multilingual-e5, instructed"),
+        ("Snowflake/snowflake-arctic-embed-xs", "arctic-embed"),
+        ("Snowflake/snowflake-arctic-embed-m-v1.5", "arctic-embed"),
+        ("Snowflake/snowflake-arctic-embed-l-v2.0", "arctic-embed 2"),
+        ("snowflake-arctic-embed2", "arctic-embed 2"),
+        ("nomic-ai/nomic-embed-text-v1.5", "nomic"),
+        ("nomic-ai/nomic-embed-text-v2-moe", "nomic 2"),
+        ("google/embeddinggemma-300m", "embeddinggemma"),
+        ("Qwen/Qwen3-Embedding-0.6B", "Qwen3"),
+        ("/home/me/models/bge-small-en-v1.5/", "bge"),
+        ("nomic-ai/nomic-embed-code", None),
+        ("somebody/some-model", None),
+        ("e5-fans/some-model", None),
+        ("somebody/subgteam", None),
+    ],
+)
+def test_a_model_is_known_by_its_own_name(name: str, family: str | None) -> None:
+    found = family_of(name)
+    assert (found.name if found else None) == family
+
+
+def test_every_family_can_be_run_here() -> None:
+    assert {family.pooling for family in FAMILIES} == set(POOLINGS)
+    assert all(family.max_tokens > 0 and family.licence for family in FAMILIES)
+    assert len({family.name for family in FAMILIES}) == len(FAMILIES)
+
+
+def test_a_snapshot_of_the_hub_cache_is_known_by_its_repository(tmp_path: Path) -> None:
+    folder = tmp_path / "models--intfloat--e5-small-v2" / "snapshots" / "0123abc"
+    save_graph(folder / "onnx" / "model.onnx", WEIGHTS)
+    assert load_model(folder).prefixes == Prefixes("query: ", "passage: ")
+
+
+# --- files that are not there, or not right ------------------------------------------------------------------------
+
+
+def test_a_folder_without_usable_files_is_an_error_that_says_what_it_needs(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "pytorch_model.bin").write_bytes(b"pickle")
+    with pytest.raises(EmbeddingError) as caught:
+        load_model(folder)
+    for part in (str(folder), "model.safetensors", "onnx/model.onnx", "tokenizer.json", "LOREKEEPER_EMBEDDING_MODEL"):
+        assert part in str(caught.value)
+
+
+def test_a_graph_without_a_tokenizer_is_an_error_that_names_the_folder(complete: Path) -> None:
+    (complete / "tokenizer.json").unlink()
+    with pytest.raises(EmbeddingError, match=rf"{complete}.*tokenizer\.json missing"):
+        load_model(complete)
+
+
+def test_pickled_weights_of_a_module_are_not_loaded(complete: Path) -> None:
+    shutil.rmtree(complete / "onnx")
+    (complete / "2_Dense").mkdir()
+    (complete / "2_Dense" / "pytorch_model.bin").write_bytes(b"pickle")
+    with pytest.raises(EmbeddingError, match="pickles are not loaded"):
+        load_model(complete)
+
+
+@pytest.mark.alike(8)
+@pytest.mark.parametrize("content", ["{", "3", '"text"', "NaN", "[" * 100_000, "\udcff"])
+@pytest.mark.parametrize("name", ["modules.json", "1_Pooling/config.json", "sentence_bert_config.json", "config.json"])
+def test_a_broken_configuration_is_an_error_that_names_the_file(folder: Path, name: str, content: str) -> None:
+    save_graph(folder / "model.onnx", WEIGHTS)
+    (folder / "1_Pooling").mkdir()
+    (folder / name).write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(EmbeddingError, match=re.escape(str(folder / name))):
+        load_model(folder)
+
+
+# --- the hub -------------------------------------------------------------------------------------------------------
+
+
+class Hub:
+    """Stands for the model hub: a folder of repositories, of which only what is asked for is copied."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.cache = folder / "cache"
+
+    def list_repo_files(self, repository: str) -> list[str]:
+        place = self.folder / repository
+        return [file.relative_to(place).as_posix() for file in place.rglob("*") if file.is_file()]
+
+    def snapshot_download(
+        self, repository: str, *, local_files_only: bool = False, allow_patterns: list[str] | None = None, **_: object
+    ) -> str:
+        from huggingface_hub.errors import LocalEntryNotFoundError
+        from huggingface_hub.utils import filter_repo_objects
+
+        target = self.cache / repository
+        if local_files_only and not target.is_dir():
+            raise LocalEntryNotFoundError("nothing")
+        files = (
+            []
+            if local_files_only
+            else filter_repo_objects(self.list_repo_files(repository), allow_patterns=allow_patterns)
+        )
+        for file in files:
+            (target / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(self.folder / repository / file, target / file)
+        return str(target)
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
+    hub = Hub(tmp_path / "hub")
+    for name in ("list_repo_files", "snapshot_download"):
+        monkeypatch.setattr(f"huggingface_hub.{name}", getattr(hub, name))
+    folder = hub.folder / "owner" / "bge-tiny"
+    save_weights(folder, WEIGHTS)
+    save_graph(folder / "onnx" / "model.onnx", WEIGHTS)
+    save_graph(folder / "onnx" / "model_quantized.onnx", WEIGHTS)
+    for name in ("pytorch_model.bin", "modeling_tiny.py", "onnx/modeling.py"):
+        (folder / name).write_text("code")
+    return hub
+
+
+def found(hub: Hub, **options: bool) -> tuple[ModelFiles, set[str]]:
+    files = find_model("owner/bge-tiny", offline=False, **options)
+    return files, {file.name for file in files.path.rglob("*") if file.is_file()}
+
+
+SMALL = {"config.json", "tokenizer.json", "tokenizer_config.json"}
+
+
+def test_a_download_takes_the_graph_alone_and_says_the_licence(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
+    files, names = found(hub, graphs=True)
+    assert (files.origin, names) == ("download", {*SMALL, "model.onnx"})
+    assert "licence: MIT" in capsys.readouterr().err
+    assert found(hub, graphs=True)[0].origin == "hub cache"
+    assert OnnxProvider(files).prefixes.query.startswith("Represent")
+
+
+def test_the_weights_are_fetched_when_they_are_needed(hub: Hub) -> None:
+    found(hub, graphs=True)
+    files, names = found(hub)
+    assert (files.origin, names) == ("download", {*SMALL, "model.onnx", "model.safetensors"})
+    shutil.rmtree(hub.cache)
+    with pytest.raises(EmbeddingError, match="LOREKEEPER_OFFLINE"):
+        find_model("owner/bge-tiny", offline=True)
+
+
+def test_weights_that_were_fetched_earlier_still_run(hub: Hub) -> None:
+    found(hub)
+    files, names = found(hub, graphs=True)
+    assert (files.origin, files.graph, names) == ("hub cache", None, {*SMALL, "model.safetensors"})
+
+
+def test_the_words_of_the_small_models_are_enough_for_every_prefix() -> None:
+    prefixes = [
+        text for family in FAMILIES for text in (family.prefixes.query, family.prefixes.passage) if text.isascii()
+    ]
+    known = {word for text in prefixes for word in re.findall(r"\w+", text.lower()) if word in WORDS}
+    assert {"query", "passage", "represent", "task"} <= known
