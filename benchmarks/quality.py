@@ -1,12 +1,14 @@
 """Search quality on graded queries, beside the single sides, and what fusing them costs.
 
-    python benchmarks/quality.py QUERIES.jsonl [--corpus PATH] [--json]
+    python benchmarks/quality.py QUERIES.jsonl [--wordings WORDINGS.jsonl] [--corpus PATH [--without-phrases]] [--json]
 
 QUERIES: one object a line: {"id", "query", "type", "filters", "kind", "relevant": {name: grade}}; type "any" searches all.
-The library is the configured one; with --corpus that path is imported into it first. Every query is asked through the
-search pipeline in three modes in the same run: fused, meaning only, keywords only. Printed are nDCG@10 (gain 2^grade - 1;
-Jarvelin and Kekalainen 2002) by kind for each mode and for the two halves of the queries (even and odd ids), Recall@10, and
-the median time of a query beside that of meaning alone.
+WORDINGS: {"id", "wordings": [text, ...]}: the same queries as an assistant would put them, in several wordings.
+The library is the configured one; with --corpus that path is imported into it first, with --without-phrases as if no phrases
+were shipped, so that books are found like homebrew. Every query is asked through the search pipeline in the same run: fused,
+meaning only, keywords only, and in its wordings: the first one alone, and all of them together. Printed are nDCG@10 (gain
+2^grade - 1; Jarvelin and Kekalainen 2002) by kind for each and for the two halves of the queries (even and odd ids),
+Recall@10, and the median time of a query beside that of meaning alone.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import statistics
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,8 +30,13 @@ from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.server.tools import SEARCHED
 from lorekeeper.settings import load_settings
+from lorekeeper.text import phrases
 
-MODES: tuple[Literal["auto", "semantic", "keyword"], ...] = ("auto", "semantic", "keyword")
+Mode = Literal["auto", "semantic", "keyword"]
+
+COLUMNS = {"auto": "fused", "semantic": "meaning", "keyword": "keywords", "one": "one wording", "all": "wordings"}
+"""What is measured, and its heading."""
+
 RENAMED = {"creature_type": "type", "class": "classes"}
 CUT = 10
 
@@ -43,66 +51,95 @@ def ndcg(relevant: dict[str, int], names: list[str]) -> tuple[float, float]:
     return gain / best if best else 0.0, sum(g > 0 for g in found) / min(CUT, wanted)
 
 
-async def ask(
-    library: Library, query: dict[str, Any], mode: Literal["auto", "semantic", "keyword"]
-) -> tuple[list[str], float]:
-    """Names found, best first, and the seconds it took."""
+async def ask(library: Library, query: dict[str, Any], texts: Sequence[str], mode: Mode) -> tuple[list[str], float]:
+    """Names found by a query in one or several wordings, best first, and the seconds it took."""
     filters = {RENAMED.get(k, k): v for k, v in (query.get("filters") or {}).items()}
     document = filters.pop("document", None)
     types = SEARCHED if query["type"] == "any" else [query["type"]]
-    asked = Query(types, query["query"], filters, [document] if document else None, CUT, mode=mode)
+    documents = [document] if document else None
+    asked = Query(types, texts[0], filters, documents, CUT, mode=mode, also=texts[1:])
     began = time.perf_counter()
     page = await library.searcher.search(asked)
     return [r.entity.name for r in page.results], time.perf_counter() - began
 
 
-async def measure(queries: list[dict[str, Any]], corpus: Path | None) -> dict[str, Any]:
-    """The whole table: {mode: {"ndcg": {group: value}, "recall": value, "p50_ms": value}}."""
+def columns(query: dict[str, Any], wordings: Sequence[str]) -> dict[str, tuple[Sequence[str], Mode]]:
+    """How a query is asked, by column: its texts and the mode."""
+    asked = [query["query"]]
+    table: dict[str, tuple[Sequence[str], Mode]] = {
+        "auto": (asked, "auto"),
+        "semantic": (asked, "semantic"),
+        "keyword": (asked, "keyword"),
+    }
+    return table | ({"one": (wordings[:1], "auto"), "all": (wordings, "auto")} if wordings else {})
+
+
+async def measure(queries: list[dict[str, Any]], wordings: dict[str, list[str]], corpus: Path | None) -> dict[str, Any]:
+    """The whole table: {column: {"ndcg": {group: value}, "recall": value, "p50_ms": value}}."""
     settings, _ = load_settings()
-    table: dict[str, Any] = {}
+    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     async with Library.from_settings(settings) as library:
         if corpus:
             await library.import_paths([corpus])
-        await ask(library, queries[0], "auto")
-        for mode in MODES:
-            groups: dict[str, list[float]] = defaultdict(list)
-            recalls, times = [], []
-            for number, query in enumerate(queries):
-                names, seconds = await ask(library, query, mode)
+        await ask(library, queries[0], [queries[0]["query"]], "auto")
+        for number, query in enumerate(queries):
+            for column, (texts, mode) in columns(query, wordings.get(query["id"], [])).items():
+                names, seconds = await ask(library, query, texts, mode)
                 value, recall = ndcg(query["relevant"], names)
                 for group in ("all", query["kind"], f"half {number % 2 + 1}"):
-                    groups[group].append(value)
-                recalls.append(recall)
-                times.append(seconds)
-            table[mode] = {
-                "ndcg": {group: round(statistics.fmean(values), 3) for group, values in sorted(groups.items())},
-                "recall": round(statistics.fmean(recalls), 3),
-                "p50_ms": round(statistics.median(times) * 1e3, 1),
-            }
-    return table
+                    values[column][group].append(value)
+                values[column][RECALL].append(recall)
+                values[column][SECONDS].append(seconds)
+    return {column: _summary(groups) for column, groups in values.items()}
+
+
+RECALL, SECONDS = "Recall@10", "seconds"
+"""Groups of other values than nDCG."""
+
+
+def _summary(groups: dict[str, list[float]]) -> dict[str, Any]:
+    recalls, times = groups.pop(RECALL), groups.pop(SECONDS)
+    return {
+        "ndcg": {group: round(statistics.fmean(found), 3) for group, found in sorted(groups.items())},
+        "recall": round(statistics.fmean(recalls), 3),
+        "p50_ms": round(statistics.median(times) * 1e3, 1),
+    }
 
 
 def main() -> int:
     """Ask, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("queries", type=Path)
+    parser.add_argument("--wordings", type=Path)
     parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--without-phrases", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    queries = [json.loads(line) for line in arguments.queries.read_text("utf-8").splitlines() if line.strip()]
-    table = asyncio.run(measure(queries, arguments.corpus))
+    if arguments.without_phrases:
+        phrases._shipped = dict  # type: ignore[assignment]  # as if the package had none
+    wordings = {row["id"]: row["wordings"] for row in _rows(arguments.wordings)} if arguments.wordings else {}
+    table = asyncio.run(measure(_rows(arguments.queries), wordings, arguments.corpus))
     if arguments.json:
         print(json.dumps(table))
         return 0
-    print(f"{'nDCG@10':24}" + "".join(f"{name:>12}" for name in ("fused", "meaning", "keywords")))
-    for group in table["auto"]["ndcg"]:
-        print(f"{group:24}" + "".join(f"{table[mode]['ndcg'][group]:12.3f}" for mode in MODES))
-    print(f"{'Recall@10':24}" + "".join(f"{table[mode]['recall']:12.3f}" for mode in MODES))
-    print(f"{'p50 ms':24}" + "".join(f"{table[mode]['p50_ms']:12.1f}" for mode in MODES))
-    print(
-        f"a fused query takes {table['auto']['p50_ms'] / table['semantic']['p50_ms']:.2f} x one by meaning alone (p50)"
-    )
+    _print(table)
     return 0
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
+def _print(table: dict[str, Any]) -> None:
+    print(f"{'nDCG@10':24}" + "".join(f"{COLUMNS[column]:>13}" for column in table))
+    for group in table["auto"]["ndcg"]:
+        print(f"{group:24}" + "".join(f"{found['ndcg'][group]:13.3f}" for found in table.values()))
+    print(f"{'Recall@10':24}" + "".join(f"{found['recall']:13.3f}" for found in table.values()))
+    print(f"{'p50 ms':24}" + "".join(f"{found['p50_ms']:13.1f}" for found in table.values()))
+    times = {column: found["p50_ms"] for column, found in table.items()}
+    print(f"a fused query takes {times['auto'] / times['semantic']:.2f} x one by meaning alone (p50)")
+    if "all" in times:
+        print(f"a query in several wordings takes {times['all'] / times['one']:.2f} x one in one wording (p50)")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 from lorekeeper.cache.protocol import BATCH, Documents, Hit, Identity, Progress, Ranked, Statistics, ValueCounts, hits
 from lorekeeper.cache.store import Chunked, Store
 from lorekeeper.embedding import EmbeddingService
-from lorekeeper.embedding.protocol import Vectors
+from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, FilterError
 from lorekeeper.filters import Selection, collection_of, field_of, parse_filters
@@ -128,12 +128,14 @@ class ThreadedCache(AsyncClosing):
         return await hits(self, entity_type, await self.rank_keyword(entity_type, query, limit, document, **filters))
 
     async def rank_semantic(
-        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+        self, entity_type: str, query: str | Sequence[str], limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
         selection = _selected(entity_type, document, filters)
         if not self._embedding.loaded and await asyncio.to_thread(self._store.embedding_of, entity_type) is None:
             return []
-        vector, embedding = await self._embedding.embed_query(query), await self._fingerprint()
+        wordings = [query] if isinstance(query, str) else list(query)
+        vectors, embedding = await self._embedding.embed_queries(wordings), await self._fingerprint()
+        vector = normalized(vectors.sum(axis=0, keepdims=True))[0] if len(wordings) > 1 else vectors[0]
         return await asyncio.to_thread(self._store.rank_semantic, selection, vector, limit, embedding)
 
     async def rank_keyword(

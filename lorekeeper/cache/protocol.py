@@ -37,7 +37,7 @@ class Ranked:
         score: as in `Hit`.
         passage: the text that matched best, "" if it is not known.
         section: heading that passage stands under, "" for the main text.
-        complete: whether the entry has every one of `KeywordQuery.words`; of keyword searches only.
+        complete: whether the entry has all words of the query, or of one of its wordings; of keyword searches only.
     """
 
     identity: Identity
@@ -177,9 +177,12 @@ class CacheProtocol(Protocol):
         ...
 
     async def rank_semantic(
-        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+        self, entity_type: str, query: str | Sequence[str], limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
-        """`semantic_search` without loading the entities."""
+        """`semantic_search` without loading the entities; of several wordings, by the sum of their vectors.
+
+        The cosine with that sum ranks passages as the sum of their cosines with each wording does (CombSUM; Fox and Shaw 1994).
+        """
         ...
 
     async def rank_keyword(

@@ -35,6 +35,9 @@ def known_filters_by_type() -> str:
     "search",
     "search the library",
     argument("query", metavar="QUERY", help="what to find, in plain words, or a name"),
+    argument(
+        "--also", action="append", default=[], metavar="QUERY", help="the same in other words (up to three times)"
+    ),
     TYPE,
     DOCUMENT,
     argument(
@@ -56,6 +59,7 @@ def known_filters_by_type() -> str:
     examples=(
         'lorekeeper search "an undead that drains life" --type creatures --filter cr_max=4',
         "lorekeeper search dragon --type creatures --where 'immune:poison speed.fly>=60' --order 'cr asc'",
+        'lorekeeper search "survive a long fall" --also "fall slowly like a feather" --also "land unharmed"',
         "lorekeeper search fireball --edition 2014 --json",
     ),
     notes=known_filters_by_type,
@@ -70,6 +74,7 @@ async def search(call: Call) -> int:
     query = Query(
         types=call.arguments.type or SEARCHED,
         text=call.arguments.query,
+        also=call.arguments.also,
         filters=_filters(call.arguments.filter),
         documents=call.arguments.document,
         limit=call.arguments.limit,

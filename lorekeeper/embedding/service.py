@@ -68,7 +68,8 @@ class EmbeddingService:
         self._failure: tuple[float, EmbeddingError] | None = None
         self._loading = threading.Lock()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="lorekeeper-embedding")
-        self._queries: OrderedDict[str, Future[Vectors]] = OrderedDict()
+        self._queries: OrderedDict[str, tuple[Future[Vectors], int]] = OrderedDict()
+        """The batch of each query, and its row there."""
         self.computed = 0
         """Texts embedded so far, without those whose vectors were cached."""
 
@@ -117,21 +118,31 @@ class EmbeddingService:
         return np.stack([vectors[t] for t in texts]) if texts else np.empty((0, provider.dimension), dtype=np.float32)
 
     async def embed_query(self, query: str) -> Vectors:
-        """Vector of one query, shape (dimension,). The latest ones are cached, and concurrent calls share one computation."""
-        future = self._queries.get(query)
-        if future is None:
-            future = self._queries[query] = self._worker.submit(self._embed_slice, [query], queries=True)
-            if len(self._queries) > QUERIES_KEPT:
-                self._queries.popitem(last=False)
-        else:
-            self._queries.move_to_end(query)
-        try:
-            vectors = await asyncio.shield(asyncio.wrap_future(future))
-        except BaseException:
-            self._queries.pop(query, None)
-            raise
-        vector: Vectors = vectors[0]
+        """Vector of one query, shape (dimension,); see `embed_queries`."""
+        vector: Vectors = (await self.embed_queries([query]))[0]
         return vector
+
+    async def embed_queries(self, queries: Sequence[str]) -> Vectors:
+        """Vectors of queries, shape (len(queries), dimension), computed in one batch.
+
+        The latest ones are cached, and concurrent calls share one computation.
+        """
+        missing = [query for query in dict.fromkeys(queries) if query not in self._queries]
+        if missing:
+            batch = self._worker.submit(self._embed_slice, missing, queries=True)
+            self._queries |= {query: (batch, row) for row, query in enumerate(missing)}
+        wanted = [self._queries[query] for query in queries]
+        for query in queries:
+            self._queries.move_to_end(query)
+        while len(self._queries) > max(QUERIES_KEPT, len(wanted)):
+            self._queries.popitem(last=False)
+        try:
+            computed = [(await asyncio.shield(asyncio.wrap_future(batch)))[row] for batch, row in wanted]
+        except BaseException:
+            for query in queries:
+                self._queries.pop(query, None)
+            raise
+        return np.stack(computed)
 
     def close(self) -> None:
         """End the thread and close the embedding cache. A service that is used again starts them again."""

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
+from lorekeeper.cache.protocol import CacheProtocol, Documents, Identity, Ranked
 from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME
 from lorekeeper.filters import MAX_VALUES
 from lorekeeper.folding import fold
@@ -123,6 +123,18 @@ async def rank(
         for hit in await cache.rank_names(entity_type, name, documents, **filters):
             if hit.score == 1 and (hit.identity not in best or best[hit.identity].score < similarity):
                 best[hit.identity] = replace(hit, score=similarity)
+    return sorted(best.values(), key=lambda hit: (-hit.score, hit.identity))
+
+
+async def rank_wordings(
+    cache: CacheProtocol, entity_type: str, wordings: Sequence[str], documents: Documents = None, **filters: object
+) -> list[Ranked]:
+    """The entities whose names one of the wordings of a query is, as `rank` finds them; best first."""
+    best: dict[Identity, Ranked] = {}
+    for wording in wordings:
+        for hit in await rank(cache, entity_type, wording, documents, **filters):
+            if hit.identity not in best or best[hit.identity].score < hit.score:
+                best[hit.identity] = hit
     return sorted(best.values(), key=lambda hit: (-hit.score, hit.identity))
 
 

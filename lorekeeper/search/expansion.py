@@ -5,6 +5,7 @@ A word is expanded only if it stands alone; the query itself is always kept.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from lorekeeper.folding import fold
@@ -19,8 +20,12 @@ def expanded_text(query: str) -> str:
     return f"{query} ({', '.join(written_out)})" if written_out else query
 
 
-def expanded_keywords(query: str) -> KeywordQuery:
-    """The words to search for: the query's, and as alternatives the same and the terms of the rules."""
+def expanded_keywords(wordings: Sequence[str]) -> KeywordQuery:
+    """The words to search for: those of the wordings, and as alternatives the same and the terms of the rules."""
+    return KeywordQuery.joined([_expanded_keywords(wording) for wording in wordings])
+
+
+def _expanded_keywords(query: str) -> KeywordQuery:
     synonyms = [SYNONYMS[word] for word in fold(query).split() if word in SYNONYMS]
     return KeywordQuery.of(query, " ".join([*_written_out(query), *synonyms]))
 

@@ -24,15 +24,15 @@ from lorekeeper.search.explain import Explainer
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever, fuse
 from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import stated_conditions, type_asked_for
-from lorekeeper.search.query import MAX_QUERY_CHARS, Query, check
+from lorekeeper.search.query import Query, check
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
 from lorekeeper.search.retrieved import Ranking, Retrieved
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
 from lorekeeper.search.values import ValueRegistry
+from lorekeeper.search.wordings import described
 from lorekeeper.text.evidence import lengths
 from lorekeeper.text.names import canonical_name
-from lorekeeper.text.passages import passages
 
 if TYPE_CHECKING:
     from lorekeeper.search.rerank import Reranker
@@ -89,12 +89,12 @@ class Searcher:
 
     async def _page(self, query: Query) -> ResultPage:
         if query.similar_to is not None:
-            return await self._similar(query, query.similar_to.strip(), query.text or "")
+            return await self._similar(query, query.similar_to.strip())
         if query.text is None:
             return await self._structured(query)
         if query.text.strip().startswith("lore://"):
-            return await self._similar(query, query.text.strip())
-        return await self._stated(query, query.text) or await self._ranked(query, query.text)
+            return await self._similar(replace(query, text=None), query.text.strip())
+        return await self._stated(query) or await self._ranked(query, query.wordings)
 
     # --- kinds of search ---------------------------------------------------------------------------------------------
 
@@ -140,44 +140,50 @@ class Searcher:
             total += count
         return total, entities
 
-    async def _stated(self, query: Query, text: str) -> ResultPage | None:
-        """The entries that meet what the text states about them; None if it states nothing, or none does."""
-        entity_type = type_asked_for(query.types, text) if query.mode == "auto" else None
+    async def _stated(self, query: Query) -> ResultPage | None:
+        """The entries that meet what the text states about them; None if it states nothing, or none does.
+
+        Several wordings state nothing: they are words to search for, written by somebody who knows of the filters.
+        """
+        text = "" if query.also else query.text or ""
+        entity_type = type_asked_for(query.types, text) if text and query.mode == "auto" else None
         tests = stated_conditions(entity_type, text) if entity_type else ""
         if not entity_type or not tests:
             return None
         query = replace(query, types=[entity_type])
         where = " ".join(str(part) for part in (query.filters.get(WHERE), tests) if part)
-        page = await self._ranked(replace(query, filters={**query.filters, WHERE: where}), text, whole=True)
+        page = await self._ranked(replace(query, filters={**query.filters, WHERE: where}), [text], whole=True)
         note = " ".join(filter(None, [STATED.format(tests), page.note]))
         return replace(page, note=note) if page.total else None
 
-    async def _ranked(self, query: Query, text: str, *, like: Entity | None = None, whole: bool = False) -> ResultPage:
-        """The entries nearest to a text under the filters: those that are relevant, or all if only meaning counts.
+    async def _ranked(
+        self, query: Query, wordings: Sequence[str], *, like: Entity | None = None, whole: bool = False
+    ) -> ResultPage:
+        """The entries nearest to a query under the filters: those that are relevant, or all if only meaning counts.
 
-        If the text is that of an entry, its duplicates and itself are left out.
+        If its wordings are the texts of an entry, its duplicates and itself are left out.
         """
         scopes = await self.documents.scopes(query.types, query.documents)
         filters, note = await by_name.narrowed(self._cache, query.types, query.filters, scopes)
         query = replace(query, filters=filters)
-        retrieved = await self._retrieve(query, text, scopes)
+        retrieved = await self._retrieve(query, wordings, scopes)
         mode = _mode(query, retrieved)
         if mode == "hybrid" and await is_off_topic(
-            self._cache, query.types, text, retrieved, filtered=bool(query.filters)
+            self._cache, query.types, " ".join(wordings), retrieved, filtered=bool(query.filters)
         ):
             return ResultPage([], 0, mode, note=NOTHING_CLOSE)
-        missing = await self._missing(query, text, retrieved)
+        missing = await self._missing(query, wordings, retrieved)
         if missing and missing.game:
             return ResultPage([], 0, mode, note=missing.note)
         hits = await self._hits(query, retrieved, like, whole=whole)
-        hits, unused = await self._reranked(query, text, retrieved, hits)
+        hits, unused = await self._reranked(query, "; ".join(wordings), retrieved, hits)
         counted = not (like or query.order) and (whole or mode == "semantic")
         total = max(retrieved.count, len(hits)) if counted else len(hits)
         shown = hits[query.offset : query.offset + query.limit]
-        results = await self._results(query, shown, retrieved, "" if like else text)
-        notes = [note, unused]
-        if results and query.mode == "auto" and not like:
-            notes.append(missing.note if missing else await unknown_words(self._cache, query.types, text, retrieved))
+        results = await self._results(query, shown, retrieved, [] if like else wordings)
+        notes = [note, unused, missing.note if missing and results else None]
+        if results and query.mode == "auto" and len(wordings) == 1 and not (like or missing):
+            notes.append(await unknown_words(self._cache, query.types, wordings[0], retrieved))
         if retrieved.unavailable:
             notes.append(
                 f"Semantic search is unavailable, so only keywords and filters were used: {retrieved.unavailable}"
@@ -220,8 +226,8 @@ class Searcher:
         orders = await self._orders(query)
         return sorted_hits(hits[:SORTED], await self._entities(hits[:SORTED]), orders) if orders else hits
 
-    async def _similar(self, query: Query, uri: str, words: str = "") -> ResultPage:
-        """The entries nearest in meaning to the beginning of another, and to some words, without that one itself."""
+    async def _similar(self, query: Query, uri: str) -> ResultPage:
+        """The entries nearest in meaning to another, and to the query's words if it has any, without that one itself."""
         try:
             entity_type, document, slug = parse_uri(uri)
         except ValueError as error:
@@ -229,8 +235,7 @@ class Searcher:
         entity = await self._cache.get_entity(entity_type, document, slug)
         if entity is None:
             raise FilterError(f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results")
-        text = f"{words} {passages(entity)[0].embedded}".strip()[:MAX_QUERY_CHARS]
-        page = await self._ranked(replace(query, mode="semantic"), text, like=entity)
+        page = await self._ranked(replace(query, mode="semantic"), [*query.wordings, *described(entity)], like=entity)
         return replace(page, note=f"Entries like {entity.name} ({entity.document_name or entity.document}).")
 
     async def _preferred(self, query: Query) -> list[str]:
@@ -241,22 +246,24 @@ class Searcher:
 
     # --- retrieval ---------------------------------------------------------------------------------------------------
 
-    async def _retrieve(self, query: Query, text: str, scopes: Scopes) -> Retrieved:
+    async def _retrieve(self, query: Query, wordings: Sequence[str], scopes: Scopes) -> Retrieved:
         """All retrievers of the mode, concurrently."""
         depth = next(d for d in DEPTHS if d >= query.offset + query.limit or d == DEPTHS[-1])
-        semantic = asyncio.ensure_future(self._semantic(query, text, scopes, depth))
-        keyword = asyncio.ensure_future(self._keyword(query, text, scopes, depth))
-        names = asyncio.ensure_future(self._names(query, text, scopes))
+        semantic = asyncio.ensure_future(self._semantic(query, wordings, scopes, depth))
+        keyword = asyncio.ensure_future(self._keyword(query, wordings, scopes, depth))
+        names = asyncio.ensure_future(self._names(query, wordings, scopes))
         count = asyncio.ensure_future(self._count(query, scopes))
         await _finished(semantic, keyword, names, count)
         ranking, unavailable = semantic.result()
-        return Retrieved(ranking, keyword.result(), names.result(), count.result(), unavailable)
+        return Retrieved(ranking, keyword.result(), names.result(), count.result(), unavailable, len(wordings) > 1)
 
-    async def _semantic(self, query: Query, text: str, scopes: Scopes, depth: int) -> tuple[Ranking, str | None]:
+    async def _semantic(
+        self, query: Query, wordings: Sequence[str], scopes: Scopes, depth: int
+    ) -> tuple[Ranking, str | None]:
         """The ranking by meaning; without embeddings an empty one and the reason, if the mode allows that."""
         if query.mode == "keyword":
             return {}, None
-        rank, words = self._cache.rank_semantic, await asyncio.to_thread(expanded_text, text)
+        rank, words = self._cache.rank_semantic, [expanded_text(wording) for wording in wordings]
         try:
             ranking = await _over_types(
                 query.types, lambda name: rank(name, words, depth, scopes[name], **query.filters), depth
@@ -268,19 +275,20 @@ class Searcher:
             return {}, str(error)
         return ranking, None
 
-    async def _keyword(self, query: Query, text: str, scopes: Scopes, depth: int) -> Ranking:
+    async def _keyword(self, query: Query, wordings: Sequence[str], scopes: Scopes, depth: int) -> Ranking:
         if query.mode == "semantic":
             return {}
-        rank, words = self._cache.rank_keyword, await asyncio.to_thread(expanded_keywords, text)
+        rank, words = self._cache.rank_keyword, await asyncio.to_thread(expanded_keywords, wordings)
         return await _over_types(
             query.types, lambda name: rank(name, words, depth, scopes[name], **query.filters), depth
         )
 
-    async def _names(self, query: Query, text: str, scopes: Scopes) -> Ranking:
+    async def _names(self, query: Query, wordings: Sequence[str], scopes: Scopes) -> Ranking:
         if query.mode == "semantic":
             return {}
+        rank = by_name.rank_wordings
         return await _over_types(
-            query.types, lambda name: by_name.rank(self._cache, name, text, scopes[name], **query.filters)
+            query.types, lambda name: rank(self._cache, name, wordings, scopes[name], **query.filters)
         )
 
     async def _count(self, query: Query, scopes: Scopes) -> int:
@@ -288,18 +296,20 @@ class Searcher:
             return await self.documents.count(scopes)
         return sum([await self._cache.count_entities(t, scopes[t], **query.filters) for t in query.types])
 
-    async def _missing(self, query: Query, text: str, retrieved: Retrieved) -> Absent | None:
+    async def _missing(self, query: Query, wordings: Sequence[str], retrieved: Retrieved) -> Absent | None:
         """What a query names that the library does not have."""
+        if query.mode != "auto":
+            return None
         names = [ranked.name for ranked in retrieved.all_ranked.values()]
-        missing = absent(text, [*names, *(await self.documents.titles()).values()])
-        return missing if query.mode == "auto" else None
+        names += (await self.documents.titles()).values()
+        return next((missing for wording in wordings if (missing := absent(wording, names))), None)
 
     async def _results(
-        self, query: Query, hits: Sequence[FusedHit[Key]], retrieved: Retrieved, text: str
+        self, query: Query, hits: Sequence[FusedHit[Key]], retrieved: Retrieved, wordings: Sequence[str]
     ) -> list[Result]:
         """The hits with their entities; those that no longer exist are left out."""
         titles, entities = await self.documents.titles(), await self._entities(hits)
-        asked = Asked(text, _filtered_fields(query))
+        asked = Asked(wordings, _filtered_fields(query))
         return [
             ranked_result(entities[hit.key], hit, titles, retrieved.all_ranked, asked, length)
             for hit, length in zip(hits, lengths(len(hits)), strict=True)
@@ -352,7 +362,7 @@ def _fused(
         _scores(retrieved.semantic),
         _scores(retrieved.keyword),
         _scores(retrieved.names),
-        lexical=retrieved.has_all_words(LEXICAL_HITS),
+        lexical=retrieved.is_lexical(LEXICAL_HITS),
         group=lambda key: labels.get(key) or (key[0], canonical_name(retrieved.all_ranked[key].name)),
         preference=lambda key: places.get(key[1][0], len(places)),
         tail=tail,

@@ -14,6 +14,9 @@ from lorekeeper.search.types import types_with
 MAX_QUERY_CHARS = 2000
 MAX_LIMIT = 50
 
+MAX_WORDINGS = 4
+"""Most wordings of one query."""
+
 
 @dataclass(frozen=True)
 class Query:
@@ -33,6 +36,7 @@ class Query:
         edition: editions and documents that come first among entries of one name, as `editions.parse_edition` gives them;
             None for those of the library.
         similar_to: a ``lore://`` uri: entries similar to that one, and to the text if there is one.
+        also: up to `MAX_WORDINGS` - 1 further wordings of the text, which are searched for together with it.
     """
 
     types: Sequence[str]
@@ -45,7 +49,14 @@ class Query:
     where: str | None = None
     order: str | None = None
     seed: int | None = None
+    edition: Sequence[str] | None = None
     similar_to: str | None = None
+    also: Sequence[str] = ()
+
+    @property
+    def wordings(self) -> list[str]:
+        """The text and its further wordings, each once."""
+        return list(dict.fromkeys([*([] if self.text is None else [self.text]), *self.also]))
 
     def resolved(self) -> Query:
         """The same search with ``where`` among the filters, over those of the types that have the fields of all filters.
@@ -57,8 +68,6 @@ class Query:
         types = [collection_of(name).name for name in self.types]
         return replace(self, types=types_with(types, filters), filters=filters, where=None)
 
-    edition: Sequence[str] | None = None
-
 
 def check(query: Query) -> None:
     """FilterError for what no library could answer."""
@@ -66,8 +75,14 @@ def check(query: Query) -> None:
         collection_of(entity_type)
     if not query.types:
         raise FilterError(f"no type to search; known: {', '.join(COLLECTIONS)}")
-    if query.text is not None:
-        _check_text(query.text)
+    if len(query.wordings) > MAX_WORDINGS:
+        raise FilterError(f"the query has {len(query.wordings)} wordings, at most {MAX_WORDINGS} are allowed")
+    for wording in query.wordings:
+        _check_text(wording)
+    if query.also and (query.text is None or any(wording.strip().startswith("lore://") for wording in query.wordings)):
+        raise FilterError(
+            "a query in several wordings is plain words; for entries like another, give similar_to its uri"
+        )
     for key in query.documents or ():
         require_unicode("documents", key)
     if not 1 <= query.limit <= MAX_LIMIT:

@@ -10,6 +10,7 @@ from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.search.fusion import FusedHit, Retriever
+from lorekeeper.search.wordings import found_by
 from lorekeeper.text.evidence import evidence
 from lorekeeper.text.excerpts import SNIPPET_CHARS
 from lorekeeper.text.facts import SEPARATOR, facts
@@ -36,6 +37,7 @@ class Result:
         variants: names of the variants of the same thing that it stands for.
         sure: whether it is close enough to the best result to be taken for an answer.
         edition: code of its document's edition, "" if that is unknown.
+        wording: of a query in several wordings, the one that found it; "" for others.
     """
 
     entity: Entity
@@ -48,6 +50,7 @@ class Result:
     variants: tuple[str, ...] = ()
     sure: bool = True
     edition: str = ""
+    wording: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,11 +79,11 @@ class Asked:
     """What a search asks for, as far as it decides what is shown of a result.
 
     Attributes:
-        text: its words, "" for none.
+        wordings: of its query, none for a lookup by filters alone.
         fields: names of the fields that its filters are about.
     """
 
-    text: str = ""
+    wordings: Sequence[str] = ()
     fields: Collection[str] = ()
 
 
@@ -120,7 +123,8 @@ def ranked_result(
     elsewhere = dict.fromkeys(document for _, (document, _) in hit.duplicates if document != entity.document)
     also = [f"also in {', '.join(elsewhere)}"] if elsewhere else []
     nearest = ranked.get(hit.key)
-    shown = evidence(entity, asked.text, nearest.passage if nearest else "", asked.fields, limit)
+    wording = found_by(entity, asked.wordings) if asked.wordings else ""
+    shown = evidence(entity, wording, nearest.passage if nearest else "", asked.fields, limit)
     return Result(
         entity=entity,
         document_name=_title(entity, titles),
@@ -131,6 +135,7 @@ def ranked_result(
         section=shown.section,
         variants=_other_names(entity, [ranked[key].name for key in hit.duplicates if key in ranked]),
         sure=hit.sure,
+        wording=wording if len(asked.wordings) > 1 else "",
     )
 
 

@@ -24,6 +24,7 @@ class Retrieved:
         names: by similarity of the name.
         count: number of entries under the filters.
         unavailable: why there was no semantic search, None if there was or none was asked for.
+        reworded: whether the query has several wordings.
     """
 
     semantic: Ranking
@@ -31,6 +32,7 @@ class Retrieved:
     names: Ranking
     count: int
     unavailable: str | None
+    reworded: bool = False
 
     @cached_property
     def all_ranked(self) -> Ranking:
@@ -47,6 +49,10 @@ class Retrieved:
         """Whether an entry is close to the query in meaning, or has all its words."""
         meant, worded = self.semantic.get(key), self.keyword.get(key)
         return bool((meant and meant.score >= CLOSE) or (worded and worded.complete))
+
+    def is_lexical(self, best: int) -> bool:
+        """Whether the query asks for its very words: it has one wording, and one of so many best hits has all its words."""
+        return not self.reworded and self.has_all_words(best)
 
     def has_all_words(self, best: int) -> bool:
         """Whether one of so many best keyword hits has all words of the query."""

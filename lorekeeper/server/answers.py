@@ -90,7 +90,9 @@ def page_text(page: ResultPage, *, full: bool = False) -> str:
             parts.append(LESS_SURE)
         sure = result.sure
         variants = f", also as {shown['variants']}" if "variants" in shown else ""
-        parts.append(f"{number}. {shown['name']}{variants} ({shown['facts']}) from {_source(shown)} | {shown['uri']}")
+        wording = f" | found by: {shown['wording']}" if "wording" in shown else ""
+        source = f"{_source(shown)} | {shown['uri']}{wording}"
+        parts.append(f"{number}. {shown['name']}{variants} ({shown['facts']}) from {source}")
         parts.append(_quoted(markdown(result.entity) if full else shown["snippet"]))
     if page.next_offset is not None:
         parts.append(f"More: offset={page.next_offset}")
@@ -144,6 +146,8 @@ def _content(result: Result) -> JsonObject:
     }
     if result.variants:
         content |= {"variants": _variants(entity.name, result.variants), "entries": 1 + len(result.variants)}
+    if result.wording:
+        content["wording"] = _short(one_line(result.wording))
     return content
 
 

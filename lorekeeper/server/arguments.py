@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from pydantic import BeforeValidator, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 
 from lorekeeper.entities import COLLECTIONS, FieldType
 from lorekeeper.filters import named_field, unknown_name
 from lorekeeper.printable import shown
+from lorekeeper.search.query import MAX_QUERY_CHARS, MAX_WORDINGS
 
 
 def _listed(value: object) -> object:
@@ -18,6 +19,14 @@ def _listed(value: object) -> object:
 
 Texts = Annotated[list[str], BeforeValidator(_listed)]
 """A list of texts; a single text counts as a list of one."""
+
+_Wording = Annotated[str, Field(max_length=MAX_QUERY_CHARS * 10)]
+
+Wordings = Annotated[
+    _Wording | Annotated[list[_Wording], Field(min_length=1, max_length=MAX_WORDINGS * 10)],
+    WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}, "maxItems": MAX_WORDINGS}),
+]
+"""One query in one wording or several; `search.query.check` says what is wrong with them."""
 
 _ONE: dict[FieldType, object] = {
     FieldType.INTEGER: int | None,

@@ -16,9 +16,9 @@ from lorekeeper.filters import unknown_name
 from lorekeeper.library import Library
 from lorekeeper.order import RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.search.query import MAX_LIMIT, MAX_QUERY_CHARS, Query
+from lorekeeper.search.query import MAX_LIMIT, Query
 from lorekeeper.server.answers import Answer, JsonObject, documents_answer, entity_answer, page_answer
-from lorekeeper.server.arguments import Texts, accepted, complaint, unknown_parameter
+from lorekeeper.server.arguments import Texts, Wordings, accepted, complaint, unknown_parameter
 
 SEARCHED = [name for name, collection in COLLECTIONS.items() if collection.tool]
 """The entity types that a search goes over: all but the documents."""
@@ -101,8 +101,8 @@ def _text(description: str) -> Parameter:
     return str | None, Field(None, description=description, min_length=1, max_length=500)
 
 
-def _query(description: str) -> Parameter:
-    return str | None, Field(None, description=description, max_length=MAX_QUERY_CHARS * 10)
+_WORDINGS = "; best 2-3 short wordings: effect, looks, game term"
+"""What makes a model ask in more than one way."""
 
 
 def _typed(kind: FieldType, description: str, *, several: bool = True) -> Parameter:
@@ -155,10 +155,10 @@ def _lean(schema: JsonObject) -> JsonObject:
     if lean.get("default", 0) is None:
         del lean["default"]
     alternatives = [_lean(option) for option in schema.get("anyOf", []) if option != {"type": "null"}]
-    if len(alternatives) == 1:
-        lean |= alternatives[0]
-    elif alternatives:
-        lean["anyOf"] = alternatives
+    for alternative in alternatives:
+        lean |= alternative
+    if len(alternatives) > 1:
+        lean["type"] = [alternative["type"] for alternative in alternatives]  # "items" says something of lists only
     return lean
 
 
@@ -176,18 +176,17 @@ class _Filter:
 def _lookup(name: str, collection: Collection) -> Tool:
     """The lookup tool of a collection."""
     filters = _filters(collection)
-    semantic_query = _query("what it does, means or looks like, in plain words")
+    semantic_query = Wordings | None, Field(None, description=f"what it does, means or looks like{_WORDINGS}")
 
     async def run(library: Library, arguments: Arguments) -> Answer:
         values = {filters[n].target: value for n, value in arguments.items() if n in filters}
-        return await _search(library, arguments, [collection.name], arguments.get("semantic_query"), values)
+        return await _search(library, arguments, [collection.name], arguments.get("semantic_query", []), values)
 
     parameters = {parameter: filters[parameter].parameter for parameter in filters}
     return Tool(
         name=name,
         title=f"Look up {collection.label}s",
-        description=f"Find {collection.label}s by name, exact filters, or meaning (semantic_query). "
-        "Filters always apply.",
+        description=f"Find {collection.label}s by name or meaning (semantic_query), always under exact filters.",
         arguments=_model(name, {**parameters, "semantic_query": semantic_query, **_sorting(collection), **_PAGING}),
         run=run,
         output=_RESULTS,
@@ -225,12 +224,13 @@ def _help(field: entities.Field, bound: str) -> str:
 
 
 async def _search(
-    library: Library, arguments: Arguments, types: Sequence[str], text: str | None, filters: Mapping[str, object]
+    library: Library, arguments: Arguments, types: Sequence[str], asked: str | list[str], filters: Mapping[str, object]
 ) -> Answer:
-    edition = arguments.get("edition")
+    edition, wordings = arguments.get("edition"), [asked] if isinstance(asked, str) else asked
     query = Query(
         types=types,
-        text=text,
+        text=wordings[0] if wordings else None,
+        also=wordings[1:],
         filters=filters,
         documents=arguments.get("documents"),
         edition=None if edition is None else parse_edition(edition),
@@ -283,11 +283,8 @@ SEARCH_LORE = Tool(
         "search_lore",
         {
             "query": (
-                str,
-                Field(
-                    description="what to find, in plain words, or a name; a lore:// uri finds similar entries",
-                    max_length=MAX_QUERY_CHARS * 10,
-                ),
+                Wordings,
+                Field(description=f"what to find, or a name; a lore:// uri finds similar entries{_WORDINGS}"),
             ),
             "types": (Texts | None, Field(None, description=f"only these: {', '.join(SEARCHED)}")),
             **_asked([RELEVANCE, "as in lookups"], "level<=2"),

@@ -112,7 +112,7 @@ def evidence(
         asked: names of the fields that filters are about.
         limit: most characters.
     """
-    wanted = _words(query)
+    wanted = word_stems(query)
     lead = field_line(entity, query, asked)
     room = limit - len(lead)
     found = _sentence(entity, wanted, nearest) if wanted else None
@@ -189,7 +189,7 @@ def _sentence(entity: Entity, wanted: Mapping[str, int], nearest: str) -> _Sente
     """The sentence with most of the wanted words; None if none has any but those of the name."""
     found = list(_candidates(entity, wanted))
     occurring = Counter(stem for sentence in found for stem in sentence.stems)
-    name = _words(entity.name).keys()
+    name = word_stems(entity.name).keys()
 
     def weight(sentence: _Sentence) -> float:
         words = sum((NAMED if stem in name else 1.0) / math.sqrt(occurring[stem]) for stem in sentence.stems)
@@ -205,13 +205,13 @@ def _sentence(entity: Entity, wanted: Mapping[str, int], nearest: str) -> _Sente
 def _candidates(entity: Entity, wanted: Mapping[str, int]) -> Iterator[_Sentence]:
     """The sentences that have a wanted word, the words of their heading counted as theirs."""
     for section in _read(entity):
-        heading = wanted.keys() & _words(section.heading)
+        heading = wanted.keys() & word_stems(section.heading)
         if not heading and not _may_have(section.text, wanted):
             continue
         for sentence in sentences(section.text):
             stems = heading
             if _may_have(sentence, wanted):
-                stems = wanted.keys() & (heading | _words(sentence).keys())
+                stems = wanted.keys() & (heading | word_stems(sentence).keys())
             if stems:
                 yield _Sentence(section, sentence, frozenset(stems))
 
@@ -240,7 +240,7 @@ def _from_word(text: str, start: int) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _words(text: str) -> Mapping[str, int]:
+def word_stems(text: str) -> Mapping[str, int]:
     """The stems of a text's content words with their whole lengths; numbers only if it has nothing else."""
     words = content_words(fold(text))
     return {word[:STEM]: len(word) for word in words if not word.isdigit() or len(words) == 1}

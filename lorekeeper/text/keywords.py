@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -33,10 +34,12 @@ class KeywordQuery:
     Attributes:
         words: the content words of the query, folded; a hit that has all of them is complete.
         alternatives: other words for the same things, folded.
+        wordings: of a query in several wordings, the words of each; a hit that has all words of one is complete.
     """
 
     words: tuple[str, ...]
     alternatives: tuple[str, ...] = ()
+    wordings: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def of(cls, text: str, alternatives: str = "") -> Self:
@@ -44,6 +47,20 @@ class KeywordQuery:
         words = content_words(_folded(text))
         others = [word for word in content_words(_folded(alternatives)) if word not in words]
         return cls(tuple(words[:MAX_WORDS]), tuple(others[: max(MAX_WORDS - len(words), 0)]))
+
+    @classmethod
+    def joined(cls, queries: Sequence[Self]) -> Self:
+        """Several wordings of one query: a word counts as often as it occurs in them."""
+        if len(queries) == 1:
+            return queries[0]
+        words = [word for query in queries for word in query.words][:MAX_WORDS]
+        others = dict.fromkeys(word for query in queries for word in query.alternatives if word not in words)
+        return cls(tuple(words), tuple(others)[: MAX_WORDS - len(words)], tuple(query.words for query in queries))
+
+    @property
+    def complete(self) -> tuple[tuple[str, ...], ...]:
+        """Lists of words; a hit that has all words of one of them is complete."""
+        return tuple(filter(None, self.wordings or (self.words,)))
 
     @property
     def any(self) -> tuple[str, ...]:

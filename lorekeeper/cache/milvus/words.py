@@ -55,13 +55,14 @@ def rank_words(server: WordSearch, entity_type: str, expression: str, query: Key
 
     ``expression`` is one for the entity records that are searched.
     """
-    stems, required = query_stems(query.any), set(query_stems(query.words))
+    stems, required = query_stems(query.any), [set(query_stems(words)) for words in query.complete]
     if not stems:
         return []
     fields = ["document", "slug", "name", WORDS]
     ranking = []
     for row in server.search_words(entity_type, " ".join(stems), expression, limit, fields):
-        complete = bool(required) and required.issubset(row[WORDS].split())
+        held = frozenset(row[WORDS].split())
+        complete = any(words and words <= held for words in required)
         ranking.append(Ranked(identity(row), row["name"], abs(float(row["distance"])), complete=complete))
     return sorted(ranking, key=lambda ranked: (-ranked.score, ranked.identity))
 

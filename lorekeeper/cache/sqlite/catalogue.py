@@ -18,6 +18,7 @@ from lorekeeper.cache.sqlite.sql import (
     column_value,
     document_order,
     fts_query,
+    fts_query_for_all,
     item_value,
     where,
 )
@@ -250,7 +251,7 @@ class Catalogue:
 
     def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
         """The entities that have any word of a query, best first; FTS5's BM25 scores (Robertson), negated: above 0."""
-        expression, every = fts_query(query.any), fts_query(query.words, "AND") or _NOTHING
+        expression, every = fts_query(query.any), fts_query_for_all(query.complete) or _NOTHING
         if expression is None:
             return []
         test, values = where(selection)

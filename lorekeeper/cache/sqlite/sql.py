@@ -63,6 +63,11 @@ def fts_query(words: Sequence[str], join: Literal["AND", "OR"] = "OR") -> str | 
     return f" {join} ".join('"' + word.replace('"', '""') + '"' for word in words) or None
 
 
+def fts_query_for_all(lists: Sequence[Sequence[str]]) -> str | None:
+    """An FTS5 expression that matches all words of one of the lists; None without any."""
+    return " OR ".join(f"({fts_query(words, 'AND')})" for words in lists) or None
+
+
 def _test(condition: Condition) -> tuple[str, list[str | int]]:
     """One condition. A list has another name in its subquery: json_each has columns of its own, among them "type"."""
     column, values = f'"{condition.field.name}"', list(condition.values)

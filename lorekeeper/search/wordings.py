@@ -1,0 +1,44 @@
+"""Several wordings of one query: which of them found an entry, and the wordings by which an entry finds others like it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from lorekeeper.entities import Entity
+from lorekeeper.search.query import MAX_WORDINGS
+from lorekeeper.text.evidence import word_stems
+from lorekeeper.text.facts import facts, indexed_facts, lead
+from lorekeeper.text.passages import passages
+from lorekeeper.text.phrases import hint_text
+from lorekeeper.text.sections import full_text
+
+NAMED = 2.0
+"""What a word of a wording counts that is in the entry's name."""
+
+
+def found_by(entity: Entity, wordings: Sequence[str]) -> str:
+    """The wording that fits an entry best: the one most of whose words, rare ones first, are in its name, facts or texts."""
+    if len(wordings) == 1:
+        return wordings[0]
+    stems = [frozenset(word_stems(wording)) for wording in wordings]
+    shared = Counter(stem for own in stems for stem in own)
+    name = word_stems(entity.name)
+    words = word_stems(f"{facts(entity)} {full_text(entity)} {hint_text(entity)}").keys() | name.keys()
+
+    def fit(own: frozenset[str]) -> float:
+        held = sum((NAMED if stem in name else 1.0) / shared[stem] for stem in own & words)
+        return held / math.sqrt(len(own) or 1)
+
+    return max(zip(stems, wordings, strict=True), key=lambda pair: fit(pair[0]))[1]
+
+
+def described(entity: Entity) -> list[str]:
+    """What an entry is, in up to `MAX_WORDINGS` texts for a search by meaning: its name and facts, then its passages.
+
+    Of a long entry those passages count that lie evenly from its beginning to its end.
+    """
+    parts = [passage.embedded for passage in passages(entity)]
+    step = max(1, math.ceil(len(parts) / (MAX_WORDINGS - 1)))
+    return [f"{entity.name} ({lead(entity)}): {indexed_facts(entity)}", *parts[::step]]
