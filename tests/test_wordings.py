@@ -39,9 +39,9 @@ class Counting(HashingProvider):
         super().__init__(256)
         self.batches: list[list[str]] = []
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         self.batches.append(list(texts))
-        return super().embed(texts)
+        return super().embed_queries(texts)
 
 
 @pytest.fixture
