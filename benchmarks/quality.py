@@ -51,15 +51,18 @@ def ndcg(relevant: dict[str, int], names: list[str]) -> tuple[float, float]:
     return gain / best if best else 0.0, sum(g > 0 for g in found) / min(CUT, wanted)
 
 
-async def ask(library: Library, query: dict[str, Any], texts: Sequence[str], mode: Mode) -> tuple[list[str], float]:
-    """Names found by a query in one or several wordings, best first, and the seconds it took."""
+def query_of(query: dict[str, Any], texts: Sequence[str], mode: Mode = "auto", limit: int = CUT) -> Query:
+    """A graded query as a search, in one or several wordings."""
     filters = {RENAMED.get(k, k): v for k, v in (query.get("filters") or {}).items()}
     document = filters.pop("document", None)
     types = SEARCHED if query["type"] == "any" else [query["type"]]
-    documents = [document] if document else None
-    asked = Query(types, texts[0], filters, documents, CUT, mode=mode, also=texts[1:])
+    return Query(types, texts[0], filters, [document] if document else None, limit, mode=mode, also=texts[1:])
+
+
+async def ask(library: Library, query: Query) -> tuple[list[str], float]:
+    """Names found, best first, and the seconds it took."""
     began = time.perf_counter()
-    page = await library.searcher.search(asked)
+    page = await library.searcher.search(query)
     return [r.entity.name for r in page.results], time.perf_counter() - began
 
 
@@ -81,10 +84,10 @@ async def measure(queries: list[dict[str, Any]], wordings: dict[str, list[str]],
     async with Library.from_settings(settings) as library:
         if corpus:
             await library.import_paths([corpus])
-        await ask(library, queries[0], [queries[0]["query"]], "auto")
+        await ask(library, query_of(queries[0], [queries[0]["query"]]))
         for number, query in enumerate(queries):
             for column, (texts, mode) in columns(query, wordings.get(query["id"], [])).items():
-                names, seconds = await ask(library, query, texts, mode)
+                names, seconds = await ask(library, query_of(query, texts, mode))
                 value, recall = ndcg(query["relevant"], names)
                 for group in ("all", query["kind"], f"half {number % 2 + 1}"):
                     values[column][group].append(value)
@@ -117,8 +120,8 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.without_phrases:
         phrases._shipped = dict  # type: ignore[assignment]  # as if the package had none
-    wordings = {row["id"]: row["wordings"] for row in _rows(arguments.wordings)} if arguments.wordings else {}
-    table = asyncio.run(measure(_rows(arguments.queries), wordings, arguments.corpus))
+    wordings = {row["id"]: row["wordings"] for row in rows(arguments.wordings)} if arguments.wordings else {}
+    table = asyncio.run(measure(rows(arguments.queries), wordings, arguments.corpus))
     if arguments.json:
         print(json.dumps(table))
         return 0
@@ -126,7 +129,8 @@ def main() -> int:
     return 0
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def rows(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file with one a line."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 

@@ -211,7 +211,9 @@ class Searcher:
         others = [
             hit for hit in ranking if hit.key not in variants and (not like or names[hit.key] != _canonical(like))
         ]
-        return await self._sorted(query, relevant(others, retrieved.is_close, everything=few))
+        return await self._sorted(
+            query, relevant(others, retrieved.is_close, everything=few, reworded=retrieved.reworded)
+        )
 
     async def _reranked(
         self, query: Query, text: str, retrieved: Retrieved, hits: list[FusedHit[Key]]

@@ -26,19 +26,23 @@ FEW = 25
 """If there are no more entries than this, none is left out: a list so short is wanted whole."""
 
 
-def relevant(hits: Sequence[FusedHit[K]], is_close: Callable[[K], bool], *, everything: bool) -> list[FusedHit[K]]:
+def relevant(
+    hits: Sequence[FusedHit[K]], is_close: Callable[[K], bool], *, everything: bool, reworded: bool = False
+) -> list[FusedHit[K]]:
     """The hits that answer a query, in their order, each marked whether it does so surely.
 
-    If the query is a name, the entries of that name are sure, and others less so.
+    If the query is a name, the entries of that name are sure, and others less so. A name that is one wording of several is a
+    guess of whoever asks: it says nothing against other entries.
 
     Args:
         hits: a fused ranking, without its tail.
         is_close: whether an entry is `CLOSE` to the query, or has all its words.
         everything: leave nothing out.
+        reworded: whether the query has several wordings.
     """
     others = [hit.score for hit in hits if hit.retriever != "name"]
     best = max(others, default=0.0)
-    has_name = len(others) < len(hits)
+    has_name = len(others) < len(hits) and not reworded
 
     def is_sure(hit: FusedHit[K]) -> bool:
         return hit.retriever == "name" or (not has_name and hit.score >= SURE * best)
