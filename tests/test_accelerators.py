@@ -17,7 +17,7 @@ import pyarrow.parquet
 import pytest
 from milvus_lite import Collection
 
-from lorekeeper.cache.milvus._internals import segments, writes
+from lorekeeper.cache.milvus._internals import row_files, writes
 from lorekeeper.cache.milvus.lite import Engine
 from lorekeeper.cache.milvus.schema import SEARCH_PARAMS, Column, ColumnType, Row
 
@@ -169,7 +169,7 @@ def test_vectors_are_read_while_rows_are_not_sealed_and_forgotten_when_they_are(
 def test_a_segment_whose_file_was_removed_still_gives_its_vectors(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, *, removable: bool
 ) -> None:
-    monkeypatch.setattr(segments, "REMOVABLE", removable)
+    monkeypatch.setattr(row_files, "REMOVABLE", removable)
     one = row(random.Random(0), 1)
     engine.upsert(NAME, [one])
     engine.flush(NAME)
@@ -193,7 +193,7 @@ def test_what_is_written_stays_in_its_file_until_it_is_asked_for(engine: Engine)
     assert pyarrow.total_allocated_bytes() - before < 10 * number  # eight are its place in the order of writes
     assert engine.get(NAME, ["k1"], FIELDS)
     assert segment.vectors.shape == (number, DIMENSION)
-    segment.forget_vectors()
+    segment.forget()
     # the table, and neither the vectors nor the bytes that were read of the file, which Arrow's threads drop in their own time
     for _ in range(500):
         if (held := pyarrow.total_allocated_bytes() - before) < segment.table.nbytes + 20 * number:

@@ -16,7 +16,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lorekeeper.cache.milvus._internals import names, process, reads, segments, writes  # process has to load PyArrow
+from lorekeeper.cache.milvus._internals import (  # process has to load PyArrow
+    names,
+    process,
+    reads,
+    row_files,
+    segments,
+    writes,
+)
 
 __all__ = ["has_log", "open_database", "release_memory", "remove_indexes", "status", "store_open"]
 
@@ -68,6 +75,7 @@ def has_log(path: Path, name: str) -> bool:
 
 
 def remove_indexes(path: Path, name: str) -> None:
-    """Remove the index files of a collection; they are built from its rows when it is loaded."""
-    for index in (path / "collections" / name).rglob("*.idx"):
-        index.unlink()
+    """Remove the index files of a collection, and those with its rows; they are made from its data files when it is loaded."""
+    for pattern in ("*.idx", f"*{row_files.SUFFIX}"):
+        for file in (path / "collections" / name).rglob(pattern):
+            file.unlink()

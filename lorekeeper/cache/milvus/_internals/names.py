@@ -71,7 +71,7 @@ RELIED_ON = (
     Reliance((WRITES,), DATA_FILE, "write_data_file", uses=("pq", "write_table")),
     Reliance((WRITES,), COMPACTION, "_compact_files", uses=("write_data_file",)),
     Reliance((WRITES,), COMPACTION, "_dedup_max_seq", uses=("_pk_name",), takes=("table",)),
-    Reliance((READS,), DELETIONS, "is_deleted"),
+    *(Reliance((READS,), DELETIONS, name) for name in ("is_deleted", "snapshot")),
     Reliance((READS,), COLLECTION, "_compile_filter"),
     Reliance((READS,), FILTER, "evaluate"),
     Reliance((READS,), IVF_FLAT, "search", takes=("queries", "top_k", "valid_mask", "params")),
@@ -81,6 +81,7 @@ RELIED_ON = (
     *(Reliance((READS,), SEGMENT, name) for name in ("find_row", "pks", "seqs")),
     *(Reliance((READS, SEGMENTS), SEGMENT, name) for name in ("indexes", "num_rows", "table")),
     *(Reliance((SEGMENTS,), SEGMENT, name) for name in ("vectors", "vector_data", "row_to_dict")),
+    Reliance((SEGMENTS,), "faiss:ScalarQuantizer", "QT_fp16"),
     Reliance(
         (SEGMENTS,),
         SEGMENT,
@@ -91,7 +92,7 @@ RELIED_ON = (
     Reliance((SEGMENTS,), SEGMENT, "build_or_load_index", takes=("spec", "index_dir")),
     Reliance((SEGMENTS,), SEGMENT, "index_file_path", takes=("index_dir", "index_type", "field_name")),
     Reliance((SEGMENTS,), SEGMENT, "attach_index", takes=("index", "field_name")),
-    *(Reliance((SEGMENTS,), "faiss", name) for name in ("IndexIVFFlat", "read_index", "IO_FLAG_MMAP_IFC")),
+    *(Reliance((SEGMENTS,), "faiss", name) for name in ("IndexIVFScalarQuantizer", "read_index", "IO_FLAG_MMAP_IFC")),
     Reliance((SEGMENTS,), "faiss:ClusteringParameters", "min_points_per_centroid"),
 )
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow
+import pyarrow.compute
 
 from lorekeeper.cache.milvus._internals.names import COLLECTION, FILTER, lookup, lookup_class
 from lorekeeper.cache.milvus._internals.segments import VECTOR, LazySegment
 from lorekeeper.cache.milvus.schema import Row
+
+KEY = "pk"
 
 NOT_IN_MEMORY = {VECTOR, "*"}
 """Fields that are not read here."""
@@ -47,7 +52,7 @@ class Snapshot:
 
     def rows(self, places: Sequence[Place], fields: Sequence[str]) -> list[Row]:
         """Columns of rows, in the order of their places; with "pk"."""
-        columns = list(dict.fromkeys([*fields, "pk"]))
+        columns = list(dict.fromkeys([*fields, KEY]))
         rows: list[Row] = [{}] * len(places)
         for number, segment in enumerate(self.segments):
             positions = [position for position, (at, _) in enumerate(places) if at == number]
@@ -79,7 +84,7 @@ class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
         nearest = self._nearest(snapshot, query_vectors, options)
         rows = snapshot.rows([place for _, place in nearest], output_fields)
         pairs = zip(nearest, rows, strict=True)
-        return [[{"id": row["pk"], "distance": 1.0 - distance, "entity": row} for (distance, _), row in pairs]]
+        return [[{"id": row[KEY], "distance": 1.0 - distance, "entity": row} for (distance, _), row in pairs]]
 
     def get(self, pks: list[str], *, output_fields: list[str]) -> list[Row]:
         """The rows of these keys."""
@@ -108,8 +113,12 @@ class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
     @property
     def num_entities(self) -> int:
         """Number of rows."""
-        with self._maintenance_lock:
-            return int(super().num_entities)
+        snapshot = self._snapshot([])
+        if snapshot is None:
+            with self._maintenance_lock:
+                return int(super().num_entities)
+        pairs = zip(snapshot.segments, snapshot.live, strict=True)
+        return sum(segment.num_rows if live is None else int(live.sum()) for segment, live in pairs)
 
     def upsert(self, records: list[Row]) -> Any:
         return self._written(super().upsert, records)
@@ -138,7 +147,7 @@ class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
             latest = self._latest = Snapshot(write, segments, _live_rows(segments, deletions))
             for segment in segments:
                 if isinstance(segment, LazySegment):
-                    segment.forget_vectors()
+                    segment.forget()
         return latest
 
     def _nearest(self, snapshot: Snapshot, vectors: Any, options: Row) -> list[tuple[float, Place]]:
@@ -167,14 +176,34 @@ class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
 
 def _live_rows(segments: Sequence[Any], deletions: Any) -> list[Mask | None]:
     """For each segment the rows that are neither deleted nor written again; None if all are live."""
+    keys = [segment.table.column(KEY) for segment in segments]
+    doubtful = _doubtful_keys(
+        pyarrow.chunked_array([chunk for column in keys for chunk in column.chunks], "string"), deletions
+    )
+    if not len(doubtful):
+        return [None] * len(segments)
+    found = [np.flatnonzero(pyarrow.compute.is_in(column, value_set=doubtful)) for column in keys]
+    writes = [
+        list(zip(rows.tolist(), column.take(rows).to_pylist(), segment.seqs[rows].tolist(), strict=True))
+        for rows, column, segment in zip(found, keys, segments, strict=True)
+    ]
     latest: dict[str, int] = {}
-    for segment in segments:
-        for key, write in zip(segment.pks, segment.seqs.tolist(), strict=True):
-            latest[key] = max(write, latest.get(key, -1))
+    for _, key, write in itertools.chain(*writes):
+        latest[key] = max(write, latest.get(key, -1))
     masks: list[Mask | None] = []
-    for segment in segments:
-        pairs = zip(segment.pks, segment.seqs.tolist(), strict=True)
-        live = (latest[key] == write and not deletions.is_deleted(key, write) for key, write in pairs)
-        mask = np.fromiter(live, bool, segment.num_rows)
+    for segment, rows in zip(segments, writes, strict=True):
+        mask = np.ones(segment.num_rows, bool)
+        for row, key, write in rows:
+            mask[row] = latest[key] == write and not deletions.is_deleted(key, write)
         masks.append(None if mask.all() else mask)
     return masks
+
+
+def _doubtful_keys(keys: Any, deletions: Any) -> Any:
+    """Those of the keys of all rows that were deleted once, or that several rows have."""
+    deleted = pyarrow.array(list(deletions.snapshot), keys.type)
+    if not len(deleted) and pyarrow.compute.count_distinct(keys).as_py() == len(keys):
+        return deleted
+    counts = pyarrow.compute.value_counts(keys)
+    repeated = counts.field("values").filter(pyarrow.compute.greater(counts.field("counts"), 1))
+    return pyarrow.concat_arrays([deleted, repeated])
