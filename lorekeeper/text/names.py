@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from rapidfuzz import fuzz, process
@@ -37,17 +37,20 @@ def canonical_name(name: str) -> str:
     return name_key(base_name(name))
 
 
-def similar_names(query: str, names: Sequence[str], keys: Sequence[str], limit: int) -> list[tuple[int, float]]:
-    """(index, similarity) of the names most similar to a folded query, best first.
+def similar_names(
+    query: str, names: Mapping[int, str], keys: Mapping[int, str], limit: int | None
+) -> list[tuple[int, float]]:
+    """(number, similarity) of the names most similar to a folded query, best first; all of them without a limit.
 
     Similarity is 0 to 1: the better of the normalised indel similarity (Levenshtein's without substitutions) of the
-    names as written and, times `REORDERED`, that of their `name_key`. Names below `SIMILAR` are left out.
+    names as written and, times `REORDERED`, that of their `name_key`. Names below `SIMILAR` are left out. Both are given by
+    number, in ascending order.
     """
     best: dict[int, float] = {}
     for text, choices, share in ((query, names, 1.0), (name_key(query), keys, REORDERED)):
         matches = process.extract(text, choices, scorer=fuzz.ratio, score_cutoff=SIMILAR * 100, limit=limit)
-        for _, score, index in matches:
-            best[index] = max(best.get(index, 0.0), share * score / 100)
+        for _, score, number in matches:
+            best[number] = max(best.get(number, 0.0), share * score / 100)
     return sorted(best.items(), key=lambda item: (-item[1], item[0]))[:limit]
 
 

@@ -5,14 +5,16 @@ The functions write within the caller's transaction; `Catalogue` reads.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from lorekeeper.cache.protocol import Identity, Ranked, ValueCounts
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
+from lorekeeper.cache.sqlite.names import NameIndex
 from lorekeeper.cache.sqlite.sql import (
     column_definitions,
     column_value,
@@ -22,13 +24,13 @@ from lorekeeper.cache.sqlite.sql import (
     item_value,
     where,
 )
-from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType, canonical_json, parse_json
+from lorekeeper.entities import COLLECTIONS, WHOLE_NAME, Entity, Field, FieldType, canonical_json, parse_json
 from lorekeeper.filters import Selection
 from lorekeeper.folding import fold, fold_kind
 from lorekeeper.order import BY_NAME, Order, arranged
 from lorekeeper.text.facts import indexed_facts
 from lorekeeper.text.keywords import KeywordQuery
-from lorekeeper.text.names import name_key, similar_names
+from lorekeeper.text.names import name_key
 from lorekeeper.text.phrases import Hint, hint_of
 from lorekeeper.text.sections import full_text
 
@@ -49,19 +51,13 @@ KEYS = 400
 MAX_UNPACKED_BYTES = 256 << 20
 """Largest entry that is read from a library of ours: earlier versions stored larger ones than `MAX_RECORD_BYTES`."""
 
+_AMONG = "id IN (SELECT value FROM json_each(?))"
+"""A test for row ids that are given as a JSON array, however many."""
+
 _NOTHING = '""'
 """An FTS5 expression that matches nothing."""
 
 _BASE = ("document", "slug", "name_folded", "name_key", "kind", "kind_name", "source_api", "hash", "record")
-
-
-@dataclass(frozen=True)
-class NameList:
-    """Names of a type in parallel lists: identities, folded names, and folded names with their words sorted."""
-
-    identities: list[Identity]
-    folded: list[str]
-    keys: list[str]
 
 
 def statements() -> list[str]:
@@ -179,12 +175,16 @@ class Catalogue:
 
     def __init__(self, file: SqliteFile) -> None:
         self.file = file
-        self._name_lists: dict[str, tuple[tuple[int, int], NameList]] = {}
+        self._names: dict[str, tuple[tuple[int, int], NameIndex]] = {}
 
     def count(self, selection: Selection) -> int:
         """Number of entities under the filters."""
-        test, values = where(selection)
-        return int(self._rows(f"SELECT count(*) FROM {selection.entity_type} WHERE {test}", values)[0][0])
+
+        def count(c: sqlite3.Connection) -> int:
+            test, values = self._where(c, selection)
+            return int(c.execute(f"SELECT count(*) FROM {selection.entity_type} WHERE {test}", values).fetchone()[0])
+
+        return self._read(count)
 
     def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:
         """Identities under the filters in an order; `Store.find` says what it is by name."""
@@ -202,16 +202,18 @@ class Catalogue:
         self, selection: Selection, limit: int | None, offset: int, field: Field | None = None
     ) -> list[tuple[str, str, int | None]]:
         """(document, slug, value of a number field) of the entities under the filters, by name."""
-        test, values = where(selection)
         ranked = [] if selection.name is None else [selection.name]
         preferred, keys = document_order(selection.prefer)
         column = f'"{field.name}"' if field else "NULL"
-        sql = (
-            f"SELECT document, slug, {column} FROM {selection.entity_type} WHERE {test} "
-            f"ORDER BY {'name_rank(name_folded, ?), ' * len(ranked)}name_folded, {preferred}document, slug "
-            "LIMIT ? OFFSET ?"
-        )
-        return self._rows(sql, [*values, *ranked, *keys, -1 if limit is None else limit, offset])
+        order = f"{'name_rank(name_folded, ?), ' * len(ranked)}name_folded, {preferred}document, slug"
+
+        def find(c: sqlite3.Connection) -> list[tuple[str, str, int | None]]:
+            test, values = self._where(c, selection)
+            selected = f"SELECT document, slug, {column} FROM {selection.entity_type} WHERE {test}"
+            sql = f"{selected} ORDER BY {order} LIMIT ? OFFSET ?"
+            return c.execute(sql, [*values, *ranked, *keys, -1 if limit is None else limit, offset]).fetchall()
+
+        return self._read(find)
 
     def count_by(self, entity_type: str, column: str) -> dict[str, int]:
         """Number of entities by "document" or "kind_name"."""
@@ -274,13 +276,11 @@ class Catalogue:
         name = fold(query)
         if not name or len(name) > MAX_NAME_QUERY:
             return []
-        names = self._read(lambda c: self._names(c, selection))
-        similar = similar_names(name, names.folded, names.keys, NAMES)
-        return [Ranked(names.identities[index], names.folded[index], score) for index, score in similar]
+        return self._read(lambda c: self._rank_names(c, selection, name))
 
     def names(self, entity_type: str) -> list[str]:
         """The folded names of all entities of a type; they are kept in memory until the type changes."""
-        return self._read(lambda c: self._names(c, Selection(entity_type))).folded
+        return self._read(lambda c: self._name_index(c, entity_type)).folded
 
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         """The words that occur, in any form with the same stem, in an entity of the type."""
@@ -297,19 +297,50 @@ class Catalogue:
         """Close the file; the next use opens it again."""
         self.file.close()
 
-    def _names(self, c: sqlite3.Connection, selection: Selection) -> NameList:
-        """All names under the filters; the whole list of a type is cached until the type changes."""
-        entity_type = selection.entity_type
-        version, cached = self.version(c, entity_type), self._name_lists.get(entity_type)
-        if selection.everything and cached and cached[0] == version:
-            return cached[1]
+    def _where(self, c: sqlite3.Connection, selection: Selection) -> tuple[str, list[str | int]]:
+        """`where`, with conditions on names tested by the index of names, which does not have to read the table."""
+        named = [c for c in selection.conditions if not c.negate and (c.op == "name" or c.field == WHOLE_NAME)]
+        if not named:
+            return where(selection)
+        index = self._name_index(c, selection.entity_type)
+        texts = [[str(value) for value in condition.values] for condition in named]
+        found = [
+            index.containing(names[0]) if condition.op == "name" else index.among(names)
+            for condition, names in zip(named, texts, strict=True)
+        ]
+        ids = set[int].intersection(*map(set, found))
+        others = tuple(condition for condition in selection.conditions if condition not in named)
+        test, values = where(replace(selection, conditions=others))
+        return f"{_AMONG} AND {test}", [json.dumps(sorted(ids)), *values]
+
+    def _rank_names(self, c: sqlite3.Connection, selection: Selection, name: str) -> list[Ranked]:
+        """The most similar names under the filters, best first: the filters are tested on those that are similar."""
+        index = self._name_index(c, selection.entity_type)
+        similar = index.similar(name, NAMES if selection.everything else None)
         test, values = where(selection)
-        sql = f"SELECT document, slug, name_folded, name_key FROM {entity_type} WHERE {test} ORDER BY id"
-        rows = c.execute(sql, values).fetchall()
-        names = NameList([(d, s) for d, s, _, _ in rows], [n for _, _, n, _ in rows], [k for _, _, _, k in rows])
-        if selection.everything:
-            self._name_lists[entity_type] = version, names
-        return names
+        sql = f"SELECT id, document, slug FROM {selection.entity_type} WHERE {_AMONG} AND {test}"
+        ranked: list[Ranked] = []
+        for start in range(0, len(similar), KEYS):
+            part = similar[start : start + KEYS]
+            rows = c.execute(sql, [json.dumps([index.ids[i] for i, _ in part]), *values])
+            identities = {row: (document, slug) for row, document, slug in rows}
+            ranked += [
+                Ranked(identities[index.ids[i]], index.folded[i], score)
+                for i, score in part
+                if index.ids[i] in identities
+            ]
+            if len(ranked) >= NAMES:
+                break
+        return ranked[:NAMES]
+
+    def _name_index(self, c: sqlite3.Connection, entity_type: str) -> NameIndex:
+        """All names of a type, cached until it changes."""
+        version, cached = self.version(c, entity_type), self._names.get(entity_type)
+        if cached and cached[0] == version:
+            return cached[1]
+        index = NameIndex.of(c.execute(f"SELECT id, name_folded, name_key FROM {entity_type} ORDER BY id").fetchall())
+        self._names[entity_type] = version, index
+        return index
 
     def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         return self._read(lambda c: c.execute(sql, values).fetchall())

@@ -1,0 +1,111 @@
+"""The names of a type in memory: which of them contain a text, and which are similar to one without comparing all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from lorekeeper.text.names import SIMILAR, name_key, similar_names
+
+Indices = npt.NDArray[np.int64]
+"""Places in a list of names, ascending."""
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789 "
+"""Characters that are counted one by one; all others share `OTHERS` counts."""
+
+OTHERS = 11
+
+NAMES_AT_ONCE = 4096
+"""Names whose characters are counted together."""
+
+MOST_COUNTED = 255
+
+_PLACES = np.array([LETTERS.find(chr(point)) for point in range(128)] + [-1])
+"""Places of ASCII characters in `LETTERS`; the last is that of all others, -1."""
+
+
+@dataclass(frozen=True)
+class LetterCounts:
+    """How often each character occurs in each of some texts.
+
+    The similarity of two texts is twice the length of their longest common subsequence, over the sum of their lengths; and
+    that subsequence has no character more often than either of them. So the counts say which texts cannot be similar: the
+    counting filter of Jokinen, Tarhio and Ukkonen (A comparison of approximate string matching algorithms, 1996).
+
+    Attributes:
+        counts: shape (characters, texts) uint8.
+        lengths: of the texts, shape (texts,).
+    """
+
+    counts: npt.NDArray[np.uint8]
+    lengths: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Self:
+        """The counts in some texts."""
+        parts = [_counted(texts[start : start + NAMES_AT_ONCE]) for start in range(0, len(texts), NAMES_AT_ONCE)]
+        counts = np.concatenate(parts or [_counted([])], axis=1)
+        return cls(counts, np.fromiter(map(len, texts), np.int64, len(texts)))
+
+    def reachable(self, text: str) -> Indices:
+        """The texts whose similarity to a text of at most `MOST_COUNTED` characters may be `SIMILAR`."""
+        wanted = _counted([text])[:, 0]
+        shared = np.zeros(len(self.lengths), np.uint16)
+        for character in np.flatnonzero(wanted):
+            shared += np.minimum(self.counts[character], wanted[character])
+        return np.flatnonzero(2 * shared >= SIMILAR * (self.lengths + len(text)) - 1e-6)
+
+
+@dataclass(frozen=True)
+class NameIndex:
+    """The names of all entities of a type.
+
+    Attributes:
+        ids: row ids of the entities, ascending.
+        folded: their folded names.
+        keys: the same with their words sorted, as `name_key` makes them.
+        folded_letters: what the folded names consist of.
+        key_letters: what the keys consist of.
+    """
+
+    ids: Sequence[int]
+    folded: list[str]
+    keys: list[str]
+    folded_letters: LetterCounts
+    key_letters: LetterCounts
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, str, str]]) -> Self:
+        """The index of (row id, folded name, key) in the order of the ids."""
+        folded, keys = [name for _, name, _ in rows], [key for _, _, key in rows]
+        return cls([row for row, _, _ in rows], folded, keys, LetterCounts.of(folded), LetterCounts.of(keys))
+
+    def containing(self, text: str) -> list[int]:
+        """Row ids of the names that contain a folded text."""
+        return [row for row, name in zip(self.ids, self.folded, strict=True) if text in name]
+
+    def among(self, names: Collection[str]) -> list[int]:
+        """Row ids of the names that are among some."""
+        wanted = frozenset(names)
+        return [row for row, name in zip(self.ids, self.folded, strict=True) if name in wanted]
+
+    def similar(self, query: str, limit: int | None) -> list[tuple[int, float]]:
+        """(index, similarity) of the names most similar to a folded query, as `similar_names` finds them among all."""
+        names = {i: self.folded[i] for i in self.folded_letters.reachable(query).tolist()}
+        keys = {i: self.keys[i] for i in self.key_letters.reachable(name_key(query)).tolist()}
+        return similar_names(query, names, keys, limit)
+
+
+def _counted(texts: Sequence[str]) -> npt.NDArray[np.uint8]:
+    """How often each character occurs in each text, up to `MOST_COUNTED`, shape (characters, texts)."""
+    kinds = len(LETTERS) + OTHERS
+    points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
+    owners = np.repeat(np.arange(len(texts)), np.fromiter(map(len, texts), np.int64, len(texts)))
+    places = _PLACES[np.minimum(points, len(_PLACES) - 1)]
+    characters = np.where(places >= 0, places, len(LETTERS) + points % OTHERS)
+    counts = np.bincount(characters * len(texts) + owners, minlength=kinds * len(texts))
+    return np.minimum(counts, MOST_COUNTED).astype(np.uint8).reshape(kinds, len(texts))
