@@ -143,7 +143,7 @@ def test_rows_in_memory_are_left_to_milvus_lite(engine: Engine) -> None:
     assert len(engine.query(NAME, "", FIELDS)) == 9
 
 
-def test_vectors_are_read_while_rows_are_not_sealed_and_forgotten_when_they_are(engine: Engine) -> None:
+def test_keys_are_read_while_rows_are_not_sealed_and_forgotten_when_they_are(engine: Engine) -> None:
     chance = random.Random(0)
     stored = [row(chance, key) for key in range(9)]
     engine.upsert(NAME, stored[:6])
@@ -152,17 +152,17 @@ def test_vectors_are_read_while_rows_are_not_sealed_and_forgotten_when_they_are(
     collection._wait_for_bg()
     (segment,) = collection._segments_snapshot()
     assert "vector" not in segment.table.column_names
-    assert segment._vectors is None
+    assert segment._keys is None
     engine.upsert(NAME, stored[6:])
     for one in stored:
         nearest, *_ = engine.search(NAME, one["vector"], "", 3, FIELDS)
         assert nearest["pk"] == one["pk"]
         (found,) = engine.get(NAME, [one["pk"]], ["vector"])
         assert np.allclose(found["vector"], one["vector"])
-    assert segment._vectors is not None
+    assert segment._keys is not None
     engine.flush(NAME)
     assert engine.get(NAME, ["k1"], FIELDS)
-    assert segment._vectors is None
+    assert segment._keys is None
 
 
 @pytest.mark.parametrize("removable", [True, False])

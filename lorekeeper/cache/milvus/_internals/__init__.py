@@ -75,7 +75,7 @@ def has_log(path: Path, name: str) -> bool:
 
 
 def remove_indexes(path: Path, name: str) -> None:
-    """Remove the index files of a collection, and those with its rows; they are made from its data files when it is loaded."""
-    for pattern in ("*.idx", f"*{row_files.SUFFIX}"):
+    """Remove the index files of a collection, and those that are mapped; they are made from its data files when it is loaded."""
+    for pattern in ("*.idx", *(f"*{suffix}" for suffix in row_files.SUFFIXES)):
         for file in (path / "collections" / name).rglob(pattern):
             file.unlink()

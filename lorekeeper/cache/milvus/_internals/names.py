@@ -74,14 +74,14 @@ RELIED_ON = (
     *(Reliance((READS,), DELETIONS, name) for name in ("is_deleted", "snapshot")),
     Reliance((READS,), COLLECTION, "_compile_filter"),
     Reliance((READS,), FILTER, "evaluate"),
-    Reliance((READS,), IVF_FLAT, "search", takes=("queries", "top_k", "valid_mask", "params")),
+    Reliance((READS, SEGMENTS), IVF_FLAT, "search", takes=("queries", "top_k", "valid_mask", "params")),
     Reliance((SEGMENTS,), IVF_FLAT, "build", uses=("faiss", "IndexIVFFlat"), takes=("vectors", "metric", "params")),
     Reliance((SEGMENTS,), IVF_FLAT, "load", uses=("faiss", "read_index"), takes=("path", "metric", "dim")),
     Reliance((SEGMENTS,), IVF_FLAT, "save", takes=("path",)),
     *(Reliance((READS,), SEGMENT, name) for name in ("find_row", "pks", "seqs")),
     *(Reliance((READS, SEGMENTS), SEGMENT, name) for name in ("indexes", "num_rows", "table")),
     *(Reliance((SEGMENTS,), SEGMENT, name) for name in ("vectors", "vector_data", "row_to_dict")),
-    Reliance((SEGMENTS,), "faiss:ScalarQuantizer", "QT_fp16"),
+    Reliance((SEGMENTS,), "faiss:ScalarQuantizer", "QT_8bit"),
     Reliance(
         (SEGMENTS,),
         SEGMENT,
@@ -92,7 +92,10 @@ RELIED_ON = (
     Reliance((SEGMENTS,), SEGMENT, "build_or_load_index", takes=("spec", "index_dir")),
     Reliance((SEGMENTS,), SEGMENT, "index_file_path", takes=("index_dir", "index_type", "field_name")),
     Reliance((SEGMENTS,), SEGMENT, "attach_index", takes=("index", "field_name")),
-    *(Reliance((SEGMENTS,), "faiss", name) for name in ("IndexIVFScalarQuantizer", "read_index", "IO_FLAG_MMAP_IFC")),
+    *(
+        Reliance((SEGMENTS,), "faiss", name)
+        for name in ("IndexIVFScalarQuantizer", "read_index", "knn", "IO_FLAG_MMAP_IFC")
+    ),
     Reliance((SEGMENTS,), "faiss:ClusteringParameters", "min_points_per_centroid"),
 )
 

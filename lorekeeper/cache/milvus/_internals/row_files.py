@@ -1,8 +1,8 @@
-"""The rows of a data file without their vectors, in a file of their own that is mapped into memory.
+"""Two files for each data file that are mapped into memory: its rows as they are used, and its vectors.
 
-To read one row of a Parquet file, its columns have to be decoded. A file in Arrow's IPC format has them as they are used: only
-the pages with the wanted values are read, and the system can take them back. The file repeats what the data file has; it is
-written when the data file is first loaded, and again if it is damaged or was written for another one.
+To read one row of a Parquet file, its columns have to be decoded. Arrow's IPC format, and vectors one after the other, need no
+decoding: only the pages with the wanted values are read, and the system takes them back. Both files repeat what the data file
+has. They are written when it is first loaded, and again if they are damaged or were written for another one.
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ from __future__ import annotations
 import mmap
 import sys
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow
 import pyarrow.compute
 import pyarrow.ipc
 
+from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.system import private_file
 
-SUFFIX = ".rows"
-"""Suffix of such a file, behind the name of its data file."""
+ROWS, VECTORS = SUFFIXES = (".rows", ".vectors")
+"""Suffixes of the files, behind the name of their data file."""
 
 REMOVABLE = sys.platform != "win32"
 """Whether a file that is open or mapped can be removed, as a compaction does; otherwise files are held in memory."""
@@ -36,72 +38,91 @@ _ORDER = "_order"
 _SOURCE = b"source"
 
 
-@dataclass
+@dataclass(frozen=True)
+class DataFile:
+    """A data file, and how to read it; the functions raise OSError if it is damaged.
+
+    Attributes:
+        path: of the file.
+        key: name of the column with the keys of its rows.
+        rows: reads all columns but the vectors as a table.
+        vectors: reads the vectors in parts, each of shape (part, dimension) float32.
+    """
+
+    path: Path
+    key: str
+    rows: Callable[[], Any]
+    vectors: Callable[[], Iterable[Vectors]]
+
+
 class Rows:
     """Rows of a data file. Safe in several threads.
 
-    Attributes:
-        table: their columns, each in one chunk.
-        key: name of the column that has their keys.
+    Args:
+        table: all columns but the vectors.
+        key: name of the column that has the keys.
         order: numbers of the rows in the order of their keys, shape (rows,).
-        memory: the mapped file, None if the table is in memory.
+        vectors: shape (rows, dimension) float32; None if they are not mapped.
+        memory: the mapped files.
     """
 
-    table: Any
-    key: str
-    order: Any
-    memory: mmap.mmap | None = None
-    _reads: int = 0
+    def __init__(
+        self, table: Any, key: str, order: Any, vectors: Vectors | None = None, memory: Iterable[mmap.mmap] = ()
+    ) -> None:
+        self.vectors, self.order = vectors, order
+        self._table, self._key, self._memory = table, key, tuple(memory)
+        self._reads = 0
 
     @classmethod
     def of(cls, table: Any, key: str) -> Rows:
         """The rows of a table in memory."""
         return cls(table, key, pyarrow.compute.sort_indices(table.column(key)).to_numpy())
 
+    @property
+    def table(self) -> Any:
+        """All columns but the vectors, for one read."""
+        self._reads += 1
+        if self._reads % FORGET_READS == 0:
+            self.forget_pages()
+        return self._table
+
     def find(self, key: str) -> int | None:
         """Number of the last row with a key, None if there is none."""
-        keys = self.table.column(self.key)
+        keys = self._table.column(self._key)
         place = bisect_right(self.order, key, key=lambda row: keys[int(row)].as_py()) - 1
         row = int(self.order[place]) if place >= 0 else None
         return row if row is not None and keys[row].as_py() == key else None
 
-    def used(self) -> Any:
-        """The table, for one more read."""
-        self._reads += 1
-        if self._reads % FORGET_READS == 0:
-            self.forget_pages()
-        return self.table
-
     def forget_pages(self) -> None:
-        """Return the pages of the mapped file; they are read again when they are needed."""
-        if self.memory is not None and hasattr(mmap, "MADV_DONTNEED"):
-            self.memory.madvise(mmap.MADV_DONTNEED)
+        """Return the pages of the mapped files; they are read again when they are needed."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            for memory in self._memory:
+                memory.madvise(mmap.MADV_DONTNEED)
 
 
-def mapped(source: Path, folder: Path, key: str, read: Callable[[], Any]) -> Rows:
-    """The rows of a data file, mapped from the file in ``folder`` that repeats them, which is written if need be.
+def mapped(data: DataFile, folder: Path) -> Rows:
+    """The rows of a data file, mapped from the files in a folder that repeat them, which are written if need be.
 
-    They are kept in memory where files cannot be mapped, or where that file cannot be written.
-
-    Args:
-        source: the data file.
-        folder: where the file with its rows is.
-        key: name of the column that has their keys.
-        read: reads the rows of the data file; its errors are raised.
+    They are kept in memory where files cannot be mapped, or where these cannot be written.
     """
-    path, stamp = folder / f"{source.stem}{SUFFIX}", _stamp(source)
+    stamp = _stamp(data.path)
     if not REMOVABLE or stamp is None:
-        return Rows.of(read(), key)
+        return Rows.of(data.rows(), data.key)
     try:
-        return _opened(path, stamp, key)
+        return _opened(data, folder, stamp)
     except (OSError, ValueError, KeyError):
-        rows = Rows.of(read(), key)
+        rows = Rows.of(data.rows(), data.key)
     try:
-        _write(path, rows, stamp)
-        _remove_others(folder, source.parent)
-        return _opened(path, stamp, key)
+        _write(_file(data, folder, VECTORS), lambda file: _write_vectors(file, data.vectors()))
+        _write(_file(data, folder, ROWS), lambda file: _write_rows(file, rows, stamp))
+        _remove_others(folder, data.path.parent)
+        return _opened(data, folder, stamp)
     except OSError:
         return rows
+
+
+def _file(data: DataFile, folder: Path, suffix: str) -> Path:
+    return folder / f"{data.path.stem}{suffix}"
 
 
 def _stamp(source: Path) -> bytes | None:
@@ -113,34 +134,54 @@ def _stamp(source: Path) -> bytes | None:
     return f"{status.st_size} {status.st_mtime_ns}".encode()
 
 
-def _opened(path: Path, stamp: bytes, key: str) -> Rows:
-    """Map a file, and check all of it; OSError or ValueError if it cannot be used."""
-    with path.open("rb") as file:
-        memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    with pyarrow.ipc.open_file(pyarrow.py_buffer(memory)) as reader:
+def _opened(data: DataFile, folder: Path, stamp: bytes) -> Rows:
+    """Map the files of a data file, and check them; OSError or ValueError if they cannot be used."""
+    paths = [_file(data, folder, suffix) for suffix in SUFFIXES]
+    memory = [_map(path) for path in paths]
+    with pyarrow.ipc.open_file(pyarrow.py_buffer(memory[0])) as reader:
         table = reader.read_all()
     if (table.schema.metadata or {}).get(_SOURCE) != stamp:
-        raise ValueError(f"{path} was not written for its data file")
+        raise ValueError(f"{paths[0]} was not written for its data file")
     table.validate(full=True)
-    rows = Rows(table.drop_columns([_ORDER]), key, table.column(_ORDER).to_numpy(), memory)
-    if rows.order.max(initial=0) >= max(table.num_rows, 1):
-        raise ValueError(f"{path} is damaged")
+    order = table.column(_ORDER).to_numpy()
+    if order.max(initial=0) >= table.num_rows:
+        raise ValueError(f"{paths[0]} is damaged")
+    vectors = np.frombuffer(memory[1], np.float32).reshape(table.num_rows, -1)
+    rows = Rows(table.drop_columns([_ORDER]), data.key, order, vectors, memory)
     rows.forget_pages()
     return rows
 
 
-def _write(path: Path, rows: Rows, stamp: bytes) -> None:
+def _map(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _write(path: Path, write: Callable[[BinaryIO], None]) -> None:
     """Write a file under another name and rename it: it is complete, or not there."""
-    table = rows.table.append_column(_ORDER, pyarrow.array(rows.order)).replace_schema_metadata({_SOURCE: stamp})
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = private_file(path.with_suffix(f"{SUFFIX}.new"))
-    with pyarrow.OSFile(str(new), "wb") as sink, pyarrow.ipc.new_file(sink, table.schema) as writer:
+    new = private_file(Path(f"{path}.new"))
+    try:
+        with new.open("wb") as file:
+            write(file)
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _write_rows(file: BinaryIO, rows: Rows, stamp: bytes) -> None:
+    table = rows.table.append_column(_ORDER, pyarrow.array(rows.order)).replace_schema_metadata({_SOURCE: stamp})
+    with pyarrow.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
-    new.replace(path)
+
+
+def _write_vectors(file: BinaryIO, parts: Iterable[Vectors]) -> None:
+    file.writelines(part.tobytes() for part in parts)
 
 
 def _remove_others(folder: Path, sources: Path) -> None:
     """Remove the files of data files that are no longer there, as compactions leave them."""
-    for other in folder.glob(f"*{SUFFIX}"):
-        if not (sources / f"{other.stem}.parquet").exists():
-            other.unlink(missing_ok=True)
+    for suffix in SUFFIXES:
+        for other in folder.glob(f"*{suffix}"):
+            if not (sources / f"{other.stem}.parquet").exists():
+                other.unlink(missing_ok=True)
