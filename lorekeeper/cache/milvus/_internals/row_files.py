@@ -29,7 +29,7 @@ ROWS, VECTORS = SUFFIXES = (".rows", ".vectors")
 REMOVABLE = sys.platform != "win32"
 """Whether a file that is open or mapped can be removed, as a compaction does; otherwise files are held in memory."""
 
-FORGET_READS = 16
+FORGET_READS = 4
 """Reads after which the pages that they have touched are returned: the system maps sixteen for each page that is read."""
 
 _ORDER = "_order"
