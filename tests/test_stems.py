@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+from lorekeeper.text.known import KnownNames
 from lorekeeper.text.names import SIMILAR, nearest
-from lorekeeper.text.stems import corrected, names_of_stems, names_with_words
+from lorekeeper.text.stems import BEGINNING, corrected, names_of_stems, names_with_words, stems
 
-NAMES = ["grappling", "grappled", "goblin", "goblin boss", "dire wolf", "wolf", "elf drow", "adult red dragon", "harpy"]
+NAMES = KnownNames(
+    ["grappling", "grappled", "goblin", "goblin boss", "dire wolf", "wolf", "elf drow", "adult red dragon", "harpy"]
+)
 
 
 @pytest.mark.parametrize(
@@ -44,3 +49,44 @@ def test_the_nearest_names_are_those_of_the_greatest_similarity():
     assert [name for name, _ in nearest("goblni", NAMES)] == ["goblin"]
     assert nearest("beholder", NAMES) == []
     assert all(similarity >= SIMILAR for _, similarity in nearest("grapplng", NAMES))
+
+
+WORDS = """
+    bosses boss dragons dragon dwarf dwarves elf elven fire fires fly flies goblin goblins grapple grappled grappling harpies
+    harpy hoping hope knife knives lizard mad man men of oxen red relate relational the wolf wolves woman women 1 12
+""".split()
+
+
+def some_names(chance: random.Random) -> list[str]:
+    return [" ".join(chance.choices(WORDS, k=chance.randint(1, 4))) for _ in range(200)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_names_are_found_by_their_words_as_by_looking_at_each_of_them(seed):
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    names = some_names(chance)
+    known, found = KnownNames(names), 0
+    for text in [*WORDS, *(" ".join(chance.choices(WORDS, k=2)) for _ in range(40))]:
+        wanted = stems(text)
+        beginnings = [stem[:-1][:BEGINNING] for stem in wanted]
+        having = [n for n in dict.fromkeys(names) if wanted and wanted <= stems(n) and all(b in n for b in beginnings)]
+        whole = [name for name in having if stems(name) == wanted]
+        assert names_of_stems(text, known) == (whole, [name for name in having if name not in whole]), text
+        assert names_with_words(text, known) == [name for name in names if set(text.split()) <= set(name.split())], text
+        found += len(having)
+    assert found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_names_are_looked_through_as_one_text_as_one_by_one(seed):
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    names = [*some_names(chance), "", "a", "a a"]
+    known = KnownNames(names)
+    for part in ["", "a", "s", "go", "boss", " of ", "no such", *WORDS, *chance.sample(names, 30)]:
+        assert list(known.places(part)) == [place for place, name in enumerate(names) if part in name], part
+        assert known.beginning_with(part) == [name for name in names if name.startswith(part)], part
+        assert (part in known) is (part in names), part
+    assert list(KnownNames().places("a")) == list(KnownNames().places("")) == []
+    assert KnownNames.of(known) is known

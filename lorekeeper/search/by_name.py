@@ -16,6 +16,7 @@ from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search.documents import Scopes
 from lorekeeper.text.aliases import Alias, alias_names, aliases_of, aliases_with, aliases_within
+from lorekeeper.text.known import KnownNames
 from lorekeeper.text.names import nearest
 from lorekeeper.text.stems import corrected, names_of_stems, names_with_words
 
@@ -67,7 +68,7 @@ class _Group:
     reason: str | None = None
 
 
-_Find = Callable[[str, str, Sequence[str]], Iterable[_Group]]
+_Find = Callable[[str, str, KnownNames], Iterable[_Group]]
 
 
 async def understand(cache: CacheProtocol, types: Sequence[str], filters: Filters, scopes: Scopes) -> Understood:
@@ -79,11 +80,11 @@ async def understand(cache: CacheProtocol, types: Sequence[str], filters: Filter
     plain = [(entity_type, filters) for entity_type in types]
     written = filters.get(NAME.name)
     wanted = fold(written) if isinstance(written, str) else ""
-    names = {entity_type: await cache.names(entity_type) for entity_type in types} if wanted else {}
+    names = {t: KnownNames.of(await cache.names(t)) for t in types} if wanted else {}
     if not any(names.values()) or any(wanted in known for known in names.values()):
         return Understood(plain)
     named = await asyncio.to_thread(_each, _named, wanted, names)
-    approximate = not named and not any(wanted in name for known in names.values() for name in known)
+    approximate = not named and not any(True for known in names.values() for _ in known.places(wanted))
     if approximate:
         named = await _similar(cache, wanted, names, filters, scopes)
     reasons = dict.fromkeys(group.reason for group in named if group.reason)
@@ -116,7 +117,7 @@ async def rank(
     ranked = await cache.rank_names(entity_type, text, documents, **filters)
     if ranked and ranked[0].score == 1:
         return ranked
-    known = await cache.names(entity_type)
+    known = KnownNames.of(await cache.names(entity_type))
     best = {hit.identity: hit for hit in ranked}
     meanings = await asyncio.to_thread(_understood_as, entity_type, fold(text), known)
     for name, similarity in meanings[:MAX_RANKED_NAMES]:
@@ -138,7 +139,7 @@ async def rank_wordings(
     return sorted(best.values(), key=lambda hit: (-hit.score, hit.identity))
 
 
-def _understood_as(entity_type: str, text: str, known: Sequence[str]) -> list[tuple[str, float]]:
+def _understood_as(entity_type: str, text: str, known: KnownNames) -> list[tuple[str, float]]:
     """Names of a library that a folded query is, and how similar they count."""
     aliases = aliases_of(entity_type, text)
     if aliases:
@@ -146,29 +147,29 @@ def _understood_as(entity_type: str, text: str, known: Sequence[str]) -> list[tu
     if len(text.split()) <= MAX_NAME_WORDS:
         whole, _ = names_of_stems(text, known)
         if whole:
-            return [(name, STEM_SIMILARITY) for name in dict.fromkeys(whole)]
+            return [(name, STEM_SIMILARITY) for name in whole]
     return [(name, WITHIN_SIMILARITY) for name in _present(aliases_within(entity_type, text), known)]
 
 
-def _named(entity_type: str, wanted: str, known: Sequence[str]) -> Iterator[_Group]:
+def _named(entity_type: str, wanted: str, known: KnownNames) -> Iterator[_Group]:
     """Names that a name certainly means, apart from those that contain it."""
-    rest = [name for name in known if wanted not in name]
     aliases = [alias for alias in aliases_of(entity_type, wanted) if _present([alias], known)]
-    whole = _present(aliases, rest)
+    whole = [name for name in _present(aliases, known) if wanted not in name]
     if whole:
         yield _Group(entity_type, whole, _explanation(aliases))
-    for names in names_of_stems(wanted, dict.fromkeys(name for name in rest if name not in whole)):
-        if names:
-            yield _Group(entity_type, names)
+    for names in names_of_stems(wanted, known):
+        others = [name for name in names if wanted not in name and name not in whole]
+        if others:
+            yield _Group(entity_type, others)
 
 
-def _each(find: _Find, wanted: str, names: Mapping[str, Sequence[str]]) -> list[_Group]:
+def _each(find: _Find, wanted: str, names: Mapping[str, KnownNames]) -> list[_Group]:
     """What a function finds in the names of each type."""
     return [group for entity_type, known in names.items() for group in find(entity_type, wanted, known)]
 
 
 async def _similar(
-    cache: CacheProtocol, wanted: str, names: Mapping[str, Sequence[str]], filters: Filters, scopes: Scopes
+    cache: CacheProtocol, wanted: str, names: Mapping[str, KnownNames], filters: Filters, scopes: Scopes
 ) -> list[_Group]:
     """What a name that nothing has may mean: a part of another name, the nearest name, or misspelt words of a name."""
     parts = await asyncio.to_thread(_each, _parts, wanted, names)
@@ -181,7 +182,7 @@ async def _similar(
     return await asyncio.to_thread(_each, _corrected, wanted, names)
 
 
-def _parts(entity_type: str, wanted: str, known: Sequence[str]) -> Iterator[_Group]:
+def _parts(entity_type: str, wanted: str, known: KnownNames) -> Iterator[_Group]:
     aliases = aliases_with(entity_type, wanted) if len(wanted) >= MIN_PART_CHARS else []
     names = _present(aliases, known)
     if names:
@@ -199,7 +200,7 @@ async def _nearest(
     best = ranked[0].score if ranked else 0.0
     close = await asyncio.to_thread(nearest, wanted, alias_names(entity_type))
     aliases = [alias for name, _ in close for alias in aliases_of(entity_type, name)]
-    present = _present(aliases, await cache.names(entity_type))
+    present = _present(aliases, KnownNames.of(await cache.names(entity_type)))
     if present and close[0][1] > best and not {hit.name for hit in ranked}.issuperset(present):
         return [(close[0][1], _Group(entity_type, present, f"showing the nearest name; {_explanation(aliases)}"))]
     names = list(dict.fromkeys(hit.name for hit in ranked if hit.score == best))
@@ -210,18 +211,18 @@ async def _nearest(
     return [(best, _Group(entity_type, names, f"showing the nearest name: {title}"))]
 
 
-def _corrected(entity_type: str, wanted: str, known: Sequence[str]) -> Iterator[_Group]:
+def _corrected(entity_type: str, wanted: str, known: KnownNames) -> Iterator[_Group]:
     text = corrected(wanted, known) if len(wanted.split()) <= MAX_NAME_WORDS else None
     names = names_with_words(text, known) if text else []
     if names:
         yield _Group(entity_type, names, f"showing names with the words '{text}'")
 
 
-def _present(aliases: Iterable[Alias], known: Sequence[str]) -> list[str]:
+def _present(aliases: Iterable[Alias], known: KnownNames) -> list[str]:
     """The names of a library that aliases stand for: the English name, else its variants ("Feather Token (Anchor)")."""
     present: dict[str, None] = {}
     for name in dict.fromkeys(fold(alias.name) for alias in aliases):
-        variants = [name] if name in known else [n for n in known if n.startswith(f"{name} ")]
+        variants = [name] if name in known else known.beginning_with(f"{name} ")
         present |= dict.fromkeys(variants)
     return list(present)
 

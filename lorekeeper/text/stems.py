@@ -5,10 +5,10 @@ All texts are folded. The stemmer is Porter's (1980), for English.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from lorekeeper.text.keywords import content_words
+from lorekeeper.text.known import KnownNames
 from lorekeeper.text.names import nearest
 
 BEGINNING = 3
@@ -18,15 +18,25 @@ _PLURALS = {"wolves": "wolf", "elves": "elf", "dwarves": "dwarf", "thieves": "th
 """Endings of plurals that the stemmer does not know."""
 
 
-def names_of_stems(text: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
+def names_of_stems(text: str, names: KnownNames) -> tuple[list[str], list[str]]:
     """The names that have the stems of a text's words: those with no other words, and those with others besides."""
     wanted = stems(text)
-    candidates = list(names) if wanted else []
-    for stem in wanted:
-        beginning = stem[:-1][:BEGINNING]
-        candidates = [name for name in candidates if beginning in name]
-    found = [(name, stems(name)) for name in candidates]
+    beginnings = [_beginning(stem) for stem in wanted]
+    places = set.intersection(*(_with_stem(stem, names) for stem in wanted)) if wanted else ()
+    candidates = dict.fromkeys(names[place] for place in sorted(places))
+    found = [(name, stems(name)) for name in candidates if all(beginning in name for beginning in beginnings)]
     return [name for name, own in found if own == wanted], [name for name, own in found if own > wanted]
+
+
+def _with_stem(stem: str, names: KnownNames) -> set[int]:
+    """Places of the names that have a word of a stem."""
+    beginning, plurals = _beginning(stem), tuple(_PLURALS)
+    words = [word for word in names.words if beginning in word or word.endswith(plurals)]
+    return names.with_words(word for word in content_words(" ".join(words)) if _stem(word) == stem)
+
+
+def _beginning(stem: str) -> str:
+    return stem[:-1][:BEGINNING]
 
 
 @lru_cache(maxsize=20_000)
@@ -35,23 +45,22 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(map(_stem, content_words(text)))
 
 
-def corrected(text: str, names: Sequence[str]) -> str | None:
+def corrected(text: str, names: KnownNames) -> str | None:
     """A text with each word that is in none of the names replaced by the nearest one that is; None if there is none."""
-    known = sorted({word for name in names for word in name.split()})
     words = text.split()
     for position, word in enumerate(words):
-        if word not in known:
-            similar = nearest(word, known)
+        if word not in names.words:
+            similar = nearest(word, names.vocabulary)
             if not similar:
                 return None
             words[position] = similar[0][0]
     return " ".join(words)
 
 
-def names_with_words(text: str, names: Iterable[str]) -> list[str]:
+def names_with_words(text: str, names: KnownNames) -> list[str]:
     """The names that have every word of a text."""
-    wanted = set(text.split())
-    return [name for name in names if wanted <= set(name.split())]
+    places = set.intersection(*(names.with_words([word]) for word in text.split()))
+    return [names[place] for place in sorted(places)]
 
 
 @lru_cache(maxsize=50_000)

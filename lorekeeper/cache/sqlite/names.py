@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from lorekeeper.text.known import KnownNames
 from lorekeeper.text.names import SIMILAR, name_key, similar_names
 
 Indices = npt.NDArray[np.int64]
@@ -73,7 +74,7 @@ class NameIndex:
     """
 
     ids: Sequence[int]
-    folded: list[str]
+    folded: KnownNames
     keys: list[str]
     folded_letters: LetterCounts
     key_letters: LetterCounts
@@ -81,12 +82,12 @@ class NameIndex:
     @classmethod
     def of(cls, rows: Sequence[tuple[int, str, str]]) -> Self:
         """The index of (row id, folded name, key) in the order of the ids."""
-        folded, keys = [name for _, name, _ in rows], [key for _, _, key in rows]
+        folded, keys = KnownNames(name for _, name, _ in rows), [key for _, _, key in rows]
         return cls([row for row, _, _ in rows], folded, keys, LetterCounts.of(folded), LetterCounts.of(keys))
 
     def containing(self, text: str) -> list[int]:
         """Row ids of the names that contain a folded text."""
-        return [row for row, name in zip(self.ids, self.folded, strict=True) if text in name]
+        return [self.ids[place] for place in self.folded.places(text)]
 
     def among(self, names: Collection[str]) -> list[int]:
         """Row ids of the names that are among some."""
