@@ -18,6 +18,7 @@ from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, UnknownDocumentError
 from lorekeeper.intake.changes import PendingEntities, store_in_batches
 from lorekeeper.intake.files import Reader
+from lorekeeper.intake.remembered import Remembered
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.normalize.again import fields_again
@@ -138,6 +139,7 @@ class Library(AsyncClosing):
         source: an Open5e server to sync with; None for a library without one.
         edition: editions and documents that come first among entries of one name, as `editions.parse_edition` gives them.
         reranker: a server whose order of the best hits of a search is used; None for none.
+        imports: file that remembers what imported objects gave; None for none.
     """
 
     def __init__(
@@ -149,6 +151,7 @@ class Library(AsyncClosing):
         source: Source | None = None,
         edition: Sequence[str] = (),
         reranker: Reranker | None = None,
+        imports: Path | None = None,
     ) -> None:
         self.cache = cache
         self.embedding = embedding
@@ -156,6 +159,7 @@ class Library(AsyncClosing):
         self.source = source
         self.reranker = reranker
         self.searcher = Searcher(cache, edition, reranker)
+        self._imports = imports
         self._filling = asyncio.Lock()
         self._read_through: ReadThroughSearcher | None = None
         self._renewing = asyncio.Lock()
@@ -181,6 +185,7 @@ class Library(AsyncClosing):
             source=open5e_of(settings),
             edition=settings.house_edition,
             reranker=reranker_of(settings),
+            imports=_package(settings.cache_backend).path_beside(settings, ".imports"),
         )
 
     async def import_paths(
@@ -208,12 +213,23 @@ class Library(AsyncClosing):
             await self._renew()
         report = ImportReport()
         with report.measured(self.embedding):
-            reader = await asyncio.to_thread(Reader, list(paths), document, report)
+            pending = PendingEntities(self.cache, report)
+            remembered = await self._recall(pending)
+            reader = await asyncio.to_thread(Reader, list(paths), document, report, remembered)
             if start:
                 start(reader.size)
-            await self._take_in(reader, PendingEntities(self.cache, report), dry_run=dry_run, progress=progress)
+            await self._take_in(reader, pending, dry_run=dry_run, progress=progress)
+            if not dry_run:
+                await asyncio.to_thread(remembered.save)
         self.searcher.documents.forget()
         return report
+
+    async def _recall(self, pending: PendingEntities) -> Remembered:
+        """What earlier imports have made of objects, as far as the library still has it."""
+        remembered = await asyncio.to_thread(Remembered.load, self._imports)
+        stored = {entity_type: await pending.stored.of(entity_type) for entity_type in remembered.types}
+        await asyncio.to_thread(remembered.confirm, stored)
+        return remembered
 
     async def _take_in(
         self, reader: Reader, pending: PendingEntities, *, dry_run: bool, progress: Progress | None

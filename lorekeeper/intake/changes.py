@@ -9,8 +9,9 @@ from lorekeeper.cache.protocol import BATCH, CacheProtocol, Identity, Progress
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.files import Batch
+from lorekeeper.intake.formats.text_file import Found
+from lorekeeper.intake.remembered import Digest
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.normalize.equipment import is_table_row
 from lorekeeper.printable import MAX_SHOWN, one_line
 
 IMPORT_BATCH = 4 * BATCH
@@ -84,12 +85,12 @@ class PendingEntities:
     whole entry, see `is_table_row`, and is replaced by it without a warning.
 
     Args:
-        cache: what is imported into.
+        cache: what is imported into; ``stored`` are its content hashes.
         report: its ``stored``, ``unchanged`` and ``warnings`` are updated.
     """
 
     def __init__(self, cache: CacheProtocol, report: ImportReport) -> None:
-        self._stored, self._report = StoredHashes(cache), report
+        self.stored, self._report = StoredHashes(cache), report
         self._last: dict[tuple[str, Identity], tuple[str, str]] = {}
         """Content hash and place of the last entry of each type and identity so far."""
         self._rows: set[tuple[str, Identity]] = set()
@@ -99,8 +100,9 @@ class PendingEntities:
 
     async def add(self, batch: Batch) -> None:
         """Add the entities of a batch that differ from the library and from earlier entries of the import."""
-        for entity, place in batch.entries:
-            self._add(entity, place, await self._stored.of(entity.type))
+        for found in batch.entries:
+            digest = found.digest
+            self._add(found, digest, await self.stored.of(digest.type))
         self._chars += batch.chars
 
     def due(self, *, everything: bool = False) -> dict[str, list[Entity]]:
@@ -112,21 +114,21 @@ class PendingEntities:
             due = {entity_type: self._pending.pop(entity_type) for entity_type in full}
         return {entity_type: list(entities.values()) for entity_type, entities in due.items()}
 
-    def _add(self, entity: Entity, place: str, stored: Hashes) -> None:
-        key, stored_hash = (entity.type, entity.identity), stored.get(entity.identity)
+    def _add(self, found: Found, digest: Digest, stored: Hashes) -> None:
+        key, stored_hash = (digest.type, digest.identity), stored.get(digest.identity)
         earlier_hash, earlier_place = self._last.get(key, (None, ""))
-        known = (earlier_hash or stored_hash) not in (None, entity.content_hash)
-        if is_table_row(entity) and known:
+        known = (earlier_hash or stored_hash) not in (None, digest.content_hash)
+        if digest.table_row and known:
             return
         if earlier_hash is not None:
             self._count(-1, unchanged=earlier_hash == stored_hash)
-            if earlier_hash != entity.content_hash and key not in self._rows:
-                self._warn(entity, place, earlier_place)
-        self._count(1, unchanged=is_unchanged(entity, stored))
-        self._last[key] = entity.content_hash, place
-        (self._rows.add if is_table_row(entity) else self._rows.discard)(key)
-        if entity.content_hash != (earlier_hash or stored_hash):
-            self._pending.setdefault(entity.type, {})[entity.identity] = entity
+            if earlier_hash != digest.content_hash and key not in self._rows:
+                self._warn(found, earlier_place)
+        self._count(1, unchanged=stored_hash == digest.content_hash)
+        self._last[key] = digest.content_hash, found.where
+        (self._rows.add if digest.table_row else self._rows.discard)(key)
+        if digest.content_hash != (earlier_hash or stored_hash):
+            self._pending.setdefault(digest.type, {})[digest.identity] = found.entity
 
     def _count(self, number: int, *, unchanged: bool) -> None:
         if unchanged:
@@ -134,10 +136,10 @@ class PendingEntities:
         else:
             self._report.stored += number
 
-    def _warn(self, entity: Entity, place: str, earlier_place: str) -> None:
-        uri = one_line(entity.uri, MAX_SHOWN)
+    def _warn(self, found: Found, earlier_place: str) -> None:
+        uri = one_line(found.entity.uri, MAX_SHOWN)
         reason = f"{uri} is also in {earlier_place}, with other content; this one, the last, is kept"
-        self._report.warnings.append(ImportFileError(place, reason))
+        self._report.warnings.append(ImportFileError(found.where, reason))
 
 
 async def store_in_batches(

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.formats import HEAD_CHARS, SUFFIXES, format_of, supported
-from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, TextFile, UnknownFormatError
+from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, Found, TextFile, UnknownFormatError
 from lorekeeper.intake.json_stream import Window
+from lorekeeper.intake.remembered import Remembered
 from lorekeeper.intake.reports import ImportReport, by_suffix
 from lorekeeper.intake.streams import Source, require_regular
 
@@ -34,7 +35,7 @@ class Batch:
         chars: characters that were read for them.
     """
 
-    entries: list[Entry]
+    entries: list[Found]
     size: int
     chars: int
 
@@ -51,13 +52,16 @@ class Reader:
         paths: what to read.
         document: key of the document to assign all entries to; each entry's own by default.
         report: is filled in.
+        remembered: what objects have given in earlier imports; what the library has is then recalled in the batches.
 
     Raises:
         ImportFileError: a path does not exist.
     """
 
-    def __init__(self, paths: Sequence[Path], document: str | None, report: ImportReport) -> None:
-        self._document, self._report = document, report
+    def __init__(
+        self, paths: Sequence[Path], document: str | None, report: ImportReport, remembered: Remembered | None = None
+    ) -> None:
+        self._document, self._report, self._remembered = document, report, remembered or Remembered()
         self._stopped = threading.Event()
         self._bytes_before = self._chars_before = 0
         self._source: Source | None = None
@@ -71,6 +75,9 @@ class Reader:
 
     def read(self) -> Iterator[Entry]:
         """All entities, in the order of the files. Blocking."""
+        return (Entry(found.entity, found.where) for found in self._found())
+
+    def _found(self) -> Iterator[Found]:
         for path in self._files:
             yield from self._file(path)
             self._bytes_before += _size(path)
@@ -87,9 +94,9 @@ class Reader:
             self._stopped.set()
 
     def _batches(self) -> Iterator[Batch]:
-        batch: list[Entry] = []
+        batch: list[Found] = []
         first_byte = first_char = 0
-        for entry in self.read():
+        for entry in self._found():
             batch.append(entry)
             chars = self._chars()
             if len(batch) >= BATCH_ENTITIES or chars - first_char > BATCH_CHARS:
@@ -106,12 +113,14 @@ class Reader:
         """Characters read so far."""
         return self._chars_before + (self._window.offset() if self._window else 0)
 
-    def _file(self, path: Path) -> Iterator[Entry]:
+    def _file(self, path: Path) -> Iterator[Found]:
         try:
             with Source(path, self._stopped) as source:
                 self._source, self._window = source, Window(source.text())
                 file_format = format_of(path, self._window.peek(HEAD_CHARS))
-                yield from file_format.read(TextFile(path, self._window, self._document, self._report))
+                yield from file_format.read(
+                    TextFile(path, self._window, self._document, self._report, self._remembered)
+                )
         except UnknownFormatError:
             self._fail(path, f"its format is not supported; {supported(markdown=path.suffix.lower() in MARKDOWN)}")
         except (OSError, EOFError, zlib.error) as error:

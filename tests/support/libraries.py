@@ -35,12 +35,12 @@ def settings_in(folder: Path, backend: str, server: EmbeddingServer) -> Settings
 
 @asynccontextmanager
 async def open_library(
-    folder: Path, embedding: EmbeddingService | None = None, backend: str = "milvus"
+    folder: Path, embedding: EmbeddingService | None = None, backend: str = "milvus", imports: Path | None = None
 ) -> AsyncIterator[Library]:
     """A library in that folder, embedded by hashing unless another service is given."""
     service = embedding or EmbeddingService(lambda: HashingProvider(384))
     chosen, _ = load_settings(variables(folder, backend), folder / "no-env-file")
-    async with Library(open_cache(chosen, service), service, offline=True) as library:
+    async with Library(open_cache(chosen, service), service, offline=True, imports=imports) as library:
         yield library
 
 

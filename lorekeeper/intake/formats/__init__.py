@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lorekeeper.intake.formats import json, orcbrew
-from lorekeeper.intake.formats.text_file import Entry, TextFile, UnknownFormatError
+from lorekeeper.intake.formats.text_file import Found, TextFile, UnknownFormatError
 
 HEAD_CHARS = 10_000
 """Characters of a text from which its format is recognised."""
@@ -27,7 +27,7 @@ class Format:
     name: str
     suffixes: tuple[str, ...]
     recognises: Callable[[str, str], bool]
-    read: Callable[[TextFile], Iterator[Entry]]
+    read: Callable[[TextFile], Iterator[Found]]
 
 
 FORMATS = (

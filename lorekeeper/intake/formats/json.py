@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from lorekeeper.entities import Entity
-from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, TextFile, UnknownFormatError
+from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, Found, Recalled, TextFile, UnknownFormatError
 from lorekeeper.intake.json_stream import NotJsonError, entries
+from lorekeeper.intake.remembered import key_of
 from lorekeeper.normalize import UnknownShapeError, normalize
 
 _OBJECTS = re.compile(r"\s*(\[\s*)?\{")
@@ -22,7 +24,7 @@ def recognises(name: str, head: str) -> bool:
     return not name.endswith(MARKDOWN) or _OBJECTS.match(head) is not None
 
 
-def read(file: TextFile) -> Iterator[Entry]:
+def read(file: TextFile) -> Iterator[Found]:
     """The entities of a file; an invalid entry is reported and skipped.
 
     Raises:
@@ -31,7 +33,7 @@ def read(file: TextFile) -> Iterator[Entry]:
     failures = 0
     for where, value in entries(str(file.path), file.window):
         try:
-            entities = _entities(value, file)
+            found = _found(value, where, file)
         except NotJsonError as error:
             raise UnknownFormatError(str(error)) from error
         except ValueError as error:
@@ -41,9 +43,24 @@ def read(file: TextFile) -> Iterator[Entry]:
                 file.fail(f"{MAX_FAILURES:,} of its entries cannot be read; the rest of the file was not read")
                 return
             continue
-        if not entities:
+        if not found:
             file.skip(file.path.name)
-        yield from (Entry(entity, where) for entity in entities)
+        yield from found
+
+
+def _found(value: Any, where: str, file: TextFile) -> Sequence[Found]:
+    """The entities of a JSON value, recalled if the library has them; raises a value that is an error."""
+    key = key_of(value, file.path.name, file.document) if isinstance(value, Mapping) else None
+    digests = file.remembered.digests(key)
+    if digests is not None:
+        return [Recalled(d, where, partial(_made, value, file, place)) for place, d in enumerate(digests)]
+    entities = _entities(value, file)
+    file.remembered.add(key, entities)
+    return [Entry(entity, where) for entity in entities]
+
+
+def _made(value: Any, file: TextFile, place: int) -> Entity:
+    return _entities(value, file)[place]
 
 
 def _entities(value: Any, file: TextFile) -> list[Entity]:

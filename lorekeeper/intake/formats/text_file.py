@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.json_stream import Window
+from lorekeeper.intake.remembered import Digest, Remembered
 from lorekeeper.intake.reports import ImportReport
 
 MARKDOWN = (".md", ".markdown")
@@ -20,6 +22,35 @@ class Entry(NamedTuple):
 
     entity: Entity
     where: str
+
+    @property
+    def digest(self) -> Digest:
+        """Of the entity."""
+        return Digest.of(self.entity)
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """An entity that the library has, and that was not made again.
+
+    Attributes:
+        digest: of the entity.
+        where: as in `Entry`.
+        made: makes the entity.
+    """
+
+    digest: Digest
+    where: str
+    made: Callable[[], Entity]
+
+    @property
+    def entity(self) -> Entity:
+        """The entity itself."""
+        return self.made()
+
+
+Found = Entry | Recalled
+"""What is read from a file: a reader that remembers nothing gives entries only."""
 
 
 class UnknownFormatError(ValueError):
@@ -35,12 +66,14 @@ class TextFile:
         window: its text, unpacked; bytes that are not UTF-8 are surrogates (see `json_stream.UNDECODED`).
         document: key of the document to assign all entries to; each entry's own if None.
         report: of the import.
+        remembered: what objects have given in earlier imports.
     """
 
     path: Path
     window: Window
     document: str | None
     report: ImportReport
+    remembered: Remembered = field(default_factory=Remembered)
 
     def fail(self, reason: str, where: str | None = None) -> None:
         """Report something that cannot be imported; ``where`` is the file by default."""
