@@ -48,6 +48,9 @@ MAX_NAME_QUERY = 80
 KEYS = 400
 """Identities per query."""
 
+COUNTS = 256
+"""How many counts are kept until their type changes: counting under a filter reads the whole table."""
+
 MAX_UNPACKED_BYTES = 256 << 20
 """Largest entry that is read from a library of ours: earlier versions stored larger ones than `MAX_RECORD_BYTES`."""
 
@@ -175,6 +178,7 @@ class Catalogue:
 
     def __init__(self, file: SqliteFile) -> None:
         self.file = file
+        self._counts: dict[tuple[object, ...], tuple[tuple[int, int], int]] = {}
         self._names: dict[str, tuple[tuple[int, int], NameIndex]] = {}
 
     def count(self, selection: Selection) -> int:
@@ -182,7 +186,15 @@ class Catalogue:
 
         def count(c: sqlite3.Connection) -> int:
             test, values = self._where(c, selection)
-            return int(c.execute(f"SELECT count(*) FROM {selection.entity_type} WHERE {test}", values).fetchone()[0])
+            version, key = self.version(c, selection.entity_type), (selection.entity_type, test, *values)
+            known, number = self._counts.get(key, (None, 0))
+            if known != version or selection.everything:
+                sql = f"SELECT count(*) FROM {selection.entity_type} WHERE {test}"
+                (number,) = c.execute(sql, values).fetchone()
+                self._counts[key] = version, number
+                while len(self._counts) > COUNTS:
+                    del self._counts[next(iter(self._counts))]
+            return number
 
         return self._read(count)
 

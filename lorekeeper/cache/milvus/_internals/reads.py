@@ -58,6 +58,7 @@ class Snapshot:
             positions = [position for position, (at, _) in enumerate(places) if at == number]
             if positions:
                 table = segment.table.select(columns).take([places[position][1] for position in positions])
+                _forget_pages(segment)
                 for position, row in zip(positions, table.to_pylist(), strict=True):
                     rows[position] = row
         return rows
@@ -171,7 +172,14 @@ class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
         evaluate = lookup(FILTER, "evaluate")
         values = evaluate(self._compile_filter(expr), snapshot.segments[number].table)
         passing: Mask = values.to_numpy(zero_copy_only=False).astype(bool, copy=False)
+        _forget_pages(snapshot.segments[number])
         return passing if live is None else passing & live
+
+
+def _forget_pages(segment: Any) -> None:
+    """Return the pages that a read has touched; segments of Milvus Lite's own class hold their rows in memory."""
+    if isinstance(segment, LazySegment):
+        segment.forget_pages()
 
 
 def _live_rows(segments: Sequence[Any], deletions: Any) -> list[Mask | None]:

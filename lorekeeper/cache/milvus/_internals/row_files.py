@@ -29,9 +29,6 @@ ROWS, VECTORS = SUFFIXES = (".rows", ".vectors")
 REMOVABLE = sys.platform != "win32"
 """Whether a file that is open or mapped can be removed, as a compaction does; otherwise files are held in memory."""
 
-FORGET_READS = 4
-"""Reads after which the pages that they have touched are returned: the system maps sixteen for each page that is read."""
-
 _ORDER = "_order"
 """Column of the file: the numbers of the rows in the order of their keys."""
 
@@ -69,32 +66,26 @@ class Rows:
     def __init__(
         self, table: Any, key: str, order: Any, vectors: Vectors | None = None, memory: Iterable[mmap.mmap] = ()
     ) -> None:
-        self.vectors, self.order = vectors, order
-        self._table, self._key, self._memory = table, key, tuple(memory)
-        self._reads = 0
+        self.table, self.vectors, self.order = table, vectors, order
+        self._key, self._memory = key, tuple(memory)
 
     @classmethod
     def of(cls, table: Any, key: str) -> Rows:
         """The rows of a table in memory."""
         return cls(table, key, pyarrow.compute.sort_indices(table.column(key)).to_numpy())
 
-    @property
-    def table(self) -> Any:
-        """All columns but the vectors, for one read."""
-        self._reads += 1
-        if self._reads % FORGET_READS == 0:
-            self.forget_pages()
-        return self._table
-
     def find(self, key: str) -> int | None:
         """Number of the last row with a key, None if there is none."""
-        keys = self._table.column(self._key)
+        keys = self.table.column(self._key)
         place = bisect_right(self.order, key, key=lambda row: keys[int(row)].as_py()) - 1
         row = int(self.order[place]) if place >= 0 else None
         return row if row is not None and keys[row].as_py() == key else None
 
     def forget_pages(self) -> None:
-        """Return the pages of the mapped files; they are read again when they are needed."""
+        """Return the pages that were read; they are mapped again when they are needed.
+
+        For each page that is read the system maps up to two hundred that are in its cache, which count as this process's.
+        """
         if hasattr(mmap, "MADV_DONTNEED"):
             for memory in self._memory:
                 memory.madvise(mmap.MADV_DONTNEED)

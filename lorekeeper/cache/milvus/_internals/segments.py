@@ -143,7 +143,7 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
 
     @property
     def table(self) -> Any:
-        """The same as a table, for one read."""
+        """The same as a table."""
         return self.rows.table
 
     @table.setter
@@ -197,6 +197,12 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
         """Drop keys and vectors that were read."""
         with self._reading:
             self._keys, self._vectors = None, None
+            self.forget_pages()
+
+    def forget_pages(self) -> None:
+        """Return the pages of mapped files that were read."""
+        if self._rows is not None:
+            self._rows.forget_pages()
 
     def find_row(self, pk_value: str) -> int | None:
         return self.rows.find(pk_value)
@@ -207,7 +213,7 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
     def _distances(self, query: Vectors, rows: Any) -> Any:
         """Cosine distances of rows to a vector, each as an index of whole vectors has it, whichever the others are."""
         vectors = self.vectors[rows]
-        self.rows.forget_pages()
+        self.forget_pages()
         units, unit = _units(vectors), _units(query[np.newaxis])
         similarities, order = faiss.knn(unit, units, len(rows), metric=faiss.METRIC_INNER_PRODUCT)
         distances = np.empty(len(rows), np.float32)
