@@ -1,4 +1,4 @@
-"""Warm lookups and opening on libraries of 1,000, 10,000 and 100,000 entities.
+"""Warm lookups, opening and memory on libraries of 1,000, 10,000 and 100,000 entities, and an unchanged import.
 
     python -m benchmarks.growth [--json]
 
@@ -11,12 +11,14 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
-import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet
 
+from benchmarks import unchanged
 from benchmarks.common import (
     FOLDER,
     Result,
@@ -28,6 +30,7 @@ from benchmarks.common import (
     questions,
     run,
     settings_of,
+    stopwatch,
     varied,
 )
 from lorekeeper.cache.store import Chunked
@@ -41,19 +44,42 @@ SIZES = (1_000, 10_000, 100_000)
 LOOKUPS = 40
 BATCH = 2_000
 NOISE = 0.03
-FACTOR, OPEN_SECONDS = 6.0, 2.0
+SEMANTIC_FACTOR = 2.0
+"""Semantic lookups among 100,000 entities, as a multiple of those among 10,000."""
+
+NAME_FACTOR = 10.0
+"""Lookups by name among 100,000 entities, as a multiple of those among 1,000."""
+
+OPEN_FACTOR, OPEN_SECONDS = 0.5, 2.0
+"""Opening 100,000 entities, as a multiple of the time to read all their texts from the data files; and in seconds."""
+
+MEGABYTES = 700
+"""Memory of a server with 100,000 entities."""
+
 TYPES = ("spells", "creatures", "equipment", "character_options", "rules")
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """What was measured on one library: medians of lookups and best openings in seconds, memory in megabytes."""
+
+    semantic: float
+    named: float
+    opened: float
+    read: float
+    megabytes: float
 
 
 def measure(sizes: Sequence[int] = SIZES) -> Result:
     """Fill what is not there yet, and ask each library the same questions."""
-    rows, p50s, opened = [], {}, {}
+    rows: list[list[str]] = []
+    shelves: dict[int, Shelf] = {}
     asked = questions(LOOKUPS * len(sizes))
     for number, size in enumerate(sizes):
         folder = FOLDER / f"growth-{size}"
         if not (folder / "done").exists():
             asyncio.run(_fill(folder, size))
-        opened[size] = _seconds_to_open(folder)
+        opened, read = _seconds_to_open(folder)
         mine = asked[number * LOOKUPS : (number + 1) * LOOKUPS]
         with Server(folder) as server:
             server.ask("search_lore", query="warm up")
@@ -61,32 +87,58 @@ def measure(sizes: Sequence[int] = SIZES) -> Result:
             semantic = [server.timed(tools[i % 5], semantic_query=query) for i, query in enumerate(mine)]
             named = [server.timed("lookup_creature", name=query.split()[-1]) for query in mine]
             memory = server.megabytes()
-        p50s[size] = median(semantic)
-        rows.append([f"{size:,}", milliseconds(p50s[size]), milliseconds(percentile(semantic, 0.95)),
-                     milliseconds(median(named)), milliseconds(opened[size]), f"{memory:.0f} MB"])  # fmt: skip
-    claims = []
-    if {10_000, 100_000} <= set(sizes):
-        factor = p50s[100_000] / p50s[10_000]
-        claims.append(
-            (f"100,000 entities: p50 at most {FACTOR:.0f} x that of 10,000", f"{factor:.1f} x", factor <= FACTOR)
-        )
-        took = opened[100_000]
-        claims.append((f"opening 100,000 in at most {OPEN_SECONDS:.0f} s", f"{took:.2f} s", took <= OPEN_SECONDS))
-    columns = ["entities", "semantic lookup p50", "p95", "lookup by name p50", "opening", "memory"]
-    notes = [f"{LOOKUPS} distinct questions over five tools; vectors are known ones with noise of {NOISE} a dimension"]
-    return Result("Growth", columns, rows, claims, notes)
+        shelves[size] = Shelf(median(semantic), median(named), opened, read, memory)
+        rows.append([f"{size:,}", milliseconds(median(semantic)), milliseconds(percentile(semantic, 0.95)),
+                     milliseconds(median(named)), milliseconds(opened), milliseconds(read), f"{memory:.0f} MB"])  # fmt: skip
+    again = unchanged.measure()
+    rows_again = ", ".join(f"{what.strip('*')} in {seconds}" for what, seconds, _ in again.rows)
+    columns = ["entities", "semantic lookup p50", "p95", "lookup by name p50", "opening", "*reading*", "memory"]
+    notes = [
+        f"{LOOKUPS} distinct questions over five tools; vectors are known ones with noise of {NOISE} a dimension",
+        "reading is that of all columns but the vectors with PyArrow, and of the keys as Python's texts",
+        f"{again.columns[0]}: {rows_again}",
+    ]
+    return Result("Growth", columns, rows, [*_claims(shelves), *again.claims], notes)
 
 
-def _seconds_to_open(folder: Path) -> float:
-    """Best of three openings of the store in this process, everything that is imported for it in memory."""
-    seconds = []
+def _claims(shelves: dict[int, Shelf]) -> list[tuple[str, str, bool]]:
+    """What is claimed of 100,000 entities, as far as the sizes that it is compared with were measured."""
+    if not set(SIZES) <= shelves.keys():
+        return []
+    small, middle, large = (shelves[size] for size in SIZES)
+    semantic, named, opening = large.semantic / middle.semantic, large.named / small.named, large.opened / large.read
+    return [
+        (f"100,000 entities: p50 at most {SEMANTIC_FACTOR:.0f} x that of 10,000", f"{semantic:.1f} x",
+         semantic <= SEMANTIC_FACTOR),
+        (f"100,000 entities: p50 by name at most {NAME_FACTOR:.0f} x that of 1,000", f"{named:.1f} x",
+         named <= NAME_FACTOR),
+        (f"opening 100,000 in at most {OPEN_SECONDS:.0f} s", f"{large.opened:.2f} s", large.opened <= OPEN_SECONDS),
+        (f"opening 100,000 at most {OPEN_FACTOR} x reading their texts", f"{opening:.2f} x", opening <= OPEN_FACTOR),
+        (f"100,000 entities in at most {MEGABYTES} MB", f"{large.megabytes:.0f} MB", large.megabytes <= MEGABYTES),
+    ]  # fmt: skip
+
+
+def _seconds_to_open(folder: Path) -> tuple[float, float]:
+    """Best of three openings of the store in this process, everything that is imported for it in memory; and of readings."""
+    opened: list[float] = []
+    read: list[float] = []
     for _ in range(4):
         store = open_store(settings_of(folder))
-        began = time.perf_counter()
-        store.open(COLLECTIONS)
-        seconds.append(time.perf_counter() - began)
+        with stopwatch(opened):
+            store.open(COLLECTIONS)
         store.close()
-    return min(seconds[1:])
+        with stopwatch(read):
+            _read_texts(folder)
+    return min(opened[1:]), min(read[1:])
+
+
+def _read_texts(folder: Path) -> None:
+    """Read the data files as a store does that holds all rows in memory."""
+    for path in sorted(folder.rglob("*.parquet")):
+        file = pyarrow.parquet.ParquetFile(path)
+        table = file.read(columns=[name for name in file.schema_arrow.names if name != "vector"])
+        keys = table.column("pk").to_pylist()
+        _ = {key: number for number, key in enumerate(keys)}
 
 
 async def _fill(folder: Path, size: int) -> None:
