@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from lorekeeper.cache.protocol import Identity, Ranked, ValueCounts
+from lorekeeper.cache.sqlite.bounds import Split, split
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
 from lorekeeper.cache.sqlite.names import NameIndex
 from lorekeeper.cache.sqlite.sql import (
@@ -265,23 +266,16 @@ class Catalogue:
 
     def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
         """The entities that have any word of a query, best first; FTS5's BM25 scores (Robertson), negated: above 0."""
-        expression, every = fts_query(query.any), fts_query_for_all(query.complete) or _NOTHING
-        if expression is None:
+        if not query.any:
             return []
-        test, values = where(selection)
-        entity_type = selection.entity_type
-        fts = f"{entity_type}_fts"
-        sql = (
-            # the rows themselves are read for the best scores only; a LEFT JOIN that no condition uses costs nothing
-            f"WITH hits AS MATERIALIZED (SELECT {fts}.rowid AS id, -bm25({fts}, {COLUMN_WEIGHTS}) AS score "
-            f"FROM {fts} LEFT JOIN {entity_type} ON {entity_type}.id = {fts}.rowid WHERE {fts} MATCH ? AND {test}), "
-            "worst AS (SELECT score FROM hits ORDER BY score DESC LIMIT 1 OFFSET ?) "
-            f"SELECT document, slug, name, score, id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
-            f"FROM hits JOIN {entity_type} USING (id) JOIN {fts} ON {fts}.rowid = id "
-            "WHERE score >= ifnull((SELECT score FROM worst), 0) ORDER BY score DESC, document, slug LIMIT ?"
-        )
-        rows = self._rows(sql, [expression, *values, limit - 1, every, limit])
-        return [Ranked((d, s), name, score, complete=bool(whole)) for d, s, name, score, whole in rows]
+
+        def rank(c: sqlite3.Connection) -> list[Ranked]:
+            rare = split(c, f"{selection.entity_type}_fts", query.any)
+            best = ranked_by_words(c, selection, query, limit, rare) if rare else []
+            decided = rare and len(best) == limit and best[-1].score > rare.rest
+            return best if decided else ranked_by_words(c, selection, query, limit)
+
+        return self._read(rank)
 
     def rank_names(self, selection: Selection, query: str) -> list[Ranked]:
         """The entities whose names are most similar to a query, best first; similarity 0 to 1."""
@@ -360,3 +354,26 @@ class Catalogue:
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         """Read from one state of the file; subclasses say what to do about damage."""
         return self.file.read(function)
+
+
+def ranked_by_words(
+    c: sqlite3.Connection, selection: Selection, query: KeywordQuery, limit: int, rare: Split | None = None
+) -> list[Ranked]:
+    """As `Catalogue.rank_keyword`, of the entities that have one of the rare words if these are given."""
+    test, values = where(selection)
+    entity_type = selection.entity_type
+    fts = f"{entity_type}_fts"
+    among = f"+{fts}.rowid IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) AND " if rare else ""
+    sql = (
+        # the rows themselves are read for the best scores only; a LEFT JOIN that no condition uses costs nothing
+        f"WITH hits AS MATERIALIZED (SELECT {fts}.rowid AS id, -bm25({fts}, {COLUMN_WEIGHTS}) AS score "
+        f"FROM {fts} LEFT JOIN {entity_type} ON {entity_type}.id = {fts}.rowid WHERE {fts} MATCH ? AND {among}{test}), "
+        "worst AS (SELECT score FROM hits ORDER BY score DESC LIMIT 1 OFFSET ?) "
+        f"SELECT document, slug, name, score, id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
+        f"FROM hits JOIN {entity_type} USING (id) JOIN {fts} ON {fts}.rowid = id "
+        "WHERE score >= ifnull((SELECT score FROM worst), 0) ORDER BY score DESC, document, slug LIMIT ?"
+    )
+    every = fts_query_for_all(query.complete) or _NOTHING
+    parameters = [fts_query(query.any), *([rare.rare] if rare else []), *values, limit - 1, every, limit]
+    rows = c.execute(sql, parameters)
+    return [Ranked((d, s), name, score, complete=bool(whole)) for d, s, name, score, whole in rows]
