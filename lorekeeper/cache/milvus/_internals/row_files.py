@@ -29,6 +29,9 @@ ROWS, VECTORS = SUFFIXES = (".rows", ".vectors")
 REMOVABLE = sys.platform != "win32"
 """Whether a file that is open or mapped can be removed, as a compaction does; otherwise files are held in memory."""
 
+KEPT_BYTES = 16 << 20
+"""Largest file whose pages are kept once they were read: to map them again takes up to a millisecond."""
+
 _ORDER = "_order"
 """Column of the file: the numbers of the rows in the order of their keys."""
 
@@ -88,7 +91,8 @@ class Rows:
         """
         if hasattr(mmap, "MADV_DONTNEED"):
             for memory in self._memory:
-                memory.madvise(mmap.MADV_DONTNEED)
+                if len(memory) > KEPT_BYTES:
+                    memory.madvise(mmap.MADV_DONTNEED)
 
 
 def mapped(data: DataFile, folder: Path) -> Rows:

@@ -22,9 +22,10 @@ from lorekeeper.embedding.protocol import Vectors
 VECTOR, SEQUENCE = INDEX[0], "_seq"
 
 ERROR = 0.005
-"""How much the cosine similarity of vectors in 8 bits may differ from the exact one. Measured: 0.0037 at most, 0.0005 commonly."""
+"""How much the cosine similarity of vectors in 8 bits may differ from the exact one. Measured: 0.002 at most of texts, 0.004 at
+most of random vectors."""
 
-PROPOSED, AT_LEAST = 2, 64
+PROPOSED, AT_LEAST = 1.2, 32
 """Rows that are compared exactly: this many for each one that is wanted, and these besides."""
 
 
@@ -80,7 +81,7 @@ class ExactIndex(lookup_class(IVF_FLAT)):  # type: ignore[misc]
 
     def _nearest(self, query: Vectors, limit: int, mask: Any, params: Any) -> tuple[Any, Any]:
         """Proposes more rows if one that was not proposed may be nearer than the last, given the `ERROR` of 8 bits."""
-        number = PROPOSED * limit + AT_LEAST
+        number = int(PROPOSED * limit) + AT_LEAST
         while True:
             proposed, guesses = super().search(query, number, valid_mask=mask, params=params)
             rows = np.sort(proposed[0][proposed[0] >= 0])
