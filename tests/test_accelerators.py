@@ -19,17 +19,9 @@ from milvus_lite import Collection
 
 from lorekeeper.cache.milvus._internals import row_files, writes
 from lorekeeper.cache.milvus.lite import Engine
-from lorekeeper.cache.milvus.schema import SEARCH_PARAMS, Column, ColumnType, Row
+from lorekeeper.cache.milvus.schema import SEARCH_PARAMS, Row
+from tests.support.engine_rows import COLUMNS, DIMENSION, FIELDS, NAME, row
 
-NAME, DIMENSION = "things", 16
-COLUMNS = [
-    Column("pk", ColumnType.TEXT, 64, primary=True),
-    Column("title", ColumnType.TEXT, 64),
-    Column("level", ColumnType.INTEGER, nullable=True),
-    Column("tags", ColumnType.TEXTS, 64, nullable=True, many=8),
-    Column("vector", ColumnType.VECTOR, DIMENSION),
-]
-FIELDS = ["title", "level", "tags"]
 TESTS = ["", "level <= 3", 'title in ["t1", "t2"] and level > 0', "level > 99", 'array_contains_any(tags, ["a"])']
 
 
@@ -39,13 +31,6 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     opened.create_collection(NAME, COLUMNS, "{}")
     yield opened
     opened.close()
-
-
-def row(chance: random.Random, key: int) -> Row:
-    vector = np.array([chance.gauss(0, 1) for _ in range(DIMENSION)], dtype=np.float32)
-    level = chance.choice([None, *range(10)])
-    return {"pk": f"k{key}", "title": f"t{key % 7}", "level": level, "tags": chance.choice([["a", "b"], ["c"], None]),
-            "vector": vector / np.linalg.norm(vector)}  # fmt: skip
 
 
 OPTIONS = {"metric_type": "COSINE", "output_fields": FIELDS, "search_params": SEARCH_PARAMS["params"]}

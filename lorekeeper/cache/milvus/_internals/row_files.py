@@ -45,12 +45,14 @@ class DataFile:
     Attributes:
         path: of the file.
         key: name of the column with the keys of its rows.
+        dimension: of its vectors.
         rows: reads all columns but the vectors as a table.
         vectors: reads the vectors in parts, each of shape (part, dimension) float32.
     """
 
     path: Path
     key: str
+    dimension: int
     rows: Callable[[], Any]
     vectors: Callable[[], Iterable[Vectors]]
 
@@ -141,7 +143,7 @@ def _opened(data: DataFile, folder: Path, stamp: bytes) -> Rows:
     order = table.column(_ORDER).to_numpy()
     if order.max(initial=0) >= table.num_rows:
         raise ValueError(f"{paths[0]} is damaged")
-    vectors = np.frombuffer(memory[1], np.float32).reshape(table.num_rows, -1)
+    vectors = np.frombuffer(memory[1], np.float32).reshape(table.num_rows, data.dimension)
     rows = Rows(table.drop_columns([_ORDER]), data.key, order, vectors, memory)
     rows.forget_pages()
     return rows

@@ -135,6 +135,10 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
         return int(self._metadata.num_rows)
 
     @property
+    def _dimension(self) -> int:
+        return int(self._metadata.schema.to_arrow_schema().field(VECTOR).type.list_size)
+
+    @property
     def rows(self) -> Rows:
         """Every column but the vectors; mapped once the index is loaded, else in memory after the first use."""
         with self._reading:
@@ -226,7 +230,8 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
         if VECTOR in self.indexes or not self.num_rows:
             return
         with self._reading:
-            data = row_files.DataFile(Path(self.file_path), self._key, self._read_rows, self._read_vectors)
+            functions = self._read_rows, self._read_vectors
+            data = row_files.DataFile(Path(self.file_path), self._key, self._dimension, *functions)
             self._rows = row_files.mapped(data, Path(index_dir))
         path = Path(self.index_file_path(index_dir, spec.index_type, VECTOR))
         index = self._load_index(path, spec)
@@ -239,9 +244,8 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
         """The index in a file; None if there is no file, or one of an earlier kind."""
         if not path.exists():
             return None
-        dimension = self._metadata.schema.to_arrow_schema().field(VECTOR).type.list_size
         try:
-            index = _index_class().load(str(path), spec.metric_type, dimension)
+            index = _index_class().load(str(path), spec.metric_type, self._dimension)
         except EarlierIndexError:
             return None
         index.distances = self._distances
