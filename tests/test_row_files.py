@@ -9,6 +9,8 @@ from pathlib import Path
 
 import faiss
 import numpy as np
+import pyarrow
+import pyarrow.ipc
 import pytest
 
 from lorekeeper.cache.milvus._internals import remove_indexes, row_files, segments
@@ -75,6 +77,17 @@ def test_a_file_that_cannot_be_used_is_written_again(path: Path, suffix: str, ha
 def test_rows_without_their_content_are_written_again(path: Path) -> None:
     before = answers(path)
     _zeroed(files(path)[ROWS])
+    assert answers(path) == before
+
+
+def test_rows_whose_texts_lie_outside_the_file_are_written_again(path: Path) -> None:
+    before = answers(path)
+    file = files(path)[ROWS]
+    with pyarrow.memory_map(str(file)) as source, pyarrow.ipc.open_file(source) as reader:
+        offsets = reader.read_all().column("title").chunk(0).buffers()[1].to_pybytes()
+    content = file.read_bytes()
+    assert content.count(offsets) == 1
+    file.write_bytes(content.replace(offsets, b"\xff\xff\xff\x7f" * (len(offsets) // 4)))
     assert answers(path) == before
 
 

@@ -139,7 +139,7 @@ def _opened(data: DataFile, folder: Path, stamp: bytes) -> Rows:
         table = reader.read_all()
     if (table.schema.metadata or {}).get(_SOURCE) != stamp:
         raise ValueError(f"{paths[0]} was not written for its data file")
-    table.validate(full=True)
+    _check(table)
     order = table.column(_ORDER).to_numpy()
     if order.max(initial=0) >= table.num_rows:
         raise ValueError(f"{paths[0]} is damaged")
@@ -147,6 +147,12 @@ def _opened(data: DataFile, folder: Path, stamp: bytes) -> Rows:
     rows = Rows(table.drop_columns([_ORDER]), data.key, order, vectors, memory)
     rows.forget_pages()
     return rows
+
+
+def _check(table: Any) -> None:
+    """ValueError if a value lies outside the file, which would end the process. That texts are UTF-8 is seen when they are read."""
+    fields = [f.with_type(pyarrow.binary()) if pyarrow.types.is_string(f.type) else f for f in table.schema]
+    table.cast(pyarrow.schema(fields)).validate(full=True)
 
 
 def _map(path: Path) -> mmap.mmap:
