@@ -96,7 +96,10 @@ RELIED_ON = (
         Reliance((SEGMENTS,), "faiss", name)
         for name in ("IndexIVFScalarQuantizer", "read_index", "knn", "IO_FLAG_MMAP_IFC")
     ),
-    Reliance((SEGMENTS,), "faiss:ClusteringParameters", "min_points_per_centroid"),
+    *(
+        Reliance((SEGMENTS,), "faiss:ClusteringParameters", name)
+        for name in ("min_points_per_centroid", "max_points_per_centroid", "niter")
+    ),
 )
 
 

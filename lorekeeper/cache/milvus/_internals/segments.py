@@ -25,6 +25,9 @@ ERROR = 0.005
 """How much the cosine similarity of vectors in 8 bits may differ from the exact one. Measured: 0.002 at most of texts, 0.004 at
 most of random vectors."""
 
+SAMPLE, ROUNDS = 32, 3
+"""Vectors a list from which its centre is found, and in how many rounds: a search goes through all lists, however good they are."""
+
 PROPOSED, AT_LEAST = 1.2, 32
 """Rows that are compared exactly: this many for each one that is wanted, and these besides."""
 
@@ -50,7 +53,7 @@ class _LeanFaiss:
     def IndexIVFFlat(self, quantizer: Any, dimension: int, lists: int, metric: int) -> Any:  # noqa: N802 - FAISS's name
         bits, residuals = faiss.ScalarQuantizer.QT_8bit, False
         index = faiss.IndexIVFScalarQuantizer(quantizer, dimension, lists, bits, metric, residuals)
-        index.cp.min_points_per_centroid = 1
+        index.cp.min_points_per_centroid, index.cp.max_points_per_centroid, index.cp.niter = 1, SAMPLE, ROUNDS
         return index
 
     def read_index(self, path: str) -> Any:
