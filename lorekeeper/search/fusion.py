@@ -153,7 +153,9 @@ def _ordered(
     highest = 1.0 + (_name_score(1.0) if similarity else 0.0)
     hits: list[tuple[str, FusedHit[K]]] = []
     for group in groups:
-        keys = sorted(group.keys, key=lambda key: (-similarity.get(key, 0.0), preference(key), str(key)))
+        keys = list(group.keys)
+        if len(keys) > 1:
+            keys.sort(key=lambda key: (-similarity.get(key, 0.0), preference(key), str(key)))
         score = min(sum(group.scores.values()) / highest, 1.0)
         best = max(group.scores, key=lambda retriever: group.scores[retriever])
         hits.append((str(group.label), FusedHit(keys[0], score, best, tuple(keys[1:]))))

@@ -52,4 +52,5 @@ def relevant(
             return hit.retriever == "name" or hit.score >= RELEVANT * best
         return hit.score >= BEHIND_A_NAME * best and any(map(is_close, (hit.key, *hit.duplicates)))
 
-    return [replace(hit, sure=is_sure(hit)) for hit in hits if everything or is_relevant(hit)]
+    shown = [hit for hit in hits if everything or is_relevant(hit)]
+    return [hit if is_sure(hit) else replace(hit, sure=False) for hit in shown]

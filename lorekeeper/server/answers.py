@@ -56,15 +56,26 @@ class Answer:
 
 def page_answer(page: ResultPage, *, full: bool) -> Answer:
     """A page of results, with the whole entries if ``full``."""
-    return Answer(page_content(page, full=full), page_text(page, full=full))
+    contents = _contents(page)
+    return Answer(_page_content(page, contents, full=full), _page_text(page, contents, full=full))
 
 
-def page_content(page: ResultPage, *, full: bool = False) -> JsonObject:
-    """A page as structured content: ``{"results", "total", "mode", "next_offset", "note"}``.
+def page_content(page: ResultPage) -> JsonObject:
+    """A page as structured content: ``{"results", "total", "mode", "next_offset", "note"}``."""
+    return _page_content(page, _contents(page), full=False)
 
-    With ``full``, the whole entry stands in the place of the snippet.
+
+def page_text(page: ResultPage) -> str:
+    """A page as text: a numbered list of names with facts, source and uri, each with its snippet.
+
+    Results that are not `Result.sure` stand under a line that says so.
     """
-    results = _contents(page)
+    return _page_text(page, _contents(page), full=False)
+
+
+def _page_content(page: ResultPage, contents: Sequence[JsonObject], *, full: bool) -> JsonObject:
+    """With ``full``, the whole entry stands in the place of the snippet."""
+    results = list(contents)
     if full:
         results = [c | {"snippet": "", "entity": lean(r.entity)} for c, r in zip(results, page.results, strict=True)]
     return {
@@ -76,16 +87,13 @@ def page_content(page: ResultPage, *, full: bool = False) -> JsonObject:
     }
 
 
-def page_text(page: ResultPage, *, full: bool = False) -> str:
-    """A page as text: a numbered list of names with facts, source and uri, each with its snippet or whole text.
-
-    Results that are not `Result.sure` stand under a line that says so.
-    """
+def _page_text(page: ResultPage, contents: Sequence[JsonObject], *, full: bool) -> str:
+    """With ``full``, the whole text stands in the place of the snippet."""
     parts = [_heading(page)]
     if page.note:
         parts.append(f"Note: {one_line(page.note)}")
     sure = True
-    for number, (shown, result) in enumerate(zip(_contents(page), page.results, strict=True), 1):
+    for number, (shown, result) in enumerate(zip(contents, page.results, strict=True), 1):
         if sure and not result.sure:
             parts.append(LESS_SURE)
         sure = result.sure
