@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from lorekeeper.cli.render import results_table
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import FilterError
@@ -172,3 +175,10 @@ def test_an_entry_is_described_by_its_facts_and_by_parts_of_all_its_text():
     assert len(texts) == MAX_WORDINGS
     assert "Part 0 " in texts[1]
     assert "Part 1" in texts[-1]
+
+
+async def test_a_terminal_shows_which_wording_found_a_result(library):
+    page = await library.search(asked(*WORDINGS))
+    console = Console(record=True, width=120, file=io.StringIO())
+    console.print(results_table(page.results))
+    assert "found by: never sinks under the surface" in console.export_text()
