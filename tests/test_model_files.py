@@ -18,6 +18,7 @@ from tests.support.providers import load_model
 from tests.support.tiny_models import (
     WORDS,
     random_weights,
+    save_complete,
     save_graph,
     save_weights,
 )
@@ -33,9 +34,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def complete(folder: Path) -> Path:
     """A folder with the same weights for both runtimes."""
-    save_weights(folder, WEIGHTS)
-    save_graph(folder / "onnx" / "model.onnx", WEIGHTS)
-    return folder
+    return save_complete(folder, WEIGHTS)
 
 
 # --- the table -----------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from tests.support.tiny_models import (
     POSITIONS,
     TEXTS,
     random_weights,
+    save_complete,
     save_graph,
     save_usage,
     save_weights,
@@ -56,9 +57,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def complete(folder: Path) -> Path:
     """A folder with the same weights for both runtimes."""
-    save_weights(folder, WEIGHTS)
-    save_graph(folder / "onnx" / "model.onnx", WEIGHTS)
-    return folder
+    return save_complete(folder, WEIGHTS)
 
 
 def both(folder: Path) -> tuple[OnnxProvider, SentenceTransformersProvider]:

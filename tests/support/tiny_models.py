@@ -94,6 +94,13 @@ def save_graph(path: Path, weights: Weights, *, output: str = "last_hidden_state
     save_model(_encoder(weights, output), str(path), **options)
 
 
+def save_complete(folder: Path, weights: Weights) -> Path:
+    """A folder with the same weights for both runtimes."""
+    save_weights(folder, weights)
+    save_graph(folder / "onnx" / "model.onnx", weights)
+    return folder
+
+
 def write(path: Path, value: object) -> None:
     """Write a JSON file."""
     path.parent.mkdir(parents=True, exist_ok=True)
