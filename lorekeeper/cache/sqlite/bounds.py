@@ -44,6 +44,8 @@ def split(c: sqlite3.Connection, table: str, words: Sequence[str]) -> Split | No
     A word that is there twice counts twice.
     """
     total = c.execute(f"SELECT count(*) FROM {table}_docsize").fetchone()[0]
+    if total <= ROWS:
+        return None
     sql = f"SELECT count(*) FROM {table} WHERE {table} MATCH ?"
     counts = {word: c.execute(sql, (fts_query([word]),)).fetchone()[0] for word in dict.fromkeys(words)}
     if sum(counts.values()) <= ROWS:
