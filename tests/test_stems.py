@@ -88,5 +88,7 @@ def test_names_are_looked_through_as_one_text_as_one_by_one(seed):
         assert list(known.places(part)) == [place for place, name in enumerate(names) if part in name], part
         assert known.beginning_with(part) == [name for name in names if name.startswith(part)], part
         assert (part in known) is (part in names), part
+        assert set(known.words_beginning_with(part)) == {word for word in known.words if word.startswith(part)}, part
+        assert set(known.words_ending_with(part)) == {word for word in known.words if word.endswith(part)}, part
     assert list(KnownNames().places("a")) == list(KnownNames().places("")) == []
     assert KnownNames.of(known) is known

@@ -41,6 +41,9 @@ ENGLISH = frozenset(
 )
 """Longer names of one word that are not recognised within a sentence either, since they are words of English texts."""
 
+NAMES_KEPT = 1024
+"""Names whose entries are kept: to find those of one takes a look at every line of its table."""
+
 _TRANSCRIPTIONS = {"ä": "ae", "ö": "oe", "ü": "ue", "œ": "oe", "æ": "ae"}
 """How letters are written where the keyboard has none of them."""
 
@@ -74,10 +77,13 @@ class Alias(NamedTuple):
 
 def aliases_of(entity_type: str, folded: str) -> tuple[Alias, ...]:
     """The entries of a type that have a folded name as their other name."""
-    names, lines = _table(entity_type)
-    if folded not in names:
-        return ()
-    return tuple(alias for line in lines if folded in line.folded for name, alias in line.aliases if name == folded)
+    return _aliases_of(entity_type, folded) if folded in _table(entity_type).names else ()
+
+
+@lru_cache(maxsize=NAMES_KEPT)
+def _aliases_of(entity_type: str, folded: str) -> tuple[Alias, ...]:
+    lines = [line for line in _table(entity_type).lines if folded in line.folded]
+    return tuple(alias for line in lines for name, alias in line.aliases if name == folded)
 
 
 def aliases_within(entity_type: str, folded: str) -> list[Alias]:
@@ -85,11 +91,12 @@ def aliases_within(entity_type: str, folded: str) -> list[Alias]:
 
     Words that belong to a longer name are not read again: "verzögerter Feuerball" holds one name.
     """
-    words = folded.split()[:MAX_SENTENCE_WORDS]
+    words, beginnings = folded.split()[:MAX_SENTENCE_WORDS], _table(entity_type).beginnings
+    starts = [start for start, word in enumerate(words) if word in beginnings]
     found: list[Alias] = []
     free = [True] * len(words)
-    for length in range(min(MAX_ALIAS_WORDS, len(words)), 0, -1):
-        for start in range(len(words) - length + 1):
+    for length in range(min(MAX_ALIAS_WORDS, len(words)) if starts else 0, 0, -1):
+        for start in (start for start in starts if start + length <= len(words)):
             name = " ".join(words[start : start + length])
             aliases = aliases_of(entity_type, name)
             if aliases and _is_distinctive(name) and all(free[start : start + length]):
@@ -104,7 +111,7 @@ def _is_distinctive(name: str) -> bool:
 
 def aliases_with(entity_type: str, folded: str) -> list[Alias]:
     """The other names that have a folded text from the beginning of a word on: "Roter Drache", "Mordenkainen"."""
-    lines = [line for line in _table(entity_type)[1] if folded in line.folded]
+    lines = [line for line in _table(entity_type).lines if folded in line.folded]
     found = [alias for line in lines for name, alias in line.aliases if f" {folded}" in f" {name}"]
     return list(dict.fromkeys(found))
 
@@ -120,7 +127,7 @@ def aliases_anywhere(folded: str) -> list[Alias]:
 
 def alias_names(entity_type: str) -> list[str]:
     """All names of the table of a type, folded."""
-    return sorted(_table(entity_type)[0])
+    return sorted(_table(entity_type).names)
 
 
 class _Line(NamedTuple):
@@ -143,18 +150,28 @@ class _Line(NamedTuple):
             yield from ((name, alias) for name, alias in zip(names, written, strict=True) if name != english)
 
 
-@lru_cache(maxsize=len(COLLECTIONS))
-def _table(entity_type: str) -> tuple[frozenset[str], list[_Line]]:
-    """The folded names of a type's table, and its lines.
+class _Table(NamedTuple):
+    """The table of a type: its folded names, their first words, and its lines."""
 
-    They are folded all at once, and a line is taken apart when one of its names is asked for: so it takes some milliseconds
+    names: frozenset[str]
+    beginnings: frozenset[str]
+    lines: list[_Line]
+
+
+@lru_cache(maxsize=len(COLLECTIONS))
+def _table(entity_type: str) -> _Table:
+    """The table of a type.
+
+    The names are folded all at once, and a line is taken apart when one of its names is asked for: so it takes some milliseconds
     to read a table, instead of fifty.
     """
     path = ALIASES / f"{entity_type}.tsv"
     text = path.read_text("utf-8").partition("\n")[2] if path.is_file() else ""
     printed, transcribed = _folded(text.lower()), _folded(_transcribed(text.lower()))
     names = frozenset(_BETWEEN_NAMES.split(f"{printed}\n{transcribed}"))
-    return names, [_Line(*line) for line in zip(*map(str.splitlines, (text, printed, transcribed)), strict=True)]
+    beginnings = frozenset(name.partition(" ")[0] for name in names)
+    lines = zip(*map(str.splitlines, (text, printed, transcribed)), strict=True)
+    return _Table(names, beginnings, [_Line(*line) for line in lines])
 
 
 def _folded(table: str) -> str:

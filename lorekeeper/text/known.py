@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate
 from typing import Self
+
+_LAST = chr(sys.maxunicode)
+"""The last character in sorted order."""
 
 _END = "\n"
 """What is around each name in the text of all of them; no folded name has it."""
@@ -36,6 +40,14 @@ class KnownNames(list[str]):
         """The names that begin with a text."""
         return [self[place] for place in self.places(_END + text)]
 
+    def words_beginning_with(self, text: str) -> list[str]:
+        """The words of the names that begin with a text."""
+        return _beginning_with(text, self.vocabulary)
+
+    def words_ending_with(self, text: str) -> list[str]:
+        """The words of the names that end with a text."""
+        return [word[::-1] for word in _beginning_with(text[::-1], self._reversed)]
+
     def with_words(self, words: Iterable[str]) -> set[int]:
         """Places of the names that have any of some words."""
         return {place for word in words for place in self.words.get(word, ())}
@@ -55,6 +67,11 @@ class KnownNames(list[str]):
         return sorted(self.words)
 
     @cached_property
+    def _reversed(self) -> list[str]:
+        """Every word of the names, written backwards, sorted."""
+        return sorted(word[::-1] for word in self.words)
+
+    @cached_property
     def _distinct(self) -> frozenset[str]:
         return frozenset(self)
 
@@ -66,3 +83,8 @@ class KnownNames(list[str]):
     def _starts(self) -> array[int]:
         """Where each name begins in the text, at the character before it, and where the last one ends."""
         return array("L", accumulate((len(name) + len(_END) for name in self), initial=0))
+
+
+def _beginning_with(text: str, words: list[str]) -> list[str]:
+    """Those of sorted words that begin with a text."""
+    return words[bisect_left(words, text) : bisect_right(words, text + _LAST)]

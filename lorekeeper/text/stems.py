@@ -30,8 +30,8 @@ def names_of_stems(text: str, names: KnownNames) -> tuple[list[str], list[str]]:
 
 def _with_stem(stem: str, names: KnownNames) -> set[int]:
     """Places of the names that have a word of a stem."""
-    beginning, plurals = _beginning(stem), tuple(_PLURALS)
-    words = [word for word in names.words if beginning in word or word.endswith(plurals)]
+    words = names.words_beginning_with(_beginning(stem))
+    words += [word for end in _PLURALS for word in names.words_ending_with(end)]
     return names.with_words(word for word in content_words(" ".join(words)) if _stem(word) == stem)
 
 
