@@ -111,32 +111,36 @@ async def narrowed(
 
 
 async def rank(
-    cache: CacheProtocol, entity_type: str, text: str, documents: Documents = None, **filters: object
-) -> list[Ranked]:
-    """The entities whose names a query is, as by `CacheProtocol.rank_names`, also by other names and stems; best first."""
-    ranked = await cache.rank_names(entity_type, text, documents, **filters)
-    if ranked and ranked[0].score == 1:
-        return ranked
-    known = KnownNames.of(await cache.names(entity_type))
-    best = {hit.identity: hit for hit in ranked}
-    meanings = await asyncio.to_thread(_understood_as, entity_type, fold(text), known)
-    for name, similarity in meanings[:MAX_RANKED_NAMES]:
-        for hit in await cache.rank_names(entity_type, name, documents, **filters):
-            if hit.score == 1 and (hit.identity not in best or best[hit.identity].score < similarity):
-                best[hit.identity] = replace(hit, score=similarity)
-    return sorted(best.values(), key=lambda hit: (-hit.score, hit.identity))
-
-
-async def rank_wordings(
     cache: CacheProtocol, entity_type: str, wordings: Sequence[str], documents: Documents = None, **filters: object
 ) -> list[Ranked]:
-    """The entities whose names one of the wordings of a query is, as `rank` finds them; best first."""
+    """The entities whose names one of the wordings of a query is, best first.
+
+    They are found as by `CacheProtocol.rank_names`, and by other names and stems unless an entity has the very name.
+    """
     best: dict[Identity, Ranked] = {}
+    inexact: list[str] = []
     for wording in wordings:
-        for hit in await rank(cache, entity_type, wording, documents, **filters):
-            if hit.identity not in best or best[hit.identity].score < hit.score:
-                best[hit.identity] = hit
+        ranked = await cache.rank_names(entity_type, wording, documents, **filters)
+        _keep_better(best, ranked)
+        if not ranked or ranked[0].score < 1:
+            inexact.append(fold(wording))
+    known = KnownNames.of(await cache.names(entity_type) if inexact else ())
+    for name, similarity in await asyncio.to_thread(_all_understood_as, entity_type, inexact, known):
+        same = await cache.rank_names(entity_type, name, documents, **filters)
+        _keep_better(best, [replace(hit, score=similarity) for hit in same if hit.score == 1])
     return sorted(best.values(), key=lambda hit: (-hit.score, hit.identity))
+
+
+def _keep_better(best: dict[Identity, Ranked], ranked: Iterable[Ranked]) -> None:
+    """Add hits to the best ones, unless these have the entity with as high a score."""
+    for hit in ranked:
+        if hit.identity not in best or best[hit.identity].score < hit.score:
+            best[hit.identity] = hit
+
+
+def _all_understood_as(entity_type: str, texts: Sequence[str], known: KnownNames) -> list[tuple[str, float]]:
+    """Names of a library that one of some folded queries is, and how similar they count, a few for each query."""
+    return [name for text in texts for name in _understood_as(entity_type, text, known)[:MAX_RANKED_NAMES]]
 
 
 def _understood_as(entity_type: str, text: str, known: KnownNames) -> list[tuple[str, float]]:

@@ -288,7 +288,7 @@ class Searcher:
     async def _names(self, query: Query, wordings: Sequence[str], scopes: Scopes) -> Ranking:
         if query.mode == "semantic":
             return {}
-        rank = by_name.rank_wordings
+        rank = by_name.rank
         return await _over_types(
             query.types, lambda name: rank(self._cache, name, wordings, scopes[name], **query.filters)
         )
