@@ -314,9 +314,9 @@ class Collections:
         number = min(math.ceil(breadth * limit), MAX_ROWS)
         while True:
             rows = self._backend.search(entity_type, vector, expression, number, HIT_FIELDS)
-            best = _best(entity_type, rows)
+            best = _best_rows(rows)
             if len(best) >= limit or len(rows) < number or number == MAX_ROWS:
-                return best[:limit]
+                return [ms.ranked(entity_type, row) for row in best[:limit]]
             number = min(2 * number, MAX_ROWS)
             self._breadth[entity_type] = min(1.2 * breadth, 2 * ROWS_PER_ENTITY)
 
@@ -342,13 +342,12 @@ class Collections:
         return [row for part in _parts(keys) for row in self._backend.get(entity_type, part, fields)]
 
 
-def _best(entity_type: str, rows: Iterable[Row]) -> list[Ranked]:
-    """The entities of the passages that a search returned, best first, each with its best passage."""
-    best: dict[Identity, Ranked] = {}
+def _best_rows(rows: Iterable[Row]) -> list[Row]:
+    """Of the passages that a search returned, best first, the best one of each entity, best first."""
+    best: dict[Identity, Row] = {}
     for row in rows:
-        ranked = ms.ranked(entity_type, row)
-        best.setdefault(ranked.identity, ranked)
-    return sorted(best.values(), key=lambda ranked: (-ranked.score, ranked.identity))
+        best.setdefault(ms.identity(row), row)
+    return [row for _, row in sorted(best.items(), key=lambda item: (-item[1]["distance"], item[0]))]
 
 
 def _words(entity: Entity) -> str:

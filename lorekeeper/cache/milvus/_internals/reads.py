@@ -59,8 +59,9 @@ class Snapshot:
             if positions:
                 table = segment.table.select(columns).take([places[position][1] for position in positions])
                 _forget_pages(segment)
-                for position, row in zip(positions, table.to_pylist(), strict=True):
-                    rows[position] = row
+                values = zip(*(column.to_pylist() for column in table.columns), strict=True)
+                for position, row in zip(positions, values, strict=True):
+                    rows[position] = dict(zip(columns, row, strict=True))
         return rows
 
 
