@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import shutil
@@ -19,6 +20,7 @@ import pytest
 
 from lorekeeper.cache.milvus.companion import Companion
 from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.sqlite.catalogue import pack
 from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
@@ -477,6 +479,38 @@ async def test_a_keyword_index_that_is_not_right_is_built_anew(
     assert await sides(again) == [texts("a", 40)] * 4
     await again.store_entities(batch("b", 0, 5), "spells")
     assert await sides(again) == [texts("a", 40) | texts("b", 5)] * 4
+
+
+OLDER = make("a0", name="An older copy")
+
+
+@pytest.mark.parametrize(
+    ("sql", "values"),
+    [
+        ("UPDATE spells SET record = ?", [pack(OLDER)[:-1]]),
+        ("DELETE FROM spells WHERE slug = ?", ["a0"]),
+        ("UPDATE built SET store = ?", ["of another library"]),
+    ],
+)
+async def test_an_entity_whose_copy_cannot_be_used_is_read_from_the_store(
+    embedded: Caches, sql: str, values: list[object]
+) -> None:
+    cache, entities = embedded.open(), batch("a", 0, 3)
+    await cache.store_entities(entities, "spells")
+    with contextlib.closing(sqlite3.connect(keyword_file(embedded))) as connection, connection:
+        connection.execute(sql, values)
+    identities = [entity.identity for entity in entities]
+    for _ in range(2):
+        assert await cache.load("spells", identities[::-1]) == entities[::-1]
+
+
+async def test_an_entity_that_is_being_written_is_read_from_the_store(embedded: Caches) -> None:
+    cache, entities = embedded.open(), batch("a", 0, 3)
+    await cache.store_entities(entities, "spells")
+    with contextlib.closing(sqlite3.connect(keyword_file(embedded))) as connection, connection:
+        connection.execute("UPDATE spells SET record = ? WHERE slug = 'a0'", [pack(OLDER)])
+        connection.execute("INSERT INTO unfinished VALUES ('spells', ?, ?)", OLDER.identity)
+    assert await cache.load("spells", [OLDER.identity]) == entities[:1]
 
 
 def test_a_keyword_index_that_proves_damaged_while_it_is_filled_is_filled_anew(tmp_path: Path) -> None:

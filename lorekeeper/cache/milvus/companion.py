@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from lorekeeper.cache.formats import Normalized
 from lorekeeper.cache.protocol import Identity
-from lorekeeper.cache.sqlite.catalogue import Catalogue, insert, remove, statements
+from lorekeeper.cache.sqlite.catalogue import Catalogue, insert, load, remove, statements
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
 from lorekeeper.cache.sqlite.upgrade import FileUpgrade
 from lorekeeper.entities import Entity
@@ -58,6 +58,14 @@ class Companion(Catalogue):
     def state(self, entity_type: str) -> tuple[str | None, bool]:
         """(id of the store that the type's table was built from, None if it never was; whether no write is pending)."""
         return self._read(lambda c: self._state(c, entity_type))
+
+    def copies(self, entity_type: str, store: str, identities: Sequence[Identity]) -> list[Entity] | None:
+        """The entities of these identities, as `load` has them; None if they may differ from those of that store."""
+
+        def read(c: sqlite3.Connection) -> list[Entity] | None:
+            return load(c, entity_type, identities) if self._state(c, entity_type) == (store, True) else None
+
+        return self._read(read)
 
     def unfinished(self, entity_type: str) -> list[Identity]:
         """The entities of pending writes: those that began and have not ended."""

@@ -193,7 +193,7 @@ def _stored(store: MilvusStore, entity_type: str) -> tuple[dict[Identity, str], 
 def _load(store: MilvusStore, entity_type: str, identities: list[Identity]) -> list[Entity]:
     """Entities by identity; of a part that cannot be read, both halves are tried separately."""
     try:
-        return store.load(entity_type, identities)
+        return store.collections.load(entity_type, identities)
     except CacheError:
         if len(identities) == 1:
             return []

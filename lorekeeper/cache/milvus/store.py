@@ -242,7 +242,7 @@ class MilvusStore:
     def _each(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Entity]:
         """The entities of these identities, however many, loaded in batches."""
         for start in range(0, len(identities), GET_KEYS):
-            yield from self.load(entity_type, identities[start : start + GET_KEYS])
+            yield from self.collections.load(entity_type, identities[start : start + GET_KEYS])
 
     # --- earlier formats -------------------------------------------------------------------------------------------
 

@@ -113,6 +113,19 @@ def changed(c: sqlite3.Connection, entity_type: str) -> None:
     c.execute("INSERT INTO changes VALUES (?, 1) ON CONFLICT (type) DO UPDATE SET number = number + 1", (entity_type,))
 
 
+def load(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+    """The entities of these identities, in their order; those that do not exist are left out."""
+    by_identity: dict[Identity, Entity] = {}
+    for start in range(0, len(identities), KEYS):
+        part = identities[start : start + KEYS]
+        wanted = f"WITH wanted (d, s) AS (VALUES {', '.join(['(?, ?)'] * len(part))})"
+        # a CROSS JOIN is made in the order as written: it looks each identity up, instead of reading the whole table
+        sql = f"{wanted} SELECT record FROM wanted CROSS JOIN {entity_type} ON document = d AND slug = s"
+        entities = [unpack(entity_type, record) for (record,) in c.execute(sql, [key for i in part for key in i])]
+        by_identity |= {entity.identity: entity for entity in entities}
+    return [by_identity[identity] for identity in identities if identity in by_identity]
+
+
 def columns_named(entity_type: str) -> list[str]:
     """The names of an entity's columns, in the order of `columns_of`."""
     return [*_BASE, *(f.name for f in COLLECTIONS[entity_type].fields)]
@@ -255,14 +268,7 @@ class Catalogue:
 
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         """The entities of these identities, in their order; those that no longer exist are left out."""
-        by_identity: dict[Identity, Entity] = {}
-        for start in range(0, len(identities), KEYS):
-            part = identities[start : start + KEYS]
-            marks = ", ".join(["(?, ?)"] * len(part))
-            sql = f"SELECT record FROM {entity_type} WHERE (document, slug) IN (VALUES {marks})"
-            entities = [unpack(entity_type, record) for (record,) in self._rows(sql, [k for i in part for k in i])]
-            by_identity |= {e.identity: e for e in entities}
-        return [by_identity[i] for i in identities if i in by_identity]
+        return self._read(lambda c: load(c, entity_type, identities))
 
     def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
         """The entities that have any word of a query, best first; FTS5's BM25 scores (Robertson), negated: above 0."""
