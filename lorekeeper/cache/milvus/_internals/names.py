@@ -74,7 +74,9 @@ RELIED_ON = (
     *(Reliance((READS,), DELETIONS, name) for name in ("is_deleted", "snapshot")),
     Reliance((READS,), COLLECTION, "_compile_filter"),
     Reliance((READS,), FILTER, "evaluate"),
-    Reliance((READS, SEGMENTS), IVF_FLAT, "search", takes=("queries", "top_k", "valid_mask", "params")),
+    Reliance(
+        (READS, SEGMENTS), IVF_FLAT, "search", uses=("_index",), takes=("queries", "top_k", "valid_mask", "params")
+    ),
     Reliance((SEGMENTS,), IVF_FLAT, "build", uses=("faiss", "IndexIVFFlat"), takes=("vectors", "metric", "params")),
     Reliance((SEGMENTS,), IVF_FLAT, "load", uses=("faiss", "read_index"), takes=("path", "metric", "dim")),
     Reliance((SEGMENTS,), IVF_FLAT, "save", takes=("path",)),
@@ -94,7 +96,10 @@ RELIED_ON = (
     Reliance((SEGMENTS,), SEGMENT, "attach_index", takes=("index", "field_name")),
     *(
         Reliance((SEGMENTS,), "faiss", name)
-        for name in ("IndexIVFScalarQuantizer", "read_index", "knn", "IO_FLAG_MMAP_IFC")
+        for name in (
+            *("IndexIVFScalarQuantizer", "read_index", "knn", "IO_FLAG_MMAP_IFC"),
+            *("SearchParametersIVF", "IDSelectorBitmap"),
+        )
     ),
     *(
         Reliance((SEGMENTS,), "faiss:ClusteringParameters", name)

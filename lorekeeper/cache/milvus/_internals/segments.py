@@ -16,8 +16,11 @@ import pyarrow.parquet
 from lorekeeper.cache.milvus._internals import row_files
 from lorekeeper.cache.milvus._internals.names import COLLECTION, IVF_FLAT, SEGMENT, lookup, lookup_class, rebound
 from lorekeeper.cache.milvus._internals.row_files import Rows
-from lorekeeper.cache.milvus.schema import INDEX, Row
+from lorekeeper.cache.milvus.schema import INDEX, SEARCH_PARAMS, Row
 from lorekeeper.embedding.protocol import Vectors
+
+wrappers: Any = faiss
+"""FAISS with the arguments that its classes take in Python; its type declarations have those of C++."""
 
 VECTOR, SEQUENCE = INDEX[0], "_seq"
 
@@ -86,15 +89,25 @@ class ExactIndex(lookup_class(IVF_FLAT)):  # type: ignore[misc]
         """Proposes more rows if one that was not proposed may be nearer than the last, given the `ERROR` of 8 bits."""
         number = int(PROPOSED * limit) + AT_LEAST
         while True:
-            proposed, guesses = super().search(query, number, valid_mask=mask, params=params)
-            rows = np.sort(proposed[0][proposed[0] >= 0])
+            rows, last = self._proposed(query, number, mask, params)
             if not len(rows):
                 return rows, rows
             exact = self.distances(query, rows)
             best = np.argsort(exact, kind="stable")[:limit]
-            if len(rows) < number or exact[best[-1]] + ERROR <= guesses[0][-1]:
+            if len(rows) < number or exact[best[-1]] + ERROR <= last:
                 return rows[best], exact[best]
             number *= 4
+
+    def _proposed(self, query: Vectors, number: int, mask: Any, params: Any) -> tuple[Any, float]:
+        """Numbers of so many rows as are nearest in 8 bits, ascending, and the cosine distance of the last of them.
+
+        Milvus Lite's own search asks the same of FAISS, and then looks at each row in Python, which takes a quarter of the time.
+        """
+        selector = None if mask is None else wrappers.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
+        probes = (params or SEARCH_PARAMS["params"])["nprobe"]
+        options = wrappers.SearchParametersIVF(nprobe=probes, sel=selector)
+        similarities, rows = self._index.search(_units(query[np.newaxis]), number, params=options)
+        return np.sort(rows[0][rows[0] >= 0]), 1.0 - float(similarities[0][-1])
 
 
 @cache
