@@ -53,6 +53,7 @@ def test_similar_names_are_those_of_a_comparison_with_every_name(seed: int) -> N
     names = [some_name(chance) for _ in range(500)]
     index = index_of(names)
     queries = [misspelt(chance, chance.choice(names)) for _ in range(60)]
+    queries += [chance.choice(names) + chance.randint(1, 40) * "e" for _ in range(60)]
     assert any(scanned(names, query) for query in queries)
     for query in queries:
         assert index.similar(query, NAMES) == scanned(names, query), query

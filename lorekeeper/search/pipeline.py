@@ -280,7 +280,7 @@ class Searcher:
     async def _keyword(self, query: Query, wordings: Sequence[str], scopes: Scopes, depth: int) -> Ranking:
         if query.mode == "semantic":
             return {}
-        rank, words = self._cache.rank_keyword, await asyncio.to_thread(expanded_keywords, wordings)
+        rank, words = self._cache.rank_keyword, expanded_keywords(wordings)
         return await _over_types(
             query.types, lambda name: rank(name, words, depth, scopes[name], **query.filters), depth
         )

@@ -54,11 +54,14 @@ class LetterCounts:
 
     def reachable(self, text: str) -> Indices:
         """The texts whose similarity to a text of at most `MOST_COUNTED` characters may be `SIMILAR`."""
+        least = SIMILAR * (self.lengths + len(text)) - 1e-6
+        if not np.any(2 * np.minimum(self.lengths, len(text)) >= least):
+            return np.array([], np.int64)  # a sentence, longer than any name
         wanted = _counted([text])[:, 0]
         shared = np.zeros(len(self.lengths), np.uint16)
         for character in np.flatnonzero(wanted):
             shared += np.minimum(self.counts[character], wanted[character])
-        return np.flatnonzero(2 * shared >= SIMILAR * (self.lengths + len(text)) - 1e-6)
+        return np.flatnonzero(2 * shared >= least)
 
 
 @dataclass(frozen=True)
