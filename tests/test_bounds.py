@@ -43,8 +43,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> SqliteStore:
     return opened
 
 
-def split(store: SqliteStore, *words: str) -> bounds.Split | None:
-    return store.file.read(lambda c: bounds.split(c, "spells_fts", words))
+def split(store: SqliteStore, query: KeywordQuery) -> bounds.Split | None:
+    return store.file.read(lambda c: bounds.split(c, "spells_fts", query.weights))
 
 
 def ranked(
@@ -65,11 +65,13 @@ def test_the_ranking_is_that_of_all_rows(
     for _ in range(30):
         words = chance.sample(COMMON, chance.randint(1, 4)) + chance.sample([*RARE, "absent"], chance.randint(0, 3))
         twice = words[:1] * chance.choice([0, 0, 2])
-        query, limit = KeywordQuery((*words[:3], *twice), tuple(words[3:])), chance.choice([1, 5, 60])
+        related = tuple(chance.sample([w for w in (*COMMON, *RARE) if w not in words], chance.choice([0, 0, 1, 3])))
+        query = KeywordQuery((*words[:3], *twice), tuple(words[3:]), related=related)
+        limit = chance.choice([1, 5, 60])
         filters: dict[str, object] = chance.choice([{}, {"level_max": 3}, {"name": "ape"}])
         selection = Selection("spells", parse_filters("spells", filters))
         assert store.rank_keyword(selection, query, limit) == ranked(store, selection, query, limit), words
-        found = split(store, *query.any)
+        found = split(store, query)
         part = ranked(store, selection, query, limit, found) if found else []
         decided += bool(found and len(part) == limit and part[-1].score > found.rest)
     assert decided or share > 1
@@ -78,7 +80,7 @@ def test_the_ranking_is_that_of_all_rows(
 def test_no_row_without_a_rare_word_exceeds_the_bound(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "ROWS", 0)
     query, everything = KeywordQuery(("fire", "boat", "rare3")), Selection("spells")
-    found = split(store, *query.any)
+    found = split(store, query)
     assert found
     assert found.rare == '"rare3"'
     rare = {hit.identity for hit in ranked(store, everything, query, 900, found)}
@@ -88,5 +90,5 @@ def test_no_row_without_a_rare_word_exceeds_the_bound(store: SqliteStore, monkey
 
 
 def test_few_rows_are_all_scored(store: SqliteStore) -> None:
-    assert split(store, "rare1", "rare2") is None
-    assert split(store, "absent") is None
+    assert split(store, KeywordQuery(("rare1", "rare2"))) is None
+    assert split(store, KeywordQuery(("absent",))) is None

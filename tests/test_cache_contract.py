@@ -457,6 +457,19 @@ async def test_semantic_hits_are_ranked_by_cosine_and_carry_their_passage(cache:
     ]
 
 
+async def test_a_related_word_counts_less_than_one_of_the_query(cache: CacheProtocol) -> None:
+    asked, related, both = (
+        make(slug, f"It gives the traveller {text} for an hour.")
+        for slug, text in (("asked", "swiftness"), ("related", "wings"), ("both", "swiftness and wings"))
+    )
+    await cache.store_entities([asked, related, both], "spells")
+    ranked = await cache.rank_keyword("spells", KeywordQuery(("swiftness",), related=("wings",)))
+    assert [r.identity[1] for r in ranked] == ["both", "asked", "related"]
+    assert [r.complete for r in ranked] == [True, True, False]
+    best = await cache.rank_keyword("spells", KeywordQuery(("swiftness",), related=("wings",)), limit=1)
+    assert best == ranked[:1]
+
+
 async def test_keyword_hits_share_words_and_have_scores_above_zero(cache: CacheProtocol) -> None:
     await cache.store_entities(SPELLS, "spells")
     found = await cache.keyword_search("spells", "the bright explosions?")

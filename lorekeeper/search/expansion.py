@@ -6,11 +6,13 @@ A word is expanded only if it stands alone; the query itself is always kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from lorekeeper.folding import fold
 from lorekeeper.text.aliases import aliases_anywhere
 from lorekeeper.text.keywords import KeywordQuery
+from lorekeeper.text.thesaurus import related_words
 from lorekeeper.text.vocabulary import ABBREVIATIONS, SPELLINGS, SYNONYMS
 
 
@@ -21,13 +23,14 @@ def expanded_text(query: str) -> str:
 
 
 def expanded_keywords(wordings: Sequence[str]) -> KeywordQuery:
-    """The words to search for: those of the wordings, and as alternatives the same and the terms of the rules."""
+    """The words to search for: those of the wordings; as alternatives the same and the terms of the rules; related ones."""
     return KeywordQuery.joined([_expanded_keywords(wording) for wording in wordings])
 
 
 def _expanded_keywords(query: str) -> KeywordQuery:
     synonyms = [SYNONYMS[word] for word in fold(query).split() if word in SYNONYMS]
-    return KeywordQuery.of(query, " ".join([*_written_out(query), *synonyms]))
+    asked = KeywordQuery.of(query, " ".join([*_written_out(query), *synonyms]))
+    return replace(asked, related=tuple(word for word in related_words(asked.words) if word not in asked.alternatives))
 
 
 @lru_cache(maxsize=64)

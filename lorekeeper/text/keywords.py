@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -21,6 +22,9 @@ STOP_WORDS = frozenset(
 MAX_WORDS = 64
 """Most words of a query that are searched for; a longer query is a pasted text."""
 
+RELATED = 0.3
+"""How much a related word counts, beside 1 for a word of the query: measured by benchmarks/quality.py."""
+
 
 def content_words(folded: str) -> list[str]:
     """The words of a folded text that carry meaning, each once, in order."""
@@ -35,11 +39,13 @@ class KeywordQuery:
         words: the content words of the query, folded; a hit that has all of them is complete.
         alternatives: other words for the same things, folded.
         wordings: of a query in several wordings, the words of each; a hit that has all words of one is complete.
+        related: words that books have for what the query says; each counts `RELATED`.
     """
 
     words: tuple[str, ...]
     alternatives: tuple[str, ...] = ()
     wordings: tuple[tuple[str, ...], ...] = ()
+    related: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, text: str, alternatives: str = "") -> Self:
@@ -54,8 +60,10 @@ class KeywordQuery:
         if len(queries) == 1:
             return queries[0]
         words = [word for query in queries for word in query.words][:MAX_WORDS]
-        others = dict.fromkeys(word for query in queries for word in query.alternatives if word not in words)
-        return cls(tuple(words), tuple(others)[: MAX_WORDS - len(words)], tuple(query.words for query in queries))
+        others = tuple(dict.fromkeys(w for query in queries for w in query.alternatives if w not in words))
+        others = others[: MAX_WORDS - len(words)]
+        related = tuple(dict.fromkeys(w for query in queries for w in query.related if w not in (*words, *others)))
+        return cls(tuple(words), others, tuple(query.words for query in queries), related[:MAX_WORDS])
 
     @property
     def complete(self) -> tuple[tuple[str, ...], ...]:
@@ -64,8 +72,13 @@ class KeywordQuery:
 
     @property
     def any(self) -> tuple[str, ...]:
-        """The words, then the alternatives."""
+        """The words, then the alternatives, without the related ones."""
         return self.words + self.alternatives
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """How much each word counts: as often as it is there, or `RELATED`."""
+        return {**dict.fromkeys(self.related, RELATED), **Counter(self.any)}
 
 
 def _folded(text: str) -> str:

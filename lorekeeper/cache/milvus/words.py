@@ -19,14 +19,17 @@ from snowballstemmer.porter_stemmer import PorterStemmer
 
 from lorekeeper.cache.milvus.backend import WordSearch
 from lorekeeper.cache.milvus.schema import WORDS, WORDS_BYTES, identity
-from lorekeeper.cache.protocol import Ranked
+from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.sqlite.catalogue import words_of
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
-from lorekeeper.text.keywords import KeywordQuery
+from lorekeeper.text.keywords import RELATED, KeywordQuery
 
 REPEATS = (4, 1, 1, 1)
 """How often a word is stored for each time it occurs in the name, the text, the phrases, the description of the hint."""
+
+RELATED_ROWS = 4
+"""How many times as many rows as are asked for are read of a query with related words, whose scores are added up here."""
 
 SHORT = 3
 """Shorter words are not stemmed, in letters."""
@@ -51,20 +54,22 @@ def query_stems(words: Sequence[str]) -> list[str]:
 
 
 def rank_words(server: WordSearch, entity_type: str, expression: str, query: KeywordQuery, limit: int) -> list[Ranked]:
-    """The entities that have any word of a query, best first; the server's BM25 scores, above 0.
+    """The entities that have any word of a query, or a related one, best first; the server's BM25 scores, above 0.
 
     ``expression`` is one for the entity records that are searched.
     """
-    stems, required = query_stems(query.any), [set(query_stems(words)) for words in query.complete]
-    if not stems:
-        return []
+    number = RELATED_ROWS * limit if query.related else limit
     fields = ["document", "slug", "name", WORDS]
-    ranking = []
-    for row in server.search_words(entity_type, " ".join(stems), expression, limit, fields):
-        held = frozenset(row[WORDS].split())
-        complete = any(words and words <= held for words in required)
-        ranking.append(Ranked(identity(row), row["name"], abs(float(row["distance"])), complete=complete))
-    return sorted(ranking, key=lambda ranked: (-ranked.score, ranked.identity))
+    required = [set(query_stems(words)) for words in query.complete]
+    ranking: dict[Identity, Ranked] = {}
+    for words, weight in ((query.any, 1.0), (query.related, RELATED)):
+        stems = query_stems(words)
+        for row in server.search_words(entity_type, " ".join(stems), expression, number, fields) if stems else []:
+            key, held = identity(row), frozenset(row[WORDS].split())
+            score = weight * abs(float(row["distance"])) + (ranking[key].score if key in ranking else 0.0)
+            complete = any(words and words <= held for words in required)
+            ranking[key] = Ranked(key, row["name"], score, complete=complete)
+    return sorted(ranking.values(), key=lambda ranked: (-ranked.score, ranked.identity))[:limit]
 
 
 def _fitting(counts: Counter[str], size: int) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lorekeeper.cache.sqlite.sql import fts_query
@@ -38,19 +38,17 @@ class Split:
     rest: float
 
 
-def split(c: sqlite3.Connection, table: str, words: Sequence[str]) -> Split | None:
-    """Rare and common words of a query, given the number of rows that have each; None if all rows are to be scored.
-
-    A word that is there twice counts twice.
-    """
+def split(c: sqlite3.Connection, table: str, weights: Mapping[str, float]) -> Split | None:
+    """Rare and common words of a query with their weights, given the number of rows that have each; None if all rows are
+    to be scored."""
     total = c.execute(f"SELECT count(*) FROM {table}_docsize").fetchone()[0]
     if total <= ROWS:
         return None
     sql = f"SELECT count(*) FROM {table} WHERE {table} MATCH ?"
-    counts = {word: c.execute(sql, (fts_query([word]),)).fetchone()[0] for word in dict.fromkeys(words)}
+    counts = {word: c.execute(sql, (fts_query([word]),)).fetchone()[0] for word in weights}
     if sum(counts.values()) <= ROWS:
         return None
-    bounds = {w: words.count(w) * (K1 + 1) * _idf(number, total) for w, number in counts.items() if number}
+    bounds = {w: weights[w] * (K1 + 1) * _idf(number, total) for w, number in counts.items() if number}
     common: list[str] = []
     rest, most = 0.0, SHARE * max(bounds.values())
     for word in sorted(bounds, key=bounds.__getitem__):

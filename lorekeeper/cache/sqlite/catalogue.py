@@ -30,7 +30,7 @@ from lorekeeper.filters import Selection
 from lorekeeper.folding import fold, fold_kind
 from lorekeeper.order import BY_NAME, Order, arranged
 from lorekeeper.text.facts import indexed_facts
-from lorekeeper.text.keywords import KeywordQuery
+from lorekeeper.text.keywords import RELATED, KeywordQuery
 from lorekeeper.text.names import name_key
 from lorekeeper.text.phrases import Hint, hint_of
 from lorekeeper.text.sections import full_text
@@ -276,7 +276,7 @@ class Catalogue:
             return []
 
         def rank(c: sqlite3.Connection) -> list[Ranked]:
-            rare = split(c, f"{selection.entity_type}_fts", query.any)
+            rare = split(c, f"{selection.entity_type}_fts", query.weights)
             best = ranked_by_words(c, selection, query, limit, rare) if rare else []
             decided = rare and len(best) == limit and best[-1].score > rare.rest
             return best if decided else ranked_by_words(c, selection, query, limit)
@@ -369,17 +369,24 @@ def ranked_by_words(
     test, values = where(selection)
     entity_type = selection.entity_type
     fts = f"{entity_type}_fts"
-    among = f"+{fts}.rowid IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) AND " if rare else ""
+    among, rare_words = (
+        (f"+{fts}.rowid IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) AND ", [rare.rare]) if rare else ("", [])
+    )
+    # the rows themselves are read for the best scores only; a LEFT JOIN that no condition uses costs nothing
+    scored = (
+        f"SELECT {fts}.rowid AS id, ? * -bm25({fts}, {COLUMN_WEIGHTS}) AS score "
+        f"FROM {fts} LEFT JOIN {entity_type} ON {entity_type}.id = {fts}.rowid WHERE {fts} MATCH ? AND {among}{test}"
+    )
+    sides = [(1.0, query.any), (RELATED, query.related)] if query.related else [(1.0, query.any)]
     sql = (
-        # the rows themselves are read for the best scores only; a LEFT JOIN that no condition uses costs nothing
-        f"WITH hits AS MATERIALIZED (SELECT {fts}.rowid AS id, -bm25({fts}, {COLUMN_WEIGHTS}) AS score "
-        f"FROM {fts} LEFT JOIN {entity_type} ON {entity_type}.id = {fts}.rowid WHERE {fts} MATCH ? AND {among}{test}), "
+        f"WITH scored AS MATERIALIZED ({' UNION ALL '.join([scored] * len(sides))}), "
+        "hits AS MATERIALIZED (SELECT id, sum(score) AS score FROM scored GROUP BY id), "
         "worst AS (SELECT score FROM hits ORDER BY score DESC LIMIT 1 OFFSET ?) "
         f"SELECT document, slug, name, score, id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
         f"FROM hits JOIN {entity_type} USING (id) JOIN {fts} ON {fts}.rowid = id "
         "WHERE score >= ifnull((SELECT score FROM worst), 0) ORDER BY score DESC, document, slug LIMIT ?"
     )
+    parameters = [value for weight, words in sides for value in (weight, fts_query(words), *rare_words, *values)]
     every = fts_query_for_all(query.complete) or _NOTHING
-    parameters = [fts_query(query.any), *([rare.rare] if rare else []), *values, limit - 1, every, limit]
-    rows = c.execute(sql, parameters)
+    rows = c.execute(sql, [*parameters, limit - 1, every, limit])
     return [Ranked((d, s), name, score, complete=bool(whole)) for d, s, name, score, whole in rows]

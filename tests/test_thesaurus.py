@@ -1,0 +1,60 @@
+"""The thesaurus: what books call what players say."""
+
+from __future__ import annotations
+
+import pytest
+
+from lorekeeper.folding import fold
+from lorekeeper.search.expansion import expanded_keywords
+from lorekeeper.text.keywords import content_words
+from lorekeeper.text.thesaurus import LONGEST, THESAURUS, related_words
+
+LINES = [line.partition("\t") for line in THESAURUS.read_text("utf-8").splitlines()]
+
+
+def test_every_line_has_everyday_words_and_those_of_books():
+    assert len(LINES) > 1000
+    for everyday, tab, books in LINES:
+        assert tab, everyday
+        for phrase in everyday.split("|"):
+            assert fold(phrase) == phrase, phrase
+            assert 0 < len(content_words(phrase)) <= LONGEST, phrase
+        assert content_words(fold(books)) == books.split(), books
+        assert 1 <= len(books.split()) <= 6, books
+
+
+def test_no_phrase_is_there_twice_and_no_line_says_nothing():
+    phrases = [phrase for everyday, _, _ in LINES for phrase in everyday.split("|")]
+    assert len(phrases) == len(set(phrases))
+    assert [everyday for everyday, _, books in LINES if books.split() == everyday.split("|")] == []
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("I want a parachute", {"feather", "falling"}),
+        ("the ship is sinking", {"water"}),
+        ("he is bleeding out!", {"stabilize", "dying"}),
+        ("walkie-talkie", {"message"}),
+    ],
+)
+def test_everyday_words_lead_to_those_of_books(question, words):
+    assert words <= set(related_words(content_words(fold(question))))
+
+
+def test_a_word_of_a_phrase_is_not_looked_up_alone():
+    assert "bludgeoning" in related_words(["fall"])
+    assert "bludgeoning" not in related_words(["fall", "asleep"])
+
+
+def test_words_that_are_asked_for_are_not_related():
+    assert "feather" in related_words(["parachute"])
+    assert "feather" not in related_words(["parachute", "feather"])
+
+
+def test_a_query_has_the_related_words_of_each_wording_once():
+    query = expanded_keywords(["a parachute", "landing softly", "feather"])
+    assert query.words == ("parachute", "landing", "softly", "feather")
+    assert "descent" in query.related
+    assert "feather" not in query.related
+    assert len(query.related) == len(set(query.related))
