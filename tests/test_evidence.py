@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,6 +42,23 @@ def test_a_snippet_is_not_cut_before_the_word_that_was_asked_for():
     shown = evidence(ogre(), "casts thunder wall", limit=150)
     assert "thunder wall" in shown.text
     assert shown.text.startswith("Spellcasting: … ")
+
+
+CHOICE = """
+from lorekeeper.entities import Entity
+from lorekeeper.text.evidence import evidence
+words = "amber brine cedar delta ember flint".split()
+prose = " ".join(f"{word} and then it goes on and on for a good while" for word in words)
+entity = Entity("rules", "long", "Long", "rule", "own", "lorekeeper", {"desc": f"It is a long sentence. Here {prose}."})
+print(evidence(entity, " ".join(words), limit=150).text)
+"""
+
+
+def test_of_equal_words_the_first_is_shown_in_every_process():
+    commands = [os.environ | {"PYTHONHASHSEED": seed} for seed in ("1", "2", "3")]
+    shown = [subprocess.check_output([sys.executable, "-c", CHOICE], env=env, text=True) for env in commands]
+    assert shown[0].startswith("… Here amber")
+    assert len(set(shown)) == 1
 
 
 def test_words_of_the_name_alone_are_no_evidence():

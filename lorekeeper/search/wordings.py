@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from lorekeeper.entities import Entity
 from lorekeeper.search.query import MAX_WORDINGS
@@ -22,13 +22,13 @@ def found_by(entity: Entity, wordings: Sequence[str]) -> str:
     """The wording that fits an entry best: the one most of whose words, rare ones first, are in its name, facts or texts."""
     if len(wordings) == 1:
         return wordings[0]
-    stems = [frozenset(word_stems(wording)) for wording in wordings]
+    stems = [word_stems(wording).keys() for wording in wordings]
     shared = Counter(stem for own in stems for stem in own)
     name = word_stems(entity.name)
     words = word_stems(f"{facts(entity)} {full_text(entity)} {hint_text(entity)}").keys() | name.keys()
 
-    def fit(own: frozenset[str]) -> float:
-        held = sum((NAMED if stem in name else 1.0) / shared[stem] for stem in own & words)
+    def fit(own: Collection[str]) -> float:
+        held = sum((NAMED if stem in name else 1.0) / shared[stem] for stem in own if stem in words)
         return held / math.sqrt(len(own) or 1)
 
     return max(zip(stems, wordings, strict=True), key=lambda pair: fit(pair[0]))[1]

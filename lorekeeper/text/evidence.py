@@ -93,7 +93,8 @@ class Evidence:
 class _Sentence:
     section: Section
     text: str
-    stems: frozenset[str]
+    stems: Sequence[str]
+    """In the order of the query: sums over them, and the first of equals, are the same in every process."""
     rarest: str = ""
 
 
@@ -196,7 +197,7 @@ def _sentence(entity: Entity, wanted: Mapping[str, int], nearest: str) -> _Sente
         return words + (NEAREST if sentence.text in nearest else 0.0)
 
     best = max(found, key=weight, default=None)
-    if best is None or (best.stems <= name and best.text not in nearest):
+    if best is None or (name >= set(best.stems) and best.text not in nearest):
         return None
     rarest = min(best.stems, key=lambda stem: (stem in name, occurring[stem], -wanted[stem]))
     return replace(best, rarest=rarest)
@@ -213,7 +214,7 @@ def _candidates(entity: Entity, wanted: Mapping[str, int]) -> Iterator[_Sentence
             if _may_have(sentence, wanted):
                 stems = wanted.keys() & (heading | word_stems(sentence).keys())
             if stems:
-                yield _Sentence(section, sentence, frozenset(stems))
+                yield _Sentence(section, sentence, [stem for stem in wanted if stem in stems])
 
 
 def _may_have(text: str, stems: Iterable[str]) -> bool:
