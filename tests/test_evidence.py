@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.entities import Entity
-from lorekeeper.text.evidence import evidence, field_line, lengths, overview
+from lorekeeper.text.evidence import evidence, field_line, lengths, overview, read
 from tests.support.entities import make
 
 MARSH_OGRE = {
@@ -74,7 +74,7 @@ def test_fields_that_are_asked_for_come_first_if_the_facts_lack_them():
 
 
 def test_an_overview_of_a_creature_names_its_traits_and_tells_the_decisive_one():
-    shown = overview(ogre(), 220).text
+    shown = overview(ogre(), 220, read(ogre())).text
     assert shown.startswith("Keen Ears; Regeneration; Spellcasting; Club.")
     assert shown.endswith("Regeneration: It heals at dawn, unless it was burnt.")
 

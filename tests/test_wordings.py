@@ -20,6 +20,7 @@ from lorekeeper.search.query import MAX_WORDINGS, Query
 from lorekeeper.search.wordings import described, found_by
 from lorekeeper.server.answers import page_content, page_text
 from lorekeeper.server.tools import all_tools
+from lorekeeper.text.evidence import read
 from lorekeeper.text.keywords import MAX_WORDS, KeywordQuery
 from tests.support.entities import make
 from tests.support.libraries import open_library
@@ -166,7 +167,10 @@ def test_words_count_as_often_as_they_are_said_and_any_wording_is_complete():
 
 def test_rare_words_decide_which_wording_fits():
     entity = make("gill-song", TEXTS["gill-song"])
-    assert found_by(entity, ["a spell for the waves", "a spell to grow gills", "a spell"]) == "a spell to grow gills"
+    assert (
+        found_by(entity, read(entity), ["a spell for the waves", "a spell to grow gills", "a spell"])
+        == "a spell to grow gills"
+    )
 
 
 def test_an_entry_is_described_by_its_facts_and_by_parts_of_all_its_text():

@@ -11,7 +11,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.search.fusion import FusedHit, Retriever
 from lorekeeper.search.wordings import found_by
-from lorekeeper.text.evidence import evidence
+from lorekeeper.text.evidence import evidence, read
 from lorekeeper.text.excerpts import SNIPPET_CHARS
 from lorekeeper.text.facts import SEPARATOR, facts
 from lorekeeper.text.names import name_key
@@ -123,8 +123,9 @@ def ranked_result(
     elsewhere = dict.fromkeys(document for _, (document, _) in hit.duplicates if document != entity.document)
     also = [f"also in {', '.join(elsewhere)}"] if elsewhere else []
     nearest = ranked.get(hit.key)
-    wording = found_by(entity, asked.wordings) if asked.wordings else ""
-    shown = evidence(entity, wording, nearest.passage if nearest else "", asked.fields, limit)
+    prose = read(entity)
+    wording = found_by(entity, prose, asked.wordings) if asked.wordings else ""
+    shown = evidence(entity, wording, nearest.passage if nearest else "", asked.fields, limit, prose)
     return Result(
         entity=entity,
         document_name=_title(entity, titles),
@@ -141,6 +142,8 @@ def ranked_result(
 
 def _other_names(entity: Entity, names: Sequence[str]) -> tuple[str, ...]:
     """The names that have other words than an entry's own, each once."""
+    if not names:
+        return ()
     others = {name_key(fold(name)): name for name in names}
     others.pop(name_key(fold(entity.name)), None)
     return tuple(others.values())

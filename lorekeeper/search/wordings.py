@@ -8,24 +8,30 @@ from collections.abc import Collection, Sequence
 
 from lorekeeper.entities import Entity
 from lorekeeper.search.query import MAX_WORDINGS
-from lorekeeper.text.evidence import word_stems
 from lorekeeper.text.facts import facts, indexed_facts, lead
+from lorekeeper.text.matching import occurring, word_stems
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import hint_text
-from lorekeeper.text.sections import full_text
+from lorekeeper.text.sections import Section
 
 NAMED = 2.0
 """What a word of a wording counts that is in the entry's name."""
 
 
-def found_by(entity: Entity, wordings: Sequence[str]) -> str:
-    """The wording that fits an entry best: the one most of whose words, rare ones first, are in its name, facts or texts."""
+def found_by(entity: Entity, prose: Sequence[Section], wordings: Sequence[str]) -> str:
+    """The wording that fits an entry best: the one most of whose words, rare ones first, are in its name, facts or texts.
+
+    Args:
+        entity: the entry.
+        prose: its sections.
+        wordings: of the query.
+    """
     if len(wordings) == 1:
         return wordings[0]
     stems = [word_stems(wording).keys() for wording in wordings]
     shared = Counter(stem for own in stems for stem in own)
-    name = word_stems(entity.name)
-    words = word_stems(f"{facts(entity)} {full_text(entity)} {hint_text(entity)}").keys() | name.keys()
+    name = occurring(shared, entity.name)
+    words = {*name, *occurring(shared, f"{facts(entity)} {' '.join(map(str, prose))} {hint_text(entity)}")}
 
     def fit(own: Collection[str]) -> float:
         held = sum((NAMED if stem in name else 1.0) / shared[stem] for stem in own if stem in words)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 
 _PLACEHOLDER = re.compile(r"\[(No description provided|None provided|Column data)\.?\]", re.IGNORECASE)
@@ -33,14 +32,22 @@ _SENTENCE_END = re.compile(r"[.!?\n](?:(?<=\n)|[\"'”’)]?\s+(?=[\"'“(]?[A-Z
 def clean(text: str) -> str:
     """Prose without Markdown, HTML, table rules, soft hyphens and placeholders; paragraphs keep lines of their own."""
     for characters, pattern, replacement in _MARKUP:
-        if any(character in text for character in characters):
+        if any(map(text.__contains__, characters)):
             text = pattern.sub(replacement, text)
-    lines = (" ".join(line.split()).strip(" ;") for line in text.split("\n"))
+    lines = [_spaced_once(line).strip(" ;") for line in text.split("\n")]
     return "\n".join(filter(None, lines))
+
+
+def _spaced_once(line: str) -> str:
+    """A line with one space between words: most have no other white space, and are not taken apart."""
+    return line if "  " not in line and line.isprintable() else " ".join(line.split())
 
 
 def sentences(text: str) -> list[str]:
     """A cleaned text split at the ends of sentences and paragraphs."""
-    ends = [(0, 0), *((end.start() + 1, end.end()) for end in _SENTENCE_END.finditer(text)), (len(text), len(text))]
-    parts = (text[start:end].strip() for (_, start), (end, _) in itertools.pairwise(ends))
-    return list(filter(None, parts))
+    start, parts = 0, []
+    for end in _SENTENCE_END.finditer(text):
+        parts.append(text[start : end.start() + 1])
+        start = end.end()
+    parts.append(text[start:])
+    return list(filter(None, map(str.strip, parts)))

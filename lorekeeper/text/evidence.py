@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from lorekeeper.entities import Entity, Value
 from lorekeeper.folding import fold
 from lorekeeper.text.cleaning import sentences
 from lorekeeper.text.excerpts import ELLIPSIS, SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import facts
-from lorekeeper.text.keywords import content_words
+from lorekeeper.text.matching import occurring, possible, word_stems
 from lorekeeper.text.sections import Section, sections
-
-STEM = 5
-"""Letters by which words are compared."""
 
 NAMED = 0.3
 """What a word counts that the entry's name has: it is shown anyway."""
@@ -89,17 +88,20 @@ class Evidence:
     section: str = ""
 
 
-@dataclass(frozen=True)
-class _Sentence:
+class _Sentence(NamedTuple):
     section: Section
     text: str
     stems: Sequence[str]
     """In the order of the query: sums over them, and the first of equals, are the same in every process."""
-    rarest: str = ""
 
 
 def evidence(
-    entity: Entity, query: str, nearest: str = "", asked: Collection[str] = (), limit: int = SNIPPET_CHARS
+    entity: Entity,
+    query: str,
+    nearest: str = "",
+    asked: Collection[str] = (),
+    limit: int = SNIPPET_CHARS,
+    prose: Sequence[Section] | None = None,
 ) -> Evidence:
     """The words of an entry that answer a query best.
 
@@ -112,35 +114,49 @@ def evidence(
         nearest: text of the passage nearest in meaning, "" if it is not known.
         asked: names of the fields that filters are about.
         limit: most characters.
+        prose: its sections as `read` gives them, if they have been read already.
     """
     wanted = word_stems(query)
     lead = field_line(entity, query, asked)
     room = limit - len(lead)
-    found = _sentence(entity, wanted, nearest) if wanted else None
+    prose = read(entity) if prose is None else prose
+    found = _sentence(entity.name, prose, wanted, nearest) if wanted else None
     if found:
-        body = Evidence(_from_sentence(found, room), found.section.heading)
+        body = Evidence(_from_sentence(*found, room), found[0].section.heading)
     else:
-        body = Evidence(nearest) if nearest and query else overview(entity, room)
+        body = Evidence(nearest) if nearest and query else overview(entity, room, prose)
     return Evidence(snippet(f"{lead} {body.text}".strip() or facts(entity), limit, FULL), body.section)
 
 
 def field_line(entity: Entity, query: str, asked: Collection[str] = ()) -> str:
     """The fields that a query or a filter asks for, and that the facts do not show: "Immune: poison. Fly: 60 ft."."""
-    words = set(fold(query).split())
+    wanted = _fields_of(query).union(asked)
     parts = []
-    for name, (terms, label, unit) in FIELDS.items():
+    for name in FIELDS if wanted else ():
         value = entity.fields.get(name)
-        if not value or not (name in asked or words & set(terms.split())):
+        if not value or name not in wanted:
             continue
+        _, label, unit = FIELDS[name]
         text = _value(value, unit)
         if text not in facts(entity):
             parts.append(f"{label}: {text}.".replace("..", "."))
     return " ".join(parts)
 
 
-def overview(entity: Entity, limit: int) -> Evidence:
+@lru_cache(maxsize=64)
+def _fields_of(query: str) -> frozenset[str]:
+    """The fields that words of a query ask for."""
+    words = set(fold(query).split())
+    return frozenset(name for name, (terms, _, _) in FIELDS.items() if not words.isdisjoint(terms.split()))
+
+
+def read(entity: Entity) -> list[Section]:
+    """The first `MAX_SECTIONS` sections of an entry."""
+    return list(itertools.islice(sections(entity), MAX_SECTIONS))
+
+
+def overview(entity: Entity, limit: int, prose: Sequence[Section]) -> Evidence:
     """How an entry begins; of a creature, which traits and actions it has, then a decisive trait, or else the longest."""
-    prose = _read(entity)
     titled = [section for section in prose if section.heading]
     if entity.type != "creatures" or len(titled) < 2:
         return Evidence(str(prose[0])) if prose else Evidence("")
@@ -165,10 +181,6 @@ def _trait_names(entity: Entity) -> set[str]:
     }
 
 
-def _read(entity: Entity) -> list[Section]:
-    return [section for _, section in zip(range(MAX_SECTIONS), sections(entity), strict=False)]
-
-
 def _value(value: Value, unit: str) -> str:
     if isinstance(value, tuple):
         return snippet(", ".join(value), MAX_LIST)
@@ -186,49 +198,48 @@ def _time(minutes: float) -> str:
     return f"{round(minutes * 10)} rounds" if minutes else "instantaneous"
 
 
-def _sentence(entity: Entity, wanted: Mapping[str, int], nearest: str) -> _Sentence | None:
-    """The sentence with most of the wanted words; None if none has any but those of the name."""
-    found = list(_candidates(entity, wanted))
-    occurring = Counter(stem for sentence in found for stem in sentence.stems)
-    name = word_stems(entity.name).keys()
+def _sentence(
+    name: str, prose: Sequence[Section], wanted: Mapping[str, int], nearest: str
+) -> tuple[_Sentence, str] | None:
+    """The sentence with most of the wanted words, and its rarest word; None if none has any but those of the name."""
+    found = list(_candidates(prose, wanted))
+    if not found:
+        return None
+    occurrences = Counter(stem for sentence in found for stem in sentence.stems)
+    named = set(occurring(wanted, name))
 
     def weight(sentence: _Sentence) -> float:
-        words = sum((NAMED if stem in name else 1.0) / math.sqrt(occurring[stem]) for stem in sentence.stems)
+        words = sum((NAMED if stem in named else 1.0) / math.sqrt(occurrences[stem]) for stem in sentence.stems)
         return words + (NEAREST if sentence.text in nearest else 0.0)
 
-    best = max(found, key=weight, default=None)
-    if best is None or (name >= set(best.stems) and best.text not in nearest):
+    best = max(found, key=weight)
+    if named.issuperset(best.stems) and best.text not in nearest:
         return None
-    rarest = min(best.stems, key=lambda stem: (stem in name, occurring[stem], -wanted[stem]))
-    return replace(best, rarest=rarest)
+    return best, min(best.stems, key=lambda stem: (stem in named, occurrences[stem], -wanted[stem]))
 
 
-def _candidates(entity: Entity, wanted: Mapping[str, int]) -> Iterator[_Sentence]:
+def _candidates(prose: Iterable[Section], wanted: Mapping[str, int]) -> Iterator[_Sentence]:
     """The sentences that have a wanted word, the words of their heading counted as theirs."""
-    for section in _read(entity):
-        heading = wanted.keys() & word_stems(section.heading)
-        if not heading and not _may_have(section.text, wanted):
+    for section in prose:
+        heading = occurring(wanted, section.heading) if section.heading else []
+        near = possible(wanted, section.text)
+        if not heading and not near:
             continue
         for sentence in sentences(section.text):
             stems = heading
-            if _may_have(sentence, wanted):
-                stems = wanted.keys() & (heading | word_stems(sentence).keys())
+            if possible(near, sentence):
+                own = {*heading, *occurring(wanted, sentence)}
+                stems = [stem for stem in wanted if stem in own]
             if stems:
-                yield _Sentence(section, sentence, [stem for stem in wanted if stem in stems])
+                yield _Sentence(section, sentence, stems)
 
 
-def _may_have(text: str, stems: Iterable[str]) -> bool:
-    """Whether a stem occurs anywhere in a text: a quick look before its words are compared."""
-    lowered = text.lower() if text.isascii() else fold(text)
-    return any(stem in lowered for stem in stems)
-
-
-def _from_sentence(found: _Sentence, limit: int) -> str:
+def _from_sentence(found: _Sentence, rarest: str, limit: int) -> str:
     """The text from a sentence on, or if its rarest word comes late, from shortly before that; its heading comes first."""
     start = found.section.text.find(found.text)
     text = found.section.text[max(start, 0) :]
     label = f"{found.section.heading}: " if found.section.heading else ""
-    late = found.text.lower().find(found.rarest)
+    late = found.text.lower().find(rarest)
     if late + len(label) + BEFORE > limit:
         text = _from_word(text, late - BEFORE)
         start = 1
@@ -238,13 +249,6 @@ def _from_sentence(found: _Sentence, limit: int) -> str:
 def _from_word(text: str, start: int) -> str:
     """A text from the word on in which a position lies."""
     return text[text.find(" ", max(start, 0)) + 1 :]
-
-
-@lru_cache(maxsize=1024)
-def word_stems(text: str) -> Mapping[str, int]:
-    """The stems of a text's content words with their whole lengths; numbers only if it has nothing else."""
-    words = content_words(fold(text))
-    return {word[:STEM]: len(word) for word in words if not word.isdigit() or len(words) == 1}
 
 
 def lengths(results: int) -> Sequence[int]:

@@ -1,0 +1,38 @@
+"""Matching: which words of a query a text has, compared by their first letters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from lorekeeper.folding import fold, words_apart
+from lorekeeper.text.keywords import STOP_WORDS, content_words
+
+STEM = 5
+"""Letters by which words are compared."""
+
+_STOP_STEMS = frozenset(word[:STEM] for word in STOP_WORDS)
+"""With these begin words that do not count besides words that do, as "there" and "thereafter"."""
+
+
+@lru_cache(maxsize=1024)
+def word_stems(text: str) -> Mapping[str, int]:
+    """The stems of a text's content words with their whole lengths; numbers only if it has nothing else."""
+    words = content_words(fold(text))
+    return {word[:STEM]: len(word) for word in words if not word.isdigit() or len(words) == 1}
+
+
+def occurring(stems: Iterable[str], text: str) -> list[str]:
+    """Those of some stems that are among the `word_stems` of a text, in their order."""
+    words = f" {words_apart(text)} "
+    found = [stem for stem in stems if (f" {stem}" if len(stem) == STEM else f" {stem} ") in words]
+    if any(stem in _STOP_STEMS or stem.isdigit() for stem in found):
+        own = word_stems(text)
+        return [stem for stem in found if stem in own]
+    return found
+
+
+def possible(stems: Iterable[str], text: str) -> list[str]:
+    """Those of some stems whose letters are in a text: a quick look before its words are compared."""
+    lowered = text.lower() if text.isascii() else words_apart(text)
+    return [stem for stem in stems if stem in lowered]
