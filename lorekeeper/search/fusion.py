@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar
+from operator import itemgetter
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
@@ -37,8 +38,7 @@ NAME_POWER = 6
 """How steeply a name's weight falls with its similarity: one wrong letter less outweighs both retrievers."""
 
 
-@dataclass(frozen=True)
-class FusedHit(Generic[K]):
+class FusedHit(NamedTuple, Generic[K]):
     """One hit of a fused ranking.
 
     Attributes:
@@ -56,11 +56,10 @@ class FusedHit(Generic[K]):
     sure: bool = True
 
 
-@dataclass
+@dataclass(slots=True)
 class _Group(Generic[K]):
     """Keys that are duplicates of each other, and the best score that each retriever gives to one of them."""
 
-    label: Hashable
     keys: dict[K, None] = field(default_factory=dict)
     scores: dict[Retriever, float] = field(default_factory=dict)
 
@@ -136,30 +135,35 @@ def _name_score(similarity: float) -> float:
     return 1.0 + NAME_WEIGHT * similarity**NAME_POWER + (EXACT_NAME if similarity == 1 else 0.0)
 
 
-def _grouped(scores: Mapping[Retriever, Mapping[K, float]], group: Callable[[K], Hashable]) -> list[_Group[K]]:
-    """The keys in groups of duplicates, in the order in which they are met."""
+def _grouped(
+    scores: Mapping[Retriever, Mapping[K, float]], group: Callable[[K], Hashable]
+) -> dict[Hashable, _Group[K]]:
+    """The keys in groups of duplicates by label, in the order in which they are met."""
     groups: dict[Hashable, _Group[K]] = {}
     for retriever, by_key in scores.items():
         for key, score in by_key.items():
             label = group(key)
-            groups.setdefault(label, _Group(label)).add(key, retriever, score)
-    return list(groups.values())
+            if label not in groups:
+                groups[label] = _Group()
+            groups[label].add(key, retriever, score)
+    return groups
 
 
 def _ordered(
-    groups: Sequence[_Group[K]], similarity: Mapping[K, float], preference: Callable[[K], object]
+    groups: Mapping[Hashable, _Group[K]], similarity: Mapping[K, float], preference: Callable[[K], object]
 ) -> list[FusedHit[K]]:
     """One hit for each group, best first; scores are shares of the highest possible sum."""
     highest = 1.0 + (_name_score(1.0) if similarity else 0.0)
-    hits: list[tuple[str, FusedHit[K]]] = []
-    for group in groups:
+    hits: list[tuple[float, str, FusedHit[K]]] = []
+    for label, group in groups.items():
         keys = list(group.keys)
         if len(keys) > 1:
             keys.sort(key=lambda key: (-similarity.get(key, 0.0), preference(key), str(key)))
         score = min(sum(group.scores.values()) / highest, 1.0)
-        best = max(group.scores, key=lambda retriever: group.scores[retriever])
-        hits.append((str(group.label), FusedHit(keys[0], score, best, tuple(keys[1:]))))
-    return [hit for _, hit in sorted(hits, key=lambda pair: (-pair[1].score, pair[0]))]
+        best = max(group.scores, key=group.scores.__getitem__)
+        hits.append((-score, str(label), FusedHit(keys[0], score, best, tuple(keys[1:]))))
+    hits.sort(key=itemgetter(0, 1))
+    return [hit for _, _, hit in hits]
 
 
 def _tail(heads: Sequence[FusedHit[K]], semantic: Ranking[K], keyword: Ranking[K]) -> list[FusedHit[K]]:

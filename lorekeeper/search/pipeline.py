@@ -206,11 +206,11 @@ class Searcher:
         labels = await family_labels(retrieved.heads, self._cache.load)
         few = whole or retrieved.count <= FEW
         ranking = _fused(retrieved, preferred, labels, tail=few)
-        variants = {key for hit in ranking for key in hit.duplicates if key in labels}
-        names = {key: (key[0], canonical_name(ranked.name)) for key, ranked in retrieved.all_ranked.items()}
-        others = [
-            hit for hit in ranking if hit.key not in variants and (not like or names[hit.key] != _canonical(like))
-        ]
+        left_out = {key for hit in ranking for key in hit.duplicates if key in labels}  # variants
+        if like:
+            own = like.type, canonical_name(like.name)
+            left_out |= {k for k, ranked in retrieved.all_ranked.items() if (k[0], canonical_name(ranked.name)) == own}
+        others = [hit for hit in ranking if hit.key not in left_out]
         return await self._sorted(
             query, relevant(others, retrieved.is_close, everything=few, reworded=retrieved.reworded)
         )
@@ -378,10 +378,6 @@ def _filtered_fields(query: Query) -> set[str]:
 
 def _scores(ranking: Ranking) -> list[tuple[Key, float]]:
     return [(key, ranked.score) for key, ranked in ranking.items()]
-
-
-def _canonical(entity: Entity) -> tuple[str, str]:
-    return entity.type, canonical_name(entity.name)
 
 
 def _next_offset(query: Query, shown: int, total: int) -> int | None:

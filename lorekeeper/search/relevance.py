@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from lorekeeper.search.fusion import FusedHit
@@ -53,4 +52,4 @@ def relevant(
         return hit.score >= BEHIND_A_NAME * best and any(map(is_close, (hit.key, *hit.duplicates)))
 
     shown = [hit for hit in hits if everything or is_relevant(hit)]
-    return [hit if is_sure(hit) else replace(hit, sure=False) for hit in shown]
+    return [hit if is_sure(hit) else hit._replace(sure=False) for hit in shown]

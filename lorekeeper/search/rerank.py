@@ -16,7 +16,6 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeGuard
 
 import httpx
@@ -105,7 +104,7 @@ class Reranker:
             what = "could not be reached" if isinstance(error, UnreachableError) else "gave no usable answer"
             return hits, f"The reranker at {shown_address(self._url)} {what}, so its order was not used: {error}."
         order = sorted(range(len(head)), key=lambda i: -scores[i])
-        moved = [replace(head[i], score=place.score, sure=place.sure) for i, place in zip(order, head, strict=True)]
+        moved = [head[i]._replace(score=place.score, sure=place.sure) for i, place in zip(order, head, strict=True)]
         return moved + hits[RERANKED:], None
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
