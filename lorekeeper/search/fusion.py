@@ -117,31 +117,29 @@ def reciprocal_rank(rank: int) -> float:
 
 def _normalised(
     semantic: Ranking[K], keyword: Ranking[K], names: Ranking[K], weights: Mapping[Retriever, float]
-) -> dict[Retriever, dict[K, float]]:
+) -> dict[Retriever, Ranking[K]]:
     """Weighted scores by retriever: the weights of those with results add up to 1, and names add to that."""
     heads: dict[Retriever, dict[K, float]] = {
         "semantic": min_max(semantic),
         "keyword": min_max(keyword, floor=0.0),
     }
     total = sum(weights[retriever] for retriever, scores in heads.items() if scores) or 1.0
-    weighted: dict[Retriever, dict[K, float]] = {
-        retriever: {key: weights[retriever] / total * score for key, score in scores.items()}
+    weighted: dict[Retriever, Ranking[K]] = {
+        retriever: [(key, weights[retriever] / total * score) for key, score in scores.items()]
         for retriever, scores in heads.items()
     }
-    return weighted | {"name": {key: _name_score(similarity) for key, similarity in names}}
+    return weighted | {"name": [(key, _name_score(similarity)) for key, similarity in names]}
 
 
 def _name_score(similarity: float) -> float:
     return 1.0 + NAME_WEIGHT * similarity**NAME_POWER + (EXACT_NAME if similarity == 1 else 0.0)
 
 
-def _grouped(
-    scores: Mapping[Retriever, Mapping[K, float]], group: Callable[[K], Hashable]
-) -> dict[Hashable, _Group[K]]:
+def _grouped(scores: Mapping[Retriever, Ranking[K]], group: Callable[[K], Hashable]) -> dict[Hashable, _Group[K]]:
     """The keys in groups of duplicates by label, in the order in which they are met."""
     groups: dict[Hashable, _Group[K]] = {}
-    for retriever, by_key in scores.items():
-        for key, score in by_key.items():
+    for retriever, ranking in scores.items():
+        for key, score in ranking:
             label = group(key)
             if label not in groups:
                 groups[label] = _Group()

@@ -360,12 +360,13 @@ def _fused(
     One from the earliest of the preferred documents stands for its duplicates.
     """
     places = {document: place for place, document in enumerate(preferred)}
+    ranked = retrieved.all_ranked
     return fuse(
         _scores(retrieved.semantic),
         _scores(retrieved.keyword),
         _scores(retrieved.names),
         lexical=retrieved.is_lexical(LEXICAL_HITS),
-        group=lambda key: labels.get(key) or (key[0], canonical_name(retrieved.all_ranked[key].name)),
+        group=lambda key: labels.get(key) or (key[0], canonical_name(ranked[key].name)),
         preference=lambda key: places.get(key[1][0], len(places)),
         tail=tail,
     )

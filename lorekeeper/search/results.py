@@ -142,9 +142,9 @@ def ranked_result(
 
 def _other_names(entity: Entity, names: Sequence[str]) -> tuple[str, ...]:
     """The names that have other words than an entry's own, each once."""
-    if not names:
+    others = {name_key(fold(name)): name for name in names if name != entity.name}
+    if not others:
         return ()
-    others = {name_key(fold(name)): name for name in names}
     others.pop(name_key(fold(entity.name)), None)
     return tuple(others.values())
 

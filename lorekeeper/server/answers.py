@@ -122,7 +122,7 @@ def _contents(page: ResultPage) -> list[JsonObject]:
     """The results as they are shown, their snippets so short that a page is at most `MAX_PAGE` characters long."""
     contents = [_content(result) for result in page.results]
     lengths = [len(content["snippet"]) for content in contents]
-    room = MAX_PAGE - sum(len(json.dumps(content, ensure_ascii=False)) + 2 for content in contents) + sum(lengths)
+    room = MAX_PAGE - len(json.dumps(contents, ensure_ascii=False)) + sum(lengths)
     longest = next(
         (n for n in range(max(lengths, default=0), MIN_SNIPPET, -10) if _capped(lengths, n) <= room), MIN_SNIPPET
     )

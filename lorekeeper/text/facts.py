@@ -29,8 +29,7 @@ def indexed_facts(entity: Entity) -> str:
 
 
 def _joined(entity: Entity, table: Iterable[Fact]) -> str:
-    parts = (fact(entity) for fact in table)
-    return SEPARATOR.join(part for part in parts if part)
+    return SEPARATOR.join(filter(None, [fact(entity) for fact in table]))
 
 
 def lead(entity: Entity) -> str:
@@ -40,11 +39,11 @@ def lead(entity: Entity) -> str:
         case "spells" if fields.get("level") == 0:
             return _words(fields.get("school"), "cantrip")
         case "spells":
-            return _words(_labelled("level", "level")(entity), fields.get("school"), "spell")
+            return _words(_LEVEL(entity), fields.get("school"), "spell")
         case "creatures":
-            return _words(_first("size")(entity), _first("type")(entity))
+            return _words(_SIZE(entity), _TYPE(entity))
         case "equipment":
-            return _words(fields.get("rarity"), _first("category")(entity) or entity.kind)
+            return _words(fields.get("rarity"), _CATEGORY(entity) or entity.kind)
         case "character_options":
             return _words(fields.get("parent"), entity.kind)
         case _:
@@ -91,6 +90,10 @@ def _amount(name: str, unit: str) -> Fact:
     return fact
 
 
+_LEVEL, _DISTANCE = _labelled("level", "level"), _amount("range", "ft")
+_SIZE, _TYPE, _CATEGORY = _first("size"), _first("type"), _first("category")
+
+
 def _spell(entity: Entity) -> str:
     return lead(entity).removesuffix(" spell")
 
@@ -104,7 +107,7 @@ def _range(entity: Entity) -> str:
     """The range in feet, or "self" and "touch"."""
     text = entity.data.get("range_text")
     near = text.casefold() if isinstance(text, str) else ""
-    return near if near in ("self", "touch") else _amount("range", "ft")(entity)
+    return near if near in ("self", "touch") else _DISTANCE(entity)
 
 
 def _duration(entity: Entity) -> str:
