@@ -36,7 +36,7 @@ from lorekeeper.library import load_provider
 
 NUMBER, IN_A_ROW = 100, 10
 LIMIT, ROWS = 10, 90
-FACTOR, P95_FACTOR, DEEP_FACTOR, WORDINGS_FACTOR = 1.1, 2.0, 1.5, 1.5
+FACTOR, P95_FACTOR, DEEP_FACTOR, WORDINGS_FACTOR = 1.5, 3.0, 1.5, 1.5
 FILTER = "level <= 3"
 
 LOOKUP, FILTERED, EMBEDDING = "lookup_spell, semantic", "lookup_spell, semantic, filtered", "*query embedding*"

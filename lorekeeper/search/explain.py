@@ -172,6 +172,9 @@ class Explainer:
         self, entity_type: str, field: Field, scope: list[str] | None, others: Filters
     ) -> tuple[int, int]:
         """How many of the entries under some filters have a value of a field, and how many entries these are."""
+        if not others:
+            counts = await self._values.known(entity_type, field.name, scope)
+            return counts.known, counts.total
         if field.type is not FieldType.TEXTS:
             counts = await self._cache.count_values(entity_type, field.name, scope, **others)
             return counts.known, counts.total

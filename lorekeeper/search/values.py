@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lorekeeper.cache.protocol import CacheProtocol, Documents, ValueCounts
@@ -58,15 +58,15 @@ class ValueRegistry:
 
     def __init__(self, cache: CacheProtocol) -> None:
         self._cache = cache
-        self._counted: dict[tuple[str, str], _Counted] = {}
+        self._counted: dict[tuple[str, str, tuple[str, ...] | None], _Counted] = {}
         self._lock = asyncio.Lock()
 
-    async def known(self, entity_type: str, field: str) -> ValueCounts:
-        """The values of a field over all documents; see `known_values`."""
-        key = (entity_type, field)
+    async def known(self, entity_type: str, field: str, documents: Sequence[str] | None = None) -> ValueCounts:
+        """The values of a field over documents, by default all; see `known_values`."""
+        key = (entity_type, field, None if documents is None else tuple(documents))
         async with self._lock:
             counted = self._counted.get(key)
             if counted is None or time.monotonic() - counted.taken_at > MAX_AGE_SECONDS:
-                counts = await known_values(self._cache, entity_type, field)
+                counts = await known_values(self._cache, entity_type, field, documents)
                 counted = self._counted[key] = _Counted(counts, time.monotonic())
             return counted.counts
