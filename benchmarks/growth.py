@@ -11,9 +11,11 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow.parquet
@@ -38,6 +40,7 @@ from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.library import Library, load_provider, open_store
+from lorekeeper.settings import Settings
 from lorekeeper.text.passages import CHUNKER, passages
 
 SIZES = (1_000, 10_000, 100_000)
@@ -78,7 +81,7 @@ def measure(sizes: Sequence[int] = SIZES) -> Result:
     for number, size in enumerate(sizes):
         folder = FOLDER / f"growth-{size}"
         if not (folder / "done").exists():
-            asyncio.run(_fill(folder, size))
+            _fill(folder, size)
         opened, read = _seconds_to_open(folder)
         mine = asked[number * LOOKUPS : (number + 1) * LOOKUPS]
         with Server(folder) as server:
@@ -141,17 +144,35 @@ def _read_texts(folder: Path) -> None:
         _ = {key: number for number, key in enumerate(keys)}
 
 
-async def _fill(folder: Path, size: int) -> None:
+def _fill(folder: Path, size: int) -> None:
     """Write varied entities with varied vectors, type by type, straight into the store."""
     print(f"filling {folder} with {size:,} entities, once ...", file=sys.stderr)
     folder.mkdir(parents=True, exist_ok=True)
+    store = open_store(settings_of(folder))
+    for entity_type, batches in groupby(varied_batches(size), key=lambda batch: batch.entity_type):
+        for batch in batches:
+            store.write(*batch)
+        store.flush(entity_type)
+    store.close()
+    (folder / "done").touch()
+
+
+class Batch(NamedTuple):
+    """What a store writes in one call."""
+
+    entity_type: str
+    chunked: Chunked
+    vectors: Vectors
+    embedding: str
+
+
+def varied_batches(size: int) -> Iterator[Batch]:
+    """As many entities as that, type by type: those of the library that is asked, varied, and their vectors with noise."""
     settings = settings_of(library())
     embedding = load_provider(settings).fingerprint
     known = VectorCache(settings.milvus_db_path.parent / "vectors.db")
-    async with Library.from_settings(settings) as source:
-        cuts = {t: [(e, passages(e)) async for batch in source.cache.iterate(t) for e in batch] for t in TYPES}
+    cuts = asyncio.run(chunked_entities(settings))
     total = sum(map(len, cuts.values()))
-    store = open_store(settings_of(folder))
     chance = np.random.default_rng(size)
     for entity_type, cut in cuts.items():
         vectors = known.get(embedding, [p.embedded for _, found in cut for p in found])
@@ -163,11 +184,14 @@ async def _fill(folder: Path, size: int) -> None:
         for start in range(0, wanted, BATCH):
             part = copies[start : min(start + BATCH, wanted)]
             exact = np.stack([vectors[p.embedded] for _, found in part for p in found])
-            store.write(entity_type, part, _noisy(exact, chance), f"{embedding} {CHUNKER}")
-        store.flush(entity_type)
-    store.close()
+            yield Batch(entity_type, part, _noisy(exact, chance), f"{embedding} {CHUNKER}")
     known.close()
-    (folder / "done").touch()
+
+
+async def chunked_entities(settings: Settings) -> dict[str, Chunked]:
+    """The entities of a library with their passages, by type."""
+    async with Library.from_settings(settings) as source:
+        return {t: [(e, passages(e)) async for batch in source.cache.iterate(t) for e in batch] for t in TYPES}
 
 
 def _noisy(vectors: Vectors, chance: np.random.Generator) -> Vectors:

@@ -2,7 +2,8 @@
 
 Its listeners cannot be bound to an address: all eight are open to other machines. So it runs in a network namespace that
 has nothing but a loopback interface. Run as a program, this module is what runs in there: it starts the server and
-forwards what arrives at a socket that it inherited, which listens on 127.0.0.1 outside.
+forwards what arrives at a socket that it inherited, which listens on 127.0.0.1 outside. Run with a folder alone, it is such
+a server until its standard input is closed, and prints its address.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ _SETTINGS = {
     "QUERYCOORD_CHECKSEGMENTINTERVAL": "50",
     "QUERYCOORD_DISTPULLINTERVAL": "50",
 }
-"""What it does every so many milliseconds, it does ten times as often as usual, so that tests need not wait for it."""
+"""What it does every so many milliseconds, it does ten times as often as usual, so that tests need not wait for it. The
+environment wins."""
 
 _NAMESPACE = ["unshare", "--user", "--map-root-user", "--net"]
 
@@ -139,7 +141,7 @@ def _main(server: str, folder: str, descriptor: str) -> None:
     _enable_loopback()
     subprocess.Popen(
         [server, "--data", folder, "--proxy-port", str(INNER_PORT)],
-        env={**os.environ, **_SETTINGS, "no_proxy": "*"},
+        env={**_SETTINGS, **os.environ, "no_proxy": "*"},
         stdin=subprocess.DEVNULL,
     )
     try:
@@ -148,5 +150,14 @@ def _main(server: str, folder: str, descriptor: str) -> None:
         os.killpg(0, signal.SIGKILL)
 
 
+def _serve_until_closed(folder: str) -> None:
+    with standalone_server(Path(folder)) as uri:
+        print(uri, flush=True)
+        sys.stdin.read()
+
+
 if __name__ == "__main__":
-    _main(*sys.argv[1:])
+    if len(sys.argv) > 2:
+        _main(*sys.argv[1:])
+    else:
+        _serve_until_closed(sys.argv[1])
