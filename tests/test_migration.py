@@ -188,6 +188,21 @@ async def test_our_own_library_is_taken_over_without_computing_a_vector(
     assert [r.identity for r in again] == [r.identity for r in ranked]
 
 
+async def test_the_library_of_a_machine_moves_to_the_server_that_the_settings_name(
+    tmp_path: Path, embeddings: EmbeddingServer, empty_milvus_server: str
+) -> None:
+    source = settings_in(tmp_path, "milvus", embeddings)
+    async with Library.from_settings(source) as library:
+        await library.cache.store_entities(batch("a", 0, 30), "spells")
+    target = source.model_copy(update={"milvus_uri": empty_milvus_server})
+    report = await migrate(target, source.milvus_db_path)
+    assert (report.total("stored"), report.embedded, report.failed) == (30, 0, [])
+    assert await entities_in(target) == await entities_in(source)
+    (companion,) = tmp_path.glob("server-*.keywords")
+    with pytest.raises(ImportFileError, match="the current library itself"):
+        await migrate(target, companion)
+
+
 async def test_a_damaged_entry_of_our_own_is_named(tmp_path: Path, embeddings: EmbeddingServer) -> None:
     source = settings_in(tmp_path / "from", "sqlite", embeddings)
     async with Library.from_settings(source) as library:

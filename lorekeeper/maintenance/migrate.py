@@ -140,7 +140,9 @@ def _read(settings: Settings, source: Path, report: MigrationReport) -> list[_En
     """All entries of a source; of several with one identity, the one updated last is kept, else the first."""
     if same_library(settings, source):
         raise ImportFileError(
-            str(source), "is the current library itself; set LOREKEEPER_CACHE_BACKEND to the backend to migrate to"
+            str(source),
+            "is the current library itself; set LOREKEEPER_CACHE_BACKEND to the backend to migrate to, or LOREKEEPER_MILVUS_URI to "
+            "the server",
         )
     chosen: dict[Key, _Entry] = {}
     with open_file(source) as file:

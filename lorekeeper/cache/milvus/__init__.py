@@ -50,8 +50,9 @@ def repair_backend(store: Store, _vectors: VectorCache, _dimension_of: Dimension
 
 
 def library_paths(settings: Settings) -> list[Path]:
-    """The files and folders that hold the library of the settings."""
-    return [settings.milvus_db_path, companion_path(settings.milvus_db_path)]
+    """The files and folders that hold the library of the settings; of one on a server that is its companion alone."""
+    companion = path_beside(settings, COMPANION)
+    return [companion] if settings.milvus_uri else [settings.milvus_db_path, companion]
 
 
 def path_beside(settings: Settings, suffix: str) -> Path:
