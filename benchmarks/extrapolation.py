@@ -97,6 +97,14 @@ def table(costs: dict[str, Line], units: dict[str, str], entries: Sequence[int])
     return heads, rows
 
 
+def _cell(estimate: Estimate, unit: str, *, grows: bool) -> str:
+    """An estimate with its range; of a cost that was not seen to grow, the most that the points allow."""
+    if not grows:
+        return f"not seen to grow; at most ~ {shown(estimate.high, unit)}"
+    low, likely, high = (shown(value, unit) for value in estimate)
+    return f"~ {likely} ({low} to {high})"
+
+
 def short(value: float) -> str:
     """Two significant digits, since no more are known: "0.034", "1.2", "340", "12,000"."""
     return f"{float(f'{value:.2g}'):,.12g}"

@@ -1,6 +1,6 @@
 """What growth costs on a real Milvus server, beside the embedded library with the same entries, and where it leads.
 
-    python -m benchmarks.server_growth [--sizes 1000 10000 50000] [--json]
+    python -m benchmarks.server_growth [--sizes 1000 10000 40000] [--more] [--json]
 
 `LOREKEEPER_MILVUS_SERVER` names the server, as for the tests. It is a standalone one of version 2.3.5 on this machine, with
 its own intervals and not the short ones of the tests, and is started anew for each size. The entries are those of
@@ -33,7 +33,7 @@ from lorekeeper.filters import Selection
 from lorekeeper.library import load_provider, open_store
 from lorekeeper.text.passages import CHUNKER
 
-SIZES = (1_000, 10_000, 50_000)
+SIZES = (1_000, 10_000, 40_000)
 ASKED, FEWER = 40, 20
 """Questions by meaning, and by filters and names, which take a second on this server."""
 
@@ -46,26 +46,39 @@ SAMPLED = 50
 INTERVALS = {"PROXY_TIMETICKINTERVAL": "200"}
 """The server's own interval between two time ticks, in milliseconds: a read at consistency Strong waits for the next one."""
 
+SETTLE_SECONDS = 10
+"""How long a server has after a flush to put sealed rows in the place of growing ones."""
+
 MB = 1e6
 
-UNITS = {
-    "filling": "s",
+WAITING = {
     "lookup by meaning, p50": "ms",
     "lookup by meaning, p95": "ms",
     "the same under a filter, p50": "ms",
     "lookup by filters, p50": "ms",
     "lookup by name, p50": "ms",
-    "vector search, p50": "ms",
-    "vector search, sealed, p50": "ms",
     "flush of all types": "s",
-    "comparison of the companion": "s",
+    "vector search, sealed, p50": "ms",
+    "memory of the Milvus server, sealed": "MB",
+}
+"""What is measured, and in what, but not extrapolated: waits for time ticks are most of it, or the server is still sealing."""
+
+GROWING = {
+    "vector search, p50": "ms",
+    "filling": "s",
     "first companion of a machine": "s",
+    "comparison of the companion": "s",
     "memory of LoreKeeper": "MB",
     "memory of the Milvus server": "MB",
     "disk of the store": "MB",
     "disk of the companion": "MB",
 }
-"""What is measured, and in what."""
+"""What is extrapolated too."""
+
+UNITS = WAITING | GROWING
+
+EMBEDDED = "embedded: "
+"""Before the names of what was measured of the embedded library."""
 
 Costs = dict[str, float]
 """Measured values by the names of `UNITS`."""
@@ -118,7 +131,9 @@ def _server_costs(folder: Path, uri: str, size: int) -> Costs:
     assert isinstance(store, RemoteStore)
     costs |= {"comparison of the companion": _seconds(lambda: _compare(store))}
     costs |= {"flush of all types": _seconds(lambda: _flush(uri))}
+    time.sleep(SETTLE_SECONDS)
     costs |= {"vector search, sealed, p50": _raw_search(store), "disk of the store": _megabytes(data)}
+    costs |= {"memory of the Milvus server, sealed": _server_megabytes(folder / "server")}
     store.close()
     return costs
 
@@ -276,7 +291,7 @@ def measured_costs(shelves: Sequence[Shelf]) -> Result:
         for name, unit in UNITS.items()
     ]
     rate = [f"{s.passages / s.server['filling']:,.0f}/s ({_ratio(s)} x)" for s in shelves]
-    rows.insert(1, ["passages stored", *rate])
+    rows.append(["passages stored", *rate])
     passages = ", ".join(f"{s.passages:,}" for s in shelves)
     notes = [
         f"with {passages} passages; in brackets: as a multiple of the embedded library of the same run",
@@ -318,14 +333,20 @@ def _points(shelves: Sequence[Shelf], side: str, name: str) -> tuple[tuple[float
 
 
 def extrapolation(shelves: Sequence[Shelf]) -> Result:
-    """What the costs of the server lead to."""
-    lines = {name: Line(_points(shelves, "server", name)) for name in UNITS}
-    heads, rows = table(lines, UNITS, ENTRIES)
+    """What the costs lead to, of the server and then of the embedded library."""
+    costs = lines(shelves)
+    heads, rows = table(costs, {name: UNITS[name.removeprefix(EMBEDDED)] for name in costs}, ENTRIES)
     notes = [
-        "extrapolated, not measured: straight lines from one server on one machine; the range is that of the slopes "
-        "between every two sizes"
+        "extrapolated, not measured: straight lines from one machine; the range is that of the slopes between every two sizes"
     ]
     return Result("Extrapolated", heads, rows, [], notes)
+
+
+def lines(shelves: Sequence[Shelf]) -> dict[str, Line]:
+    """The lines through what was measured of the server, and of the embedded library."""
+    server = {name: Line(_points(shelves, "server", name)) for name in GROWING}
+    beside = [name for name in GROWING if name in shelves[0].embedded]
+    return server | {EMBEDDED + name: Line(_points(shelves, "embedded", name)) for name in beside}
 
 
 def kept() -> dict[int, Shelf]:
@@ -337,15 +358,18 @@ def kept() -> dict[int, Shelf]:
 
 def keep(shelves: Sequence[Shelf]) -> None:
     """Write the points for `benchmarks/extrapolation.py`."""
-    costs = {name: {"unit": unit, "points": _points(shelves, "server", name)} for name, unit in UNITS.items()}
+    costs = {
+        name: {"unit": UNITS[name.removeprefix(EMBEDDED)], "points": line.points}
+        for name, line in lines(shelves).items()
+    }
     POINTS.write_text(json.dumps({"costs": costs, "shelves": [s.__dict__ for s in shelves]}, indent=1) + "\n", "utf-8")
 
 
 def main() -> int:
     """Measure, keep the points and print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, metavar="N", help="numbers of entries")
-    parser.add_argument("--more", action="store_true", help="add them to the sizes that earlier runs have measured")
+    parser.add_argument("--sizes", nargs="*", type=int, default=SIZES, metavar="N", help="numbers of entries")
+    parser.add_argument("--more", action="store_true", help="add them to the sizes of earlier runs, which are kept")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     chosen = parser.parse_args()
     found, began = kept() if chosen.more else {}, time.monotonic()
