@@ -89,8 +89,9 @@ def _real_vectors() -> tuple[Vectors, Vectors]:
     provider = load_provider(settings)
     known = VectorCache(settings.milvus_db_path.parent / "vectors.db")
     entities = asyncio.run(chunked_entities(settings))
-    texts = {p.embedded: None for chunked in entities.values() for _, found in chunked for p in found}
-    vectors = np.stack(list(known.get(provider.fingerprint, list(texts)).values()))
+    texts = list({p.embedded: None for chunked in entities.values() for _, found in chunked for p in found})
+    by_text = known.get(provider.fingerprint, texts)
+    vectors = np.stack([by_text[text] for text in texts if text in by_text])
     known.close()
     return vectors, provider.embed(questions(ASKED))
 
