@@ -90,19 +90,17 @@ def table(costs: dict[str, Line], units: dict[str, str], entries: Sequence[int])
     for name, estimates in extrapolated(costs, entries).items():
         line, unit = costs[name], units[name]
         checked = line.hindsight()
-        cells = [
-            f"~ {shown(e.likely, unit)} ({shown(e.low, unit)} to {shown(e.high, unit)})" for e in estimates.values()
-        ]
+        cells = [_cell(line, estimate, unit) for estimate in estimates.values()]
         rows.append([name, shown(1000 * line.slope, unit), f"{checked:.2f} x" if checked else "", *cells])
     return heads, rows
 
 
-def _cell(estimate: Estimate, unit: str, *, grows: bool) -> str:
+def _cell(line: Line, estimate: Estimate, unit: str) -> str:
     """An estimate with its range; of a cost that was not seen to grow, the most that the points allow."""
-    if not grows:
-        return f"not seen to grow; at most ~ {shown(estimate.high, unit)}"
     low, likely, high = (shown(value, unit) for value in estimate)
-    return f"~ {likely} ({low} to {high})"
+    if len(line.slopes) == 1:
+        return f"~ {likely} (two sizes give no range)"
+    return f"~ {likely} ({low} to {high})" if line.slope else f"not seen to grow; at most ~ {high}"
 
 
 def short(value: float) -> str:

@@ -67,6 +67,13 @@ def test_the_table_checks_the_largest_point_against_the_others_and_marks_what_wa
     assert "~ 170 MB (120 MB to 200 MB)" in row
 
 
+def test_the_table_claims_no_range_from_two_sizes_and_no_growth_that_was_not_seen(tmp_path):
+    costs = {"two": [(1_000.0, 1.0), (2_000.0, 2.0)], "flat": [(1_000.0, 5.0), (2_000.0, 3.0), (3_000.0, 4.0)]}
+    table = extrapolate(tmp_path, costs, "--entries", "5000")
+    assert "~ 5 MB (two sizes give no range)" in table
+    assert "not seen to grow; at most ~ 6 MB" in table
+
+
 def test_one_size_is_not_enough(tmp_path):
     with pytest.raises(subprocess.CalledProcessError) as error:
         estimates(tmp_path, [(1_000.0, 9.0)], 10_000)
