@@ -370,6 +370,20 @@ def test_version(capsys):
     assert (left.value.code, capsys.readouterr().out) == (0, f"lorekeeper {lorekeeper.__version__}\n")
 
 
+def test_search_explains_itself_in_the_terminal_and_in_json(here):
+    status, out, _ = here("search", "tide lance", "--explain", "--json")
+    page = json.loads(out)
+    first = page["explanation"]["results"][0]
+    assert (status, first["uri"], first["score"]) == (0, page["results"][0]["uri"], page["results"][0]["score"])
+    assert first["sides"]["name"]["rank"] == 1
+    text = here("search", "tide lance", "--explain")[1]
+    assert "keywords: tide; lance" in text
+    assert "#1" in text
+    assert "explanation" not in json.loads(here("search", "tide lance", "--json")[1])
+    nothing = here("search", "tide", "--type", "spells", "--filter", "level=9", "--explain")[1]
+    assert f"without level=9: {COUNTS['spells']} entries" in nothing
+
+
 # --- stats, documents, reindex ---------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cli.command import DOCUMENT, DONE, JSON, TYPE, Call, Commands, argument
 from lorekeeper.editions import LABELS, parse_edition
@@ -15,6 +15,10 @@ from lorekeeper.errors import FilterError, LoreKeeperError
 from lorekeeper.order import NEWEST, RANDOM, SHORT
 from lorekeeper.printable import one_line, shown
 from lorekeeper.where import EXAMPLE
+
+if TYPE_CHECKING:
+    from lorekeeper.search.query import Query
+    from lorekeeper.search.results import ResultPage
 
 commands = Commands()
 
@@ -55,23 +59,38 @@ def known_filters_by_type() -> str:
         default="auto",
         help="search by meaning (semantic), by words (keyword), or by both (auto, the default)",
     ),
+    argument("--explain", action="store_true", help="say how each result was found, or why nothing was"),
     JSON,
     examples=(
         'lorekeeper search "an undead that drains life" --type creatures --filter cr_max=4',
         "lorekeeper search dragon --type creatures --where 'immune:poison speed.fly>=60' --order 'cr asc'",
         'lorekeeper search "survive a long fall" --also "fall slowly like a feather" --also "land unharmed"',
         "lorekeeper search fireball --edition 2014 --json",
+        'lorekeeper search "an undead that drains life" --explain',
     ),
     notes=known_filters_by_type,
 )
 async def search(call: Call) -> int:
     """Search, and show the best results."""
-    from lorekeeper.cli.render import print_page
-    from lorekeeper.search.query import Query
     from lorekeeper.server.answers import page_content
+
+    query = _query(call)
+    async with call.library() as library:
+        if query.mode != "keyword":
+            with suppress(LoreKeeperError):  # the search itself reports what is missing
+                await library.open(query.types)
+        page = await library.search(query)
+    explained = {"explanation": page.explanation and page.explanation.as_dict()} if query.explain else {}
+    call.show({**page_content(page), **explained}, lambda: _print(page))
+    return DONE
+
+
+def _query(call: Call) -> Query:
+    """The search that the arguments ask for."""
+    from lorekeeper.search.query import Query
     from lorekeeper.server.tools import SEARCHED
 
-    query = Query(
+    return Query(
         types=call.arguments.type or SEARCHED,
         text=call.arguments.query,
         also=call.arguments.also,
@@ -84,14 +103,17 @@ async def search(call: Call) -> int:
         order=call.arguments.order,
         seed=call.arguments.seed,
         edition=None if call.arguments.edition is None else parse_edition(call.arguments.edition),
+        explain=call.arguments.explain,
     )
-    async with call.library() as library:
-        if query.mode != "keyword":
-            with suppress(LoreKeeperError):  # the search itself reports what is missing
-                await library.open(query.types)
-        page = await library.search(query)
-    call.show(page_content(page), lambda: print_page(page))
-    return DONE
+
+
+def _print(page: ResultPage) -> None:
+    from lorekeeper.cli.explained import print_explanation
+    from lorekeeper.cli.render import print_page
+
+    print_page(page)
+    if page.explanation:
+        print_explanation(page.explanation)
 
 
 @commands.add(

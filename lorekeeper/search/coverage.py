@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.folding import fold
@@ -27,18 +28,36 @@ LARGE_LIBRARY = 300
 """Fewest entries with which a query can be off-topic because its words do not occur."""
 
 
-async def is_off_topic(
+@dataclass(frozen=True)
+class Topic:
+    """Whether a query is about what the library is about, and why.
+
+    Attributes:
+        closest: the best cosine similarity.
+        occurring: share of its words that occur in the library, 0 to 1; None if that does not matter.
+        off: whether it is off-topic, by `OFF_TOPIC`.
+    """
+
+    closest: float
+    occurring: float | None = None
+    off: bool = False
+
+
+async def topic_of(
     cache: CacheProtocol, types: Sequence[str], text: str, retrieved: Retrieved, *, filtered: bool
-) -> bool:
-    """Whether a text is off-topic: nothing is similar, and few of its words occur. A filtered search never is."""
+) -> Topic | None:
+    """Whether a text is off-topic: nothing is similar, and few of its words occur.
+
+    None for a name, a filtered search or a small library, which never are.
+    """
     if retrieved.names or filtered or retrieved.count < LARGE_LIBRARY:
-        return False
+        return None
     closest = max((ranked.score for ranked in retrieved.semantic.values()), default=0.0)
     if closest >= OFF_TOPIC[0][0]:
-        return False
+        return Topic(closest)
     words = content_words(fold(text))
     share = len(await _occurring(cache, types, words)) / len(words) if words else 0.0
-    return any(closest < similarity and share <= most for similarity, most in OFF_TOPIC)
+    return Topic(closest, share, any(closest < similarity and share <= most for similarity, most in OFF_TOPIC))
 
 
 async def unknown_words(cache: CacheProtocol, types: Sequence[str], text: str, retrieved: Retrieved) -> str | None:

@@ -130,12 +130,19 @@ class Explainer:
                         return True
         return False
 
+    async def without(self, entity_type: str, filters: Filters, scope: list[str] | None) -> list[tuple[str, int]]:
+        """Every filter as it was given, and how many entries of the type meet all the others."""
+        return await self._without(entity_type, filter_parts(entity_type, filters), scope)
+
+    async def _without(self, entity_type: str, parts: Sequence[Part], scope: list[str] | None) -> list[tuple[str, int]]:
+        return [(part.text, await self._cache.count_entities(entity_type, scope, **part.others)) for part in parts]
+
     async def _emptied(self, entity_type: str, parts: Sequence[Part], scope: list[str] | None) -> list[str]:
         """How many entries there are without each of the filters, and which names are near to the one asked for."""
         label = COLLECTIONS[entity_type].label
         if not await self._cache.count_entities(entity_type, scope):
             return []
-        counts = [(part.text, await self._cache.count_entities(entity_type, scope, **part.others)) for part in parts]
+        counts = await self._without(entity_type, parts, scope)
         names = [await self._other_names(entity_type, part, scope) for part in parts]
         notes = [name for name in names if name]
         if len(parts) == 1 and not notes:

@@ -7,9 +7,10 @@ the next one. Beyond the heads, where scores say little, reciprocal ranks contin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -38,6 +39,9 @@ NAME_POWER = 6
 """How steeply a name's weight falls with its similarity: one wrong letter less outweighs both retrievers."""
 
 
+_NONE: Mapping[Retriever, float] = MappingProxyType({})
+
+
 class FusedHit(NamedTuple, Generic[K]):
     """One hit of a fused ranking.
 
@@ -47,6 +51,7 @@ class FusedHit(NamedTuple, Generic[K]):
         retriever: the retriever that contributed most to the score.
         duplicates: keys of the same group, which it stands for.
         sure: whether it is close enough to the best hit to be taken for an answer (`relevance.relevant`).
+        parts: what each retriever added to the sum that the score is a share of; empty in the tail.
     """
 
     key: K
@@ -54,6 +59,7 @@ class FusedHit(NamedTuple, Generic[K]):
     retriever: Retriever
     duplicates: tuple[K, ...] = ()
     sure: bool = True
+    parts: Mapping[Retriever, float] = _NONE
 
 
 @dataclass(slots=True)
@@ -93,9 +99,7 @@ def fuse(
         preference: sort key within a group, smallest first.
         tail: continue beyond the heads.
     """
-    scores = _normalised(
-        semantic[:FUSED_BY_SCORE], keyword[:FUSED_BY_SCORE], names, LEXICAL_WEIGHTS if lexical else WEIGHTS
-    )
+    scores = _normalised(semantic[:FUSED_BY_SCORE], keyword[:FUSED_BY_SCORE], names, lexical=lexical)
     hits = _ordered(_grouped(scores, group), dict(names), preference)
     return hits + _tail(hits, semantic, keyword) if tail else hits
 
@@ -115,18 +119,25 @@ def reciprocal_rank(rank: int) -> float:
     return (RRF_K + 1) / (RRF_K + rank)
 
 
+def weights_of(present: Collection[Retriever], *, lexical: bool) -> dict[Retriever, float]:
+    """What meaning and keywords weigh, as far as they have results: together 1."""
+    weights = LEXICAL_WEIGHTS if lexical else WEIGHTS
+    total = sum(weight for retriever, weight in weights.items() if retriever in present)
+    return {retriever: weight / total for retriever, weight in weights.items() if retriever in present}
+
+
 def _normalised(
-    semantic: Ranking[K], keyword: Ranking[K], names: Ranking[K], weights: Mapping[Retriever, float]
+    semantic: Ranking[K], keyword: Ranking[K], names: Ranking[K], *, lexical: bool
 ) -> dict[Retriever, Ranking[K]]:
     """Weighted scores by retriever: the weights of those with results add up to 1, and names add to that."""
     heads: dict[Retriever, dict[K, float]] = {
         "semantic": min_max(semantic),
         "keyword": min_max(keyword, floor=0.0),
     }
-    total = sum(weights[retriever] for retriever, scores in heads.items() if scores) or 1.0
+    weights = weights_of([retriever for retriever, scores in heads.items() if scores], lexical=lexical)
     weighted: dict[Retriever, Ranking[K]] = {
-        retriever: [(key, weights[retriever] / total * score) for key, score in scores.items()]
-        for retriever, scores in heads.items()
+        retriever: [(key, weight * score) for key, score in heads[retriever].items()]
+        for retriever, weight in weights.items()
     }
     return weighted | {"name": [(key, _name_score(similarity)) for key, similarity in names]}
 
@@ -159,7 +170,7 @@ def _ordered(
             keys.sort(key=lambda key: (-similarity.get(key, 0.0), preference(key), str(key)))
         score = min(sum(group.scores.values()) / highest, 1.0)
         best = max(group.scores, key=group.scores.__getitem__)
-        hits.append((-score, str(label), FusedHit(keys[0], score, best, tuple(keys[1:]))))
+        hits.append((-score, str(label), FusedHit(keys[0], score, best, tuple(keys[1:]), True, group.scores)))
     hits.sort(key=itemgetter(0, 1))
     return [hit for _, _, hit in hits]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lorekeeper.cache.protocol import CacheProtocol, Ranked
+from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import WHERE, parse_filters
@@ -16,18 +16,19 @@ from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search import by_name
 from lorekeeper.search.absent import Absent, absent
-from lorekeeper.search.coverage import LEXICAL_HITS, is_off_topic, unknown_words
+from lorekeeper.search.coverage import LEXICAL_HITS, topic_of, unknown_words
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.editions import with_editions
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer
+from lorekeeper.search.explanation import explanation_of, with_filters
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever, fuse
 from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import stated_conditions, type_asked_for
 from lorekeeper.search.query import Query, check
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
-from lorekeeper.search.retrieved import Ranking, Retrieved
+from lorekeeper.search.retrieved import Ranking, Retrieved, finished, over_types
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
 from lorekeeper.search.values import ValueRegistry
 from lorekeeper.search.wordings import described
@@ -81,9 +82,11 @@ class Searcher:
         seed = query.seed if query.seed is not None else drawn_seed(query.order)
         drawn, query = seed != query.seed, replace(query.resolved(), seed=seed)
         page = await with_editions(self.documents, edition, await self._page(query))
-        if len(query.types) == 1 and query.filters and not query.offset:
+        if query.filters and not query.offset:
             scopes = await self.documents.scopes(query.types, query.documents)
-            page = await self.explainer.explained(page, query.types[0], query.filters, scopes)
+            page = await with_filters(page, self.explainer, query, scopes)
+            if len(query.types) == 1:
+                page = await self.explainer.explained(page, query.types[0], query.filters, scopes)
         drew = REPEAT.format(seed) if drawn and page.results else None
         return replace(page, note=" ".join(filter(None, [page.note, order_hint(query, page), drew])) or None)
 
@@ -167,11 +170,29 @@ class Searcher:
         filters, note = await by_name.narrowed(self._cache, query.types, query.filters, scopes)
         query = replace(query, filters=filters)
         retrieved = await self._retrieve(query, wordings, scopes)
+        text, filtered = " ".join(wordings), bool(query.filters)
+        hybrid = _mode(query, retrieved) == "hybrid"
+        topic = await topic_of(self._cache, query.types, text, retrieved, filtered=filtered) if hybrid else None
+        if topic and topic.off:
+            page = ResultPage([], 0, "hybrid", note=NOTHING_CLOSE)
+        else:
+            page = await self._relevant(query, wordings, retrieved, note, like=like, whole=whole)
+        if not query.explain:
+            return page
+        return replace(page, explanation=explanation_of(page, wordings, retrieved, topic))
+
+    async def _relevant(
+        self,
+        query: Query,
+        wordings: Sequence[str],
+        retrieved: Retrieved,
+        note: str | None,
+        *,
+        like: Entity | None,
+        whole: bool,
+    ) -> ResultPage:
+        """The page of those hits that answer the query; ``note`` comes before what else its note says."""
         mode = _mode(query, retrieved)
-        if mode == "hybrid" and await is_off_topic(
-            self._cache, query.types, " ".join(wordings), retrieved, filtered=bool(query.filters)
-        ):
-            return ResultPage([], 0, mode, note=NOTHING_CLOSE)
         missing = await self._missing(query, wordings, retrieved)
         if missing and missing.game:
             return ResultPage([], 0, mode, note=missing.note)
@@ -255,7 +276,7 @@ class Searcher:
         keyword = asyncio.ensure_future(self._keyword(query, wordings, scopes, depth))
         names = asyncio.ensure_future(self._names(query, wordings, scopes))
         count = asyncio.ensure_future(self._count(query, scopes))
-        await _finished(semantic, keyword, names, count)
+        await finished(semantic, keyword, names, count)
         ranking, unavailable = semantic.result()
         return Retrieved(ranking, keyword.result(), names.result(), count.result(), unavailable, len(wordings) > 1)
 
@@ -267,7 +288,7 @@ class Searcher:
             return {}, None
         rank, words = self._cache.rank_semantic, [expanded_text(wording) for wording in wordings]
         try:
-            ranking = await _over_types(
+            ranking = await over_types(
                 query.types, lambda name: rank(name, words, depth, scopes[name], **query.filters), depth
             )
         except EmbeddingError as error:
@@ -281,7 +302,7 @@ class Searcher:
         if query.mode == "semantic":
             return {}
         rank, words = self._cache.rank_keyword, expanded_keywords(wordings)
-        return await _over_types(
+        return await over_types(
             query.types, lambda name: rank(name, words, depth, scopes[name], **query.filters), depth
         )
 
@@ -289,7 +310,7 @@ class Searcher:
         if query.mode == "semantic":
             return {}
         rank = by_name.rank
-        return await _over_types(
+        return await over_types(
             query.types, lambda name: rank(self._cache, name, wordings, scopes[name], **query.filters)
         )
 
@@ -326,24 +347,6 @@ class Searcher:
             loaded = await self._cache.load(entity_type, identities)
             entities |= {(entity_type, entity.identity): entity for entity in loaded}
         return entities
-
-
-async def _over_types(
-    types: Sequence[str], rank: Callable[[str], Awaitable[list[Ranked]]], depth: int | None = None
-) -> Ranking:
-    """One retriever's ranking over several types, best first."""
-    tasks = [asyncio.ensure_future(rank(entity_type)) for entity_type in types]
-    await _finished(*tasks)
-    ranking = [((t, ranked.identity), ranked) for t, task in zip(types, tasks, strict=True) for ranked in task.result()]
-    ranking.sort(key=lambda item: (-item[1].score, item[0]))
-    return dict(ranking[:depth])
-
-
-async def _finished(*tasks: asyncio.Task[object]) -> None:
-    """Wait for all tasks, then raise the first error: no task may continue while its caller closes the library."""
-    await asyncio.gather(*tasks, return_exceptions=True)
-    for task in tasks:
-        task.result()
 
 
 def _mode(query: Query, retrieved: Retrieved) -> Mode:

@@ -37,6 +37,7 @@ class Query:
             None for those of the library.
         similar_to: a ``lore://`` uri: entries similar to that one, and to the text if there is one.
         also: up to `MAX_WORDINGS` - 1 further wordings of the text, which are searched for together with it.
+        explain: whether the page says how its results were found.
     """
 
     types: Sequence[str]
@@ -52,6 +53,7 @@ class Query:
     edition: Sequence[str] | None = None
     similar_to: str | None = None
     also: Sequence[str] = ()
+    explain: bool = False
 
     @property
     def wordings(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.entities import Entity
@@ -15,6 +15,9 @@ from lorekeeper.text.evidence import evidence, read
 from lorekeeper.text.excerpts import SNIPPET_CHARS
 from lorekeeper.text.facts import SEPARATOR, facts
 from lorekeeper.text.names import name_key
+
+if TYPE_CHECKING:
+    from lorekeeper.search.explanation import Explanation
 
 Mode = Literal["structured", "semantic", "hybrid", "keyword"]
 
@@ -38,6 +41,7 @@ class Result:
         sure: whether it is close enough to the best result to be taken for an answer.
         edition: code of its document's edition, "" if that is unknown.
         wording: of a query in several wordings, the one that found it; "" for others.
+        hit: its place in the fused ranking; None in a lookup by filters alone.
     """
 
     entity: Entity
@@ -51,6 +55,7 @@ class Result:
     sure: bool = True
     edition: str = ""
     wording: str = ""
+    hit: FusedHit[Key] | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,7 @@ class ResultPage:
         next_offset: where the next page begins, None on the last one.
         note: what the reader should know, None if there is nothing to say.
         approximate: whether the results of a lookup by name only have names like the one that was asked for.
+        explanation: how the results were found, if the query asks for that.
     """
 
     results: list[Result]
@@ -72,6 +78,7 @@ class ResultPage:
     next_offset: int | None = None
     note: str | None = None
     approximate: bool = False
+    explanation: Explanation | None = None
 
 
 @dataclass(frozen=True)
@@ -137,6 +144,7 @@ def ranked_result(
         variants=_other_names(entity, [ranked[key].name for key in hit.duplicates if key in ranked]),
         sure=hit.sure,
         wording=wording if len(asked.wordings) > 1 else "",
+        hit=hit,
     )
 
 

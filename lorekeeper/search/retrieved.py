@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -57,3 +59,21 @@ class Retrieved:
     def has_all_words(self, best: int) -> bool:
         """Whether one of so many best keyword hits has all words of the query."""
         return any(ranked.complete for ranked in list(self.keyword.values())[:best])
+
+
+async def over_types(
+    types: Sequence[str], rank: Callable[[str], Awaitable[list[Ranked]]], depth: int | None = None
+) -> Ranking:
+    """One retriever's ranking over several types, best first."""
+    tasks = [asyncio.ensure_future(rank(entity_type)) for entity_type in types]
+    await finished(*tasks)
+    ranking = [((t, ranked.identity), ranked) for t, task in zip(types, tasks, strict=True) for ranked in task.result()]
+    ranking.sort(key=lambda item: (-item[1].score, item[0]))
+    return dict(ranking[:depth])
+
+
+async def finished(*tasks: asyncio.Task[object]) -> None:
+    """Wait for all tasks, then raise the first error: no task may continue while its caller closes the library."""
+    await asyncio.gather(*tasks, return_exceptions=True)
+    for task in tasks:
+        task.result()

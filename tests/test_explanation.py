@@ -1,0 +1,119 @@
+"""What `Query.explain` adds to a page: what each retriever gave to each result, and why nothing was found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lorekeeper.library import Library
+from lorekeeper.search.coverage import LARGE_LIBRARY
+from lorekeeper.search.explanation import Explanation
+from lorekeeper.search.query import Query
+from tests.support.entities import make
+from tests.support.libraries import open_library
+
+TEXTS = {
+    "gill-song": "You grow gills and breathe below the waves for an hour.",
+    "cork-skin": "Your body floats like a cork and never sinks under the waves.",
+    "wave-walk": "You walk on the sea as on a street.",
+    "ember-hand": "Flames leap from your hand and burn a foe.",
+}
+QUERY = Query(["spells"], "breathe below the waves", explain=True)
+
+
+@pytest.fixture(params=["milvus", "sqlite"])
+async def library(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Library]:
+    async with open_library(tmp_path, backend=request.param) as library:
+        entities = [make(slug, text, level=i) for i, (slug, text) in enumerate(TEXTS.items())]
+        await library.cache.store_entities(entities, "spells")
+        yield library
+
+
+async def explained(library: Library, query: Query) -> Explanation:
+    page = await library.search(query)
+    assert page.explanation is not None
+    return page.explanation
+
+
+async def test_a_page_is_explained_only_if_that_is_asked_for_and_stays_the_same(library):
+    plain, page = await library.search(replace(QUERY, explain=False)), await library.search(QUERY)
+    assert plain.explanation is None
+    assert replace(page, explanation=None) == plain
+    assert [(r.uri, r.score) for r in page.explanation.results] == [(r.entity.uri, r.score) for r in page.results]
+
+
+async def test_ranks_and_scores_are_those_of_each_side_alone(library):
+    explanation = await explained(library, QUERY)
+    for side in ("semantic", "keyword"):
+        alone = await library.search(replace(QUERY, mode=side, explain=False))
+        ranks = {result.entity.uri: place for place, result in enumerate(alone.results, 1)}
+        assert {r.uri: r.sides[side].rank for r in explanation.results if r.sides[side].rank} == ranks
+        scores = [r.sides[side].score for r in sorted(explanation.results, key=lambda r: ranks.get(r.uri, 99))]
+        found = [score for score in scores if score is not None]
+        assert found == sorted(found, reverse=True)
+    assert explanation.found["keyword"] == 3, "two texts and a name have one of the words"
+
+
+async def test_shares_tell_where_a_score_comes_from(library):
+    best, *others = (await explained(library, QUERY)).results
+    assert {retriever: round(side.share, 2) for retriever, side in best.sides.items()} == {
+        "semantic": 0.2,
+        "keyword": 0.8,
+        "name": 0.0,
+    }, "first on both sides: the weights of a lexical query"
+    named = (await explained(library, replace(QUERY, text="gill song"))).results[0]
+    assert (named.sides["name"].rank, named.sides["name"].score) == (1, 1.0)
+    assert named.sides["name"].share > 0.8
+    assert all(sum(side.share for side in result.sides.values()) == pytest.approx(1) for result in [best, named])
+    assert all(side.rank is None or side.rank >= 1 for result in others for side in result.sides.values())
+
+
+async def test_the_words_that_were_searched_for_are_told_with_related_ones(library):
+    explanation = await explained(library, replace(QUERY, text="a parachute for somebody"))
+    assert explanation.words == ("parachute",)
+    assert {"feather", "fall"} & set(explanation.related)
+    assert explanation.embedded == ("a parachute for somebody",)
+    keywords = await explained(library, replace(QUERY, mode="keyword"))
+    assert (keywords.embedded, keywords.found["semantic"], keywords.weights) == ((), 0, {"keyword": 1.0})
+    meaning = await explained(library, replace(QUERY, mode="semantic"))
+    assert (meaning.words, meaning.found["keyword"], meaning.weights) == ((), 0, {"semantic": 1.0})
+
+
+async def test_entries_like_another_are_explained_too(library):
+    explanation = await explained(library, replace(QUERY, text=None, similar_to="lore://spells/own/wave-walk"))
+    assert explanation.results[0].sides["semantic"].rank
+    assert len(explanation.embedded) > 1, "its facts and its passages"
+
+
+async def test_each_result_says_which_wording_found_it(library):
+    explanation = await explained(library, replace(QUERY, text="a street on the sea", also=["flames burn a foe"]))
+    wordings = {result.name: result.wording for result in explanation.results}
+    assert wordings["wave-walk"] == "a street on the sea"
+    assert wordings["ember-hand"] == "flames burn a foe"
+
+
+async def test_filters_that_leave_nothing_are_told_with_what_there_is_without_each(library):
+    explanation = await explained(library, replace(QUERY, filters={"level": 3, "name": "cork"}))
+    assert (explanation.entries, explanation.results) == (0, ())
+    assert explanation.without == {"level=3": 1, "name=cork": 1}
+    both = await explained(library, replace(QUERY, types=["spells", "rules"], filters={"name": "zzyzx"}))
+    assert both.without == {"name=zzyzx": 4}
+
+
+async def test_an_off_topic_query_is_told_with_the_values_of_the_test(library):
+    others = [make(f"entry-{number}", f"word{number}") for number in range(LARGE_LIBRARY)]
+    await library.cache.store_entities(others, "spells")
+    library.searcher.documents.forget()
+    explanation = await explained(library, replace(QUERY, text="quarterly spreadsheet macros zzyzx"))
+    assert explanation.topic is not None
+    assert (explanation.topic.off, explanation.topic.occurring) == (True, 0.0)
+    assert explanation.topic.closest < 0.35
+    content = json.loads(json.dumps(explanation.as_dict()))
+    assert content["topic"]["off"] is True
+    assert all(limit.keys() == {"closest_below", "occurring_at_most"} for limit in content["off_topic_if"])
+    near = await explained(library, QUERY)
+    assert near.topic is None or not near.topic.off
