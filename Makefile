@@ -11,7 +11,7 @@ OPENSPEC := OPENSPEC_TELEMETRY=0 npx -y @fission-ai/openspec@1.13.2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test fuzz lint spec corpus bench bench-results bench-stall clean
+.PHONY: help venv demo test fuzz lint spec corpus bench bench-results bench-stall vectors clean
 
 help:
 	@echo "make demo    load the starter compendium and ask it some questions"
@@ -21,6 +21,7 @@ help:
 	@echo "make spec    validate openspec/ (needs npx)"
 	@echo "make corpus  run the tests on a corpus of Open5e files, at LOREKEEPER_CORPUS"
 	@echo "make bench   measure start, latency, indexing, memory, clients, growth; writes benchmarks/RESULTS.md"
+	@echo "make vectors build the data package of the open books' vectors, from the Open5e files at LOREKEEPER_CORPUS, in dist/"
 	@echo "make venv    only the virtual environment, in $(VENV)"
 	@echo "make clean   remove the environment and everything that was built"
 
@@ -69,6 +70,14 @@ bench bench-results: $(READY)
 
 bench-stall: $(READY)
 	@$(BIN)/python benchmarks/event_loop_stall.py $(ARGS)
+
+# What the embedding cache of the library has is not embedded again.
+VECTORS := packaging/vectors/lorekeeper_rpg_vectors/open_books.vectors
+vectors: export LOREKEEPER_MILVUS_DB_PATH ?= .bench/vectors/milvus.db
+vectors: $(READY)
+	@test -d "$$LOREKEEPER_CORPUS" || { echo "set LOREKEEPER_CORPUS to the folder of the corpus" >&2; exit 2; }
+	@$(BIN)/python -m scripts.build_open_vectors "$$LOREKEEPER_CORPUS" $(VECTORS)
+	@$(BIN)/python -m pip wheel --quiet --no-deps -w dist packaging/vectors
 
 clean:
 	rm -rf $(VENV) .venv-milvus .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -55,9 +55,10 @@ STARTED = (
 
 def vector_cache(settings: Settings) -> VectorCache:
     """The vectors that were computed before; it opens at first use."""
+    from lorekeeper.cache.open_vectors import OpenVectors, packaged_file
     from lorekeeper.cache.vectors import VectorCache
 
-    return VectorCache(settings.library_path.parent / VECTORS, SHIPPED_VECTORS)
+    return VectorCache(settings.library_path.parent / VECTORS, SHIPPED_VECTORS, OpenVectors(packaged_file))
 
 
 def load_provider(settings: Settings) -> EmbeddingProvider:

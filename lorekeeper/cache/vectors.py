@@ -22,6 +22,7 @@ from typing import IO, Any, TypeVar
 
 import numpy as np
 
+from lorekeeper.cache.open_vectors import OpenVectors
 from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, log_files, remove_database
 from lorekeeper.embedding.protocol import Vectors, is_unit
 from lorekeeper.entities import Entity
@@ -59,10 +60,12 @@ class VectorCache:
     Args:
         path: the file; created at first use.
         shipped: vectors that come with the package, an ``.npz`` file as `save_vectors` writes it; None for none.
+        open_books: vectors of the data package, for what is not in the file; None for none.
     """
 
-    def __init__(self, path: Path, shipped: Path | None = None) -> None:
+    def __init__(self, path: Path, shipped: Path | None = None, open_books: OpenVectors | None = None) -> None:
         self.path = path
+        self._open_books = open_books
         self._shipped = shipped
         self._packed: dict[bytes, Vectors] | None = None
         self._lock = threading.Lock()
@@ -71,6 +74,8 @@ class VectorCache:
 
     def get(self, model: str, texts: Sequence[str], dimension: int | None = None) -> dict[str, Vectors]:
         """The cached vectors, float32, of length 1, by text; vectors that ship with the package take precedence.
+
+        Those of a data package, which are less exact, come last.
 
         Args:
             model: fingerprint of the vector space.
@@ -82,6 +87,8 @@ class VectorCache:
         vectors = {key: shipped[key] for key in keys.keys() & shipped.keys()}
         others = list(keys.keys() - vectors.keys())
         vectors |= self._guarded(lambda c: dict(_select(c, others, dimension))) or {}
+        if self._open_books:
+            vectors |= self._open_books.get(model, keys.keys() - vectors.keys(), dimension)
         return {keys[key]: vector for key, vector in vectors.items()}
 
     def put(self, model: str, texts: Sequence[str], vectors: Vectors) -> None:

