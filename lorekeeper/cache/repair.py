@@ -30,6 +30,10 @@ class RepairBackend(Protocol):
         """What is wrong with a type, in sentences; reads all of it and changes nothing."""
         ...
 
+    def fix(self) -> list[str]:
+        """Put right what can be put right from what is sound, without building the library again; what was done, in sentences."""
+        ...
+
     def exclusive(self) -> AbstractContextManager[None]:
         """Keep other writers out; CacheError if another process has to end first."""
         ...

@@ -12,15 +12,23 @@ commands = Commands()
 
 
 @commands.add(
-    "doctor", "show the effective settings, and check the model and the library", JSON, examples=("lorekeeper doctor",)
+    "doctor",
+    "show the effective settings, and check the model and the library",
+    argument("--fix", action="store_true", help="first put right what can be put right without losing anything"),
+    JSON,
+    examples=("lorekeeper doctor", "lorekeeper doctor --fix"),
 )
 async def doctor(call: Call) -> int:
-    """Check everything; FAILED if a check fails."""
-    from lorekeeper.cli.render import print_findings
+    """Fix what can be fixed, if that is asked for, then check everything; FAILED if a check fails."""
+    from lorekeeper.cli.render import print_findings, print_fixes
     from lorekeeper.maintenance.doctor import examine
+    from lorekeeper.maintenance.fixes import fix
 
+    fixes = await fix(call.settings) if call.arguments.fix else None
     findings = await examine(call.settings, dict(call.origins))
-    call.show(findings.as_dict(), lambda: print_findings(findings))
+    if fixes and not call.json:
+        print_fixes(fixes)
+    call.show({**findings.as_dict(), **(fixes.as_dict() if fixes else {})}, lambda: print_findings(findings))
     return DONE if findings.healthy else FAILED
 
 

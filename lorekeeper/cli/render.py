@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from lorekeeper.intake.reports import ImportReport
     from lorekeeper.maintenance.backup import ArchiveReport
     from lorekeeper.maintenance.doctor import Findings
+    from lorekeeper.maintenance.fixes import Fixes
     from lorekeeper.maintenance.migrate import MigrationReport
     from lorekeeper.maintenance.repair import RepairReport
 
@@ -280,6 +281,16 @@ def print_documents(documents: Sequence[Mapping[str, Any]]) -> None:
         )
     console.print(table)
     console.print(f"[dim]{len(documents)} books; --json has publishers, and the numbers by type[/]")
+
+
+def print_fixes(fixes: Fixes) -> None:
+    """What was put right, and what is left to the reader."""
+    for sentence in fixes.fixed:
+        console.print(f"[green]fixed[/] {plain(sentence)}", soft_wrap=True)
+    for sentence in fixes.left:
+        console.print(f"[yellow]left[/]  {plain(sentence)}", soft_wrap=True)
+    if not (fixes.fixed or fixes.left):
+        console.print("There was nothing to fix.")
 
 
 def print_findings(findings: Findings) -> None:

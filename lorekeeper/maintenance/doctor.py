@@ -153,4 +153,6 @@ async def _damage(library: Library, settings: Settings) -> Check:
     if not problems:
         return Check("integrity", True, "every entry is as it was stored")
     text = "; ".join(f"{entity_type}: {sentences[0]}" for entity_type, sentences in problems.items())
-    return Check("integrity", False, f"{text}. Run 'lorekeeper repair'")
+    return Check(
+        "integrity", False, f"{text}. Run 'lorekeeper doctor --fix', and if that does not help, 'lorekeeper repair'"
+    )

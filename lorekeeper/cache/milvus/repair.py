@@ -14,6 +14,7 @@ from lorekeeper.cache.formats import NewerLibraryError, not_again
 from lorekeeper.cache.milvus import companion_path
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.remote import RemoteStore
+from lorekeeper.cache.milvus.schema import REBUILT
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.repair import REPAIRED, Salvage, differences, merged, nothing_readable
@@ -49,6 +50,10 @@ class RemoteRepair:
             return differences(*_stored(self._store, entity_type))
         except CacheError as error:
             return [str(error)]
+
+    def fix(self) -> list[str]:
+        """Finish interrupted writes."""
+        return [sentence for name in COLLECTIONS for sentence in finished_writes(self._store, name)]
 
     def exclusive(self) -> contextlib.AbstractContextManager[None]:
         raise self._refusal()
@@ -99,6 +104,37 @@ class EmbeddedRepair:
             return problems
         except CacheError as error:
             return [str(error)]
+
+    def fix(self) -> list[str]:
+        """Finish interrupted swaps and writes, and build the keyword index again where it differs from a sound store."""
+        done = []
+        if self._path.is_dir() and not self._store.companion.path.exists():
+            done.append("the keyword index was missing; it is built again from the library")
+        for entity_type in COLLECTIONS:
+            with contextlib.suppress(CacheError):  # damage that only a repair can undo, as the checks say
+                done += [*self._finished_swap(entity_type), *finished_writes(self._store, entity_type)]
+                done += self._rebuilt_index(entity_type)
+        return done
+
+    def _finished_swap(self, entity_type: str) -> list[str]:
+        """Opening a type finishes or undoes its swap, if this is the process that opens the library."""
+        interrupted = entity_type + REBUILT in self._store.backend.list_collections()
+        self._store.embedding_of(entity_type)
+        if not interrupted or entity_type + REBUILT in self._store.backend.list_collections():
+            return []
+        return [f"{entity_type}: an interrupted reindex was finished or undone; 'lorekeeper reindex' starts it again"]
+
+    def _rebuilt_index(self, entity_type: str) -> list[str]:
+        """Build the keyword index of a type again, if the store is sound and the index differs from it."""
+        if self._store.embedding_of(entity_type) is None:
+            return []
+        hashes, entities = _stored(self._store, entity_type)
+        if differences(hashes, entities) or not differences(hashes, self._copied(entity_type)):
+            return []
+        self._store.rebuild_companion(entity_type)
+        return [
+            f"{entity_type}: the keyword index did not match the entries; it was built again from {len(entities):,}"
+        ]
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -179,6 +215,15 @@ class EmbeddedRepair:
             return []
         with readable(self._store.companion.file) as c:
             return sound_entities(c, entity_type)
+
+
+def finished_writes(store: MilvusStore, entity_type: str) -> list[str]:
+    """Finish the pending writes of a type: what was done, in sentences."""
+    pending = len(store.companion.unfinished(entity_type))
+    store.open([entity_type])  # brings the companion up to date
+    if not pending or store.companion.unfinished(entity_type):
+        return []
+    return [f"{entity_type}: an interrupted write of {pending:,} entries was finished or undone"]
 
 
 def _stored(store: MilvusStore, entity_type: str) -> tuple[dict[Identity, str], list[Entity]]:

@@ -233,11 +233,21 @@ class MilvusStore:
         if store != info.store or not finished:
             self.collections.delete(entity_type, self.collections.leftovers(entity_type))
         if store != info.store:
-            identities = self.identities(entity_type)
-            self.companion.rebuild(entity_type, info.store, lambda: self._each(entity_type, identities))
+            self._rebuild_companion(entity_type, info.store)
         elif stale or not finished:
             changed = sorted({*stale, *self.companion.unfinished(entity_type)})
             self.companion.remove(entity_type, changed, current=list(self._each(entity_type, changed)))
+
+    def rebuild_companion(self, entity_type: str) -> None:
+        """Build a type's part of the companion again from its collection, whatever it holds."""
+        with self.write_lock():
+            info = self.collections.info(entity_type)
+            if info is not None:
+                self._rebuild_companion(entity_type, info.store)
+
+    def _rebuild_companion(self, entity_type: str, store: str) -> None:
+        identities = self.identities(entity_type)
+        self.companion.rebuild(entity_type, store, lambda: self._each(entity_type, identities))
 
     def _each(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Entity]:
         """The entities of these identities, however many, loaded in batches."""

@@ -25,15 +25,13 @@ from lorekeeper.cache.sqlite.sql import (
     item_value,
     where,
 )
+from lorekeeper.cache.sqlite.words import fts_statement, insert_words
 from lorekeeper.entities import COLLECTIONS, WHOLE_NAME, Entity, Field, FieldType, canonical_json, parse_json
 from lorekeeper.filters import Selection
 from lorekeeper.folding import fold, fold_kind
 from lorekeeper.order import BY_NAME, Order, arranged
-from lorekeeper.text.facts import indexed_facts
 from lorekeeper.text.keywords import RELATED, KeywordQuery
 from lorekeeper.text.names import name_key
-from lorekeeper.text.phrases import Hint, hint_of
-from lorekeeper.text.sections import full_text
 
 R = TypeVar("R")
 
@@ -72,8 +70,7 @@ def statements() -> list[str]:
             f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, document TEXT NOT NULL, slug TEXT NOT NULL, "
             "name_folded TEXT NOT NULL, name_key TEXT NOT NULL, kind TEXT, kind_name TEXT, source_api TEXT, "
             f"hash TEXT NOT NULL, record BLOB NOT NULL, {column_definitions(collection)}, UNIQUE (document, slug))",
-            f"CREATE VIRTUAL TABLE {name}_fts USING fts5("
-            "name, body, phrases, description, tokenize = 'porter unicode61 remove_diacritics 2')",
+            fts_statement(name),
         ]
     return tables
 
@@ -93,9 +90,19 @@ def insert_new(c: sqlite3.Connection, entity: Entity, row_id: int | None = None)
     names = columns_named(entity.type)
     sql = f"INSERT INTO {entity.type} (id, {column_list(entity.type)}) VALUES (?, {', '.join('?' * len(names))})"
     row = c.execute(sql, (row_id, *columns_of(entity))).lastrowid or 0
-    words = f"INSERT INTO {entity.type}_fts (rowid, name, body, phrases, description) VALUES (?, ?, ?, ?, ?)"
-    c.execute(words, (row, *words_of(entity)))
+    insert_words(c, entity, row)
     return row
+
+
+def write_words(c: sqlite3.Connection, entity_type: str) -> int:
+    """Write the words of all entities of a type again; returns how many entities there are."""
+    c.execute(f"DROP TABLE {entity_type}_fts")
+    c.execute(fts_statement(entity_type))
+    rows = c.execute(f"SELECT id, record FROM {entity_type}").fetchall()
+    for row, record in rows:
+        insert_words(c, unpack(entity_type, record), row)
+    changed(c, entity_type)
+    return len(rows)
 
 
 def remove(c: sqlite3.Connection, entity_type: str, identities: Iterable[Identity]) -> list[int]:
@@ -150,12 +157,6 @@ def columns_of(entity: Entity) -> tuple[object, ...]:
         pack(entity),
         *(column_value(f, entity.fields.get(f.name)) for f in COLLECTIONS[entity.type].fields),
     )
-
-
-def words_of(entity: Entity) -> tuple[str, str, str, str]:
-    """What keywords are looked up in: name, text, phrases and description of the hint."""
-    hint = hint_of(entity) or Hint("", ())
-    return entity.name, f"{indexed_facts(entity)}\n{full_text(entity)}", "\n".join(hint.asked_as), hint.description
 
 
 def pack(entity: Entity) -> bytes:

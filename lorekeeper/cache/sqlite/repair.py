@@ -57,6 +57,25 @@ class SqliteRepair:
         except (CacheError, *SQLITE_ERRORS) as error:
             return [str(error)]
 
+    def fix(self) -> list[str]:
+        """Write the words of every type again whose keywords do not match its entries, if these are sound."""
+        done: list[str] = []
+        if self._path.exists():
+            for entity_type in COLLECTIONS:
+                with contextlib.suppress(CacheError):  # damage that only a repair can undo, as the checks say
+                    done += self._reworded(entity_type)
+        return done
+
+    def _reworded(self, entity_type: str) -> list[str]:
+        with closing(_reader(self._path)) as c, contextlib.suppress(*SQLITE_ERRORS):
+            if not any(_word_faults(c, entity_type)) or any(_changed_entries(c, entity_type)):
+                return []
+            number = self._store.rewrite_words(entity_type)
+            return [
+                f"{entity_type}: the keywords did not match the texts; those of {number:,} entries were written again"
+            ]
+        return []
+
     def _dimension(self, entity_type: str) -> int | None:
         """The dimension that vectors of a type should have; None if it is not known."""
         made_with = self._store.embedding_of(entity_type)
@@ -112,20 +131,31 @@ def _faults(c: sqlite3.Connection, entity_type: str, dimension: int | None) -> I
     """All that is wrong with a type's tables."""
     for table in (entity_type, f"{entity_type}_passages"):
         yield from (f"{table}: {line}" for (line,) in c.execute(f"PRAGMA integrity_check({table})") if line != "ok")
-    try:
-        c.execute(f"INSERT INTO {entity_type}_fts ({entity_type}_fts) VALUES ('integrity-check')")
-    except sqlite3.DatabaseError as error:
-        yield f"its keywords do not match its texts ({error})"
+    yield from _word_faults(c, entity_type)
     yield from _changed_entries(c, entity_type)
     rows = c.execute(f"SELECT key, vector FROM {entity_type}_passages")
     vectors = (unpack_vector(key, vector, dimension) for key, vector in rows)
     dimensions = {None if vector is None else len(vector) for vector in vectors}
     if None in dimensions or len(dimensions) > 1:
         yield "vectors are damaged"
-    for table, key, what in (("passages WHERE part = 0", "entity", "vectors"), ("fts", "rowid", "keywords")):
-        ids, others = f"SELECT id FROM {entity_type}", f"SELECT {key} FROM {entity_type}_{table}"
-        if c.execute(f"{ids} EXCEPT {others}").fetchone() or c.execute(f"{others} EXCEPT {ids}").fetchone():
-            yield f"entries and {what} do not match"
+    if not _match(c, entity_type, "passages WHERE part = 0", "entity"):
+        yield "entries and vectors do not match"
+
+
+def _word_faults(c: sqlite3.Connection, entity_type: str) -> Iterator[str]:
+    """What is wrong with a type's keywords."""
+    try:
+        c.execute(f"INSERT INTO {entity_type}_fts ({entity_type}_fts) VALUES ('integrity-check')")
+    except sqlite3.DatabaseError as error:
+        yield f"its keywords do not match its texts ({error})"
+    if not _match(c, entity_type, "fts", "rowid"):
+        yield "entries and keywords do not match"
+
+
+def _match(c: sqlite3.Connection, entity_type: str, table: str, key: str) -> bool:
+    """Whether the rows of a table are those of the entities."""
+    ids, others = f"SELECT id FROM {entity_type}", f"SELECT {key} FROM {entity_type}_{table}"
+    return not (c.execute(f"{ids} EXCEPT {others}").fetchone() or c.execute(f"{others} EXCEPT {ids}").fetchone())
 
 
 def _changed_entries(c: sqlite3.Connection, entity_type: str) -> Iterator[str]:

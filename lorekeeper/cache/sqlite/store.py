@@ -20,7 +20,7 @@ from lorekeeper.cache.formats import Normalized, Upgrade
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.cache.sqlite import catalogue
-from lorekeeper.cache.sqlite.catalogue import Catalogue
+from lorekeeper.cache.sqlite.catalogue import Catalogue, write_words
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
 from lorekeeper.cache.sqlite.sql import where
 from lorekeeper.cache.sqlite.upgrade import FileUpgrade
@@ -250,6 +250,12 @@ class SqliteStore(Catalogue):
             return sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
 
         return self._read(rank)
+
+    def rewrite_words(self, entity_type: str) -> int:
+        """Write the keywords of all entities of a type again; returns how many entities there are."""
+
+        with self.write_lock():
+            return self._write(lambda c: write_words(c, entity_type))
 
     def packed_vectors(self) -> Iterator[list[tuple[bytes, bytes]]]:
         """All vectors of the library that can be read, packed."""

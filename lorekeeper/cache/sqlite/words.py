@@ -1,0 +1,30 @@
+"""The words of entities in SQLite: a full-text table per type."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from lorekeeper.entities import Entity
+from lorekeeper.text.facts import indexed_facts
+from lorekeeper.text.phrases import Hint, hint_of
+from lorekeeper.text.sections import full_text
+
+
+def fts_statement(entity_type: str) -> str:
+    """The statement that creates the full-text table of a type."""
+    return (
+        f"CREATE VIRTUAL TABLE {entity_type}_fts USING fts5("
+        "name, body, phrases, description, tokenize = 'porter unicode61 remove_diacritics 2')"
+    )
+
+
+def insert_words(c: sqlite3.Connection, entity: Entity, row: int) -> None:
+    """Store the words of an entity under its row id."""
+    sql = f"INSERT INTO {entity.type}_fts (rowid, name, body, phrases, description) VALUES (?, ?, ?, ?, ?)"
+    c.execute(sql, (row, *words_of(entity)))
+
+
+def words_of(entity: Entity) -> tuple[str, str, str, str]:
+    """What keywords are looked up in: name, text, phrases and description of the hint."""
+    hint = hint_of(entity) or Hint("", ())
+    return entity.name, f"{indexed_facts(entity)}\n{full_text(entity)}", "\n".join(hint.asked_as), hint.description
