@@ -32,6 +32,7 @@ from lorekeeper.text.phrases import SHIPPED_VECTORS, STARTER
 
 if TYPE_CHECKING:
     from lorekeeper.cache.backends import BackendPackage
+    from lorekeeper.cache.glance import Glance
     from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.sqlite.foreign import SqliteSource
     from lorekeeper.cache.store import Store
@@ -101,6 +102,11 @@ def repair_backend(settings: Settings, library: Library, vectors: VectorCache) -
     """How the library of the settings, which is open, is examined and rebuilt; its vectors go to ``vectors``."""
     package = _package(settings.cache_backend)
     return package.repair_backend(library.cache.store, vectors, library.embedding.dimension_of)
+
+
+def glance(settings: Settings) -> Glance:
+    """What can be seen of the library of the settings without opening it. Blocking, for some milliseconds."""
+    return _package(settings.cache_backend).glance(settings)
 
 
 def open5e_of(settings: Settings) -> Source:

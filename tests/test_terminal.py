@@ -52,9 +52,12 @@ def run(folder, embeddings, monkeypatch, capsys):
 # --- help --------------------------------------------------------------------------------------------------------------
 
 
-def test_without_a_command_the_help_is_shown(run):
+def test_without_a_command_the_next_steps_are_shown_and_help_lists_all(run):
     status, out, _ = run()
-    assert status == 2
+    assert status == 0
+    assert "lorekeeper help" in out
+    status, out, _ = run("help")
+    assert status == 0
     assert "commands:" in out
     assert "examples:" in out
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from lorekeeper.cache.formats import Normalized
+    from lorekeeper.cache.glance import Glance
     from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.store import Store
     from lorekeeper.cache.vectors import VectorCache
@@ -40,6 +41,10 @@ class BackendPackage(Protocol):
             vectors: where vectors go that can still be read, so that none is computed again.
             dimension_of: says how long the library's vectors should be.
         """
+        ...
+
+    def glance(self, settings: Settings, /) -> Glance:
+        """What can be seen of the library of the settings without opening it."""
         ...
 
     def library_paths(self, settings: Settings) -> list[Path]:

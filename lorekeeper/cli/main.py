@@ -15,8 +15,9 @@ from typing import Any, NoReturn
 from lorekeeper.addresses import without_secrets
 from lorekeeper.cache import formats
 from lorekeeper.cache.protocol import Progress
-from lorekeeper.cli import editions, intake, lookup, maintenance, serving
+from lorekeeper.cli import completion, editions, intake, lookup, maintenance, serving
 from lorekeeper.cli.command import DONE, FAILED, INTERRUPTED, WRONG_USE, Call, Command, Commands, argument
+from lorekeeper.cli.start import start
 from lorekeeper.errors import ConfigError, FilterError, LoreKeeperError
 from lorekeeper.filters import unknown_name
 from lorekeeper.printable import lines, one_line
@@ -26,10 +27,16 @@ from lorekeeper.version import VERSION
 
 commands = Commands()
 
-TOPICS = (serving.commands, lookup.commands, intake.commands, editions.commands, maintenance.commands, commands)
+TOPICS = (
+    serving.commands,
+    lookup.commands,
+    intake.commands,
+    editions.commands,
+    maintenance.commands,
+    commands,
+    completion.commands,
+)
 """All topics, in the order in which the help lists their commands."""
-
-SHELLS = ("bash", "zsh", "tcsh")
 
 EPILOG = """examples:
   lorekeeper demo
@@ -48,9 +55,6 @@ MAX_USAGE = 1000
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 done, 1 failed, 2 usage error, 130 interrupted."""
     arguments = parser().parse_args(argv)
-    if arguments.command is None:
-        parser().print_help()
-        return WRONG_USE
     return _guarded(arguments)
 
 
@@ -111,20 +115,6 @@ async def help_(call: Call) -> int:
     return DONE
 
 
-@commands.add(
-    "completion",
-    "print a script that lets a shell complete commands and options",
-    argument("shell", choices=SHELLS, help=", ".join(SHELLS)),
-    examples=("lorekeeper completion bash > ~/.local/share/bash-completion/completions/lorekeeper",),
-)
-async def completion(call: Call) -> int:
-    """Print a completion script."""
-    import shtab
-
-    print(shtab.complete(parser(), call.arguments.shell))
-    return DONE
-
-
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands, from their declarations."""
     top = _Parser(
@@ -133,6 +123,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    top.set_defaults(run=start, saves=False)
     top.add_argument("--version", action="version", version=f"lorekeeper {VERSION}")
     parsers = top.add_subparsers(title="commands", dest="command", metavar="COMMAND")
     for command in declared():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lorekeeper.cache.backends import DimensionOf
     from lorekeeper.cache.formats import Normalized
+    from lorekeeper.cache.glance import Glance
     from lorekeeper.cache.milvus.store import MilvusStore
     from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.store import Store
@@ -47,6 +49,23 @@ def repair_backend(store: Store, _vectors: VectorCache, _dimension_of: Dimension
         case RemoteStore():
             return RemoteRepair(store)
     raise TypeError(f"{type(store).__name__} is not a library in Milvus")
+
+
+def glance(settings: Settings) -> Glance:
+    """What can be seen of the library of the settings without opening it: its companion, and the process that serves it."""
+    from lorekeeper.addresses import shown_address
+    from lorekeeper.cache.glance import glance_at
+    from lorekeeper.cache.milvus.sharing.discovery import serving_process
+
+    file, path = path_beside(settings, COMPANION), settings.milvus_db_path
+    if settings.milvus_uri:
+        return glance_at(file, shown_address(settings.milvus_uri))
+    seen = glance_at(file, str(path), serving_process(path))
+    if path.is_file():
+        return replace(seen, problem=f"{path} is a file, not the folder of a library")
+    if seen.documents and not path.is_dir():
+        return replace(seen, problem=f"the folder {path} is missing; {file} still has its entries")
+    return replace(seen, found=True) if path.is_dir() else seen
 
 
 def library_paths(settings: Settings) -> list[Path]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lorekeeper.cache.backends import DimensionOf
     from lorekeeper.cache.formats import Normalized
+    from lorekeeper.cache.glance import Glance
     from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.sqlite.store import SqliteStore
     from lorekeeper.cache.store import Store
@@ -30,6 +31,13 @@ def repair_backend(store: Store, vectors: VectorCache, dimension_of: DimensionOf
     if not isinstance(store, SqliteStore):
         raise TypeError(f"{type(store).__name__} is not a library in SQLite")
     return SqliteRepair(store, vectors, dimension_of)
+
+
+def glance(settings: Settings) -> Glance:
+    """What can be seen of the library of the settings without opening it."""
+    from lorekeeper.cache.glance import glance_at
+
+    return glance_at(settings.sqlite_db_path, str(settings.sqlite_db_path))
 
 
 def library_paths(settings: Settings) -> list[Path]:

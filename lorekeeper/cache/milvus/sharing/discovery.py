@@ -67,6 +67,18 @@ def read_server(path: Path) -> ServerRecord | None:
         return None
 
 
+def serving_process(path: Path) -> int | None:
+    """Id of the process that serves the library and can be reached; None if there is none."""
+    server = read_server(path)
+    if server is None:
+        return None
+    try:
+        connect(server.address).close()
+    except (OSError, ValueError):
+        return None
+    return server.pid
+
+
 def announce(path: Path, address: str, token: str) -> None:
     """Record that this process serves the library, and remove the sockets of processes that were killed."""
     folder, name = _runtime_folder(), _name(path)

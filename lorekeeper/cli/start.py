@@ -1,0 +1,90 @@
+"""``lorekeeper`` alone: what to do next, in the state that the library is in. Neither library nor model is opened."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from lorekeeper.cli.command import DONE, Call
+from lorekeeper.printable import one_line
+from lorekeeper.version import VERSION
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.glance import Glance
+
+State = Literal["none", "empty", "starter", "books", "damaged"]
+
+ASK = ('search "we are falling off a cliff"', "ask it anything, in your own words")
+SYNC = ("sync open5e", "bring the open books: both SRDs and many more")
+IMPORT = ("import PATH", "bring your own books and notes")
+SERVE = ("serve", "what a client such as a chat program starts")
+
+STEPS: Mapping[State, Sequence[tuple[str, str]]] = {
+    "none": (("demo", "load the starter compendium and see what it answers"), ASK, SYNC, IMPORT),
+    "empty": (ASK, SYNC, IMPORT),
+    "starter": (SYNC, IMPORT, ASK, SERVE),
+    "books": (
+        ASK,
+        ('show "adult red dragon"', "read a whole entry"),
+        ("documents", "see which books there are"),
+        SYNC,
+        SERVE,
+    ),
+    "damaged": (
+        ("doctor", "see what is wrong"),
+        ("doctor --fix", "put right what can be without risk"),
+        ("repair", "build the library again from all that can be read"),
+        ("restore FILE", "or go back to a backup"),
+    ),
+}
+"""What to run next and what for, by state; at most five, so that all of it stays under ten lines."""
+
+NEEDS_NETWORK = "sync"
+
+
+async def start(call: Call) -> int:
+    """Say where the library is and what it holds, and which commands come next."""
+    from lorekeeper.library import glance
+
+    seen = await asyncio.to_thread(glance, call.settings)
+    print("\n".join(next_steps(seen, offline=call.settings.offline)))
+    return DONE
+
+
+def next_steps(seen: Glance, *, offline: bool) -> list[str]:
+    """What to show, at most ten lines."""
+    state = state_of(seen)
+    steps = [
+        (f"lorekeeper {run}", what) for run, what in STEPS[state] if not (offline and run.startswith(NEEDS_NETWORK))
+    ]
+    width = max(len(run) for run, _ in steps)
+    shared = [f"Process {seen.process} has it open and serves it to other commands, so all work meanwhile."]
+    return [
+        f"LoreKeeper {VERSION}. {one_line(_described(state, seen))}",
+        *(shared if seen.process else []),
+        *(f"  {run:<{width}}  {what}" for run, what in steps),
+        "'lorekeeper help' lists all commands, 'lorekeeper doctor' checks everything.",
+    ]
+
+
+def state_of(seen: Glance) -> State:
+    """The state of a library."""
+    if seen.problem:
+        return "damaged"
+    if not seen.found:
+        return "none"
+    if not seen.documents:
+        return "empty"
+    return "books" if seen.books else "starter"
+
+
+def _described(state: State, seen: Glance) -> str:
+    entries = sum(seen.documents.values())
+    return {
+        "none": f"There is no library yet; the first command that needs one makes it in {seen.location}.",
+        "empty": f"The library in {seen.location} is empty.",
+        "starter": f"The library in {seen.location} has the starter compendium, {entries:,} entries, and no books yet.",
+        "books": f"The library in {seen.location} has {entries:,} entries; documents: {len(seen.documents):,}.",
+        "damaged": f"The library in {seen.location} cannot be used: {seen.problem}",
+    }[state]

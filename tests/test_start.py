@@ -1,0 +1,138 @@
+"""``lorekeeper`` alone says what to do next, in whatever state the library is, and opens neither it nor the model."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lorekeeper.cache.glance import Glance
+from lorekeeper.cache.milvus.takeover import EmbeddedBackend
+from lorekeeper.cli.main import declared
+from lorekeeper.cli.start import STEPS, next_steps
+from lorekeeper.entities import Entity
+from lorekeeper.library import glance
+from lorekeeper.settings import Settings
+from lorekeeper.text.phrases import STARTER_DOCUMENT
+from tests.support.commands import environment, run_lorekeeper
+from tests.support.entities import make
+from tests.support.libraries import open_library, settings
+
+LINES = 10
+
+
+def settings_of(folder: Path, backend: str) -> Settings:
+    return settings(cache_backend=backend, milvus_db_path=folder / "milvus.db", sqlite_db_path=folder / "cache.db")
+
+
+async def fill(folder: Path, backend: str, *entities: Entity) -> Glance:
+    """Store entities, and look at the library afterwards."""
+    async with open_library(folder, backend=backend) as library:
+        await library.cache.store_entities(list(entities), "spells")
+    return glance(settings_of(folder, backend))
+
+
+def said(seen: Glance, *, offline: bool = False) -> str:
+    lines = next_steps(seen, offline=offline)
+    assert len(lines) <= LINES
+    return "\n".join(lines)
+
+
+BACKENDS = pytest.mark.parametrize("backend", ["milvus", "sqlite"])
+
+
+@BACKENDS
+def test_without_a_library_it_says_so_and_makes_none(tmp_path, backend):
+    seen = glance(settings_of(tmp_path / "new", backend))
+    assert (seen.found, seen.documents, seen.problem, seen.process) == (False, {}, None, None)
+    assert "There is no library yet" in said(seen)
+    assert "lorekeeper demo" in said(seen)
+    assert not (tmp_path / "new").exists()
+
+
+@BACKENDS
+async def test_the_starter_alone_is_told_from_books(tmp_path, backend):
+    starter = await fill(tmp_path, backend, make("a", document=STARTER_DOCUMENT))
+    assert starter.documents == {STARTER_DOCUMENT: 1}
+    assert "no books yet" in said(starter)
+    books = await fill(tmp_path, backend, make("b", document="own"), make("c", document="own"))
+    assert books.documents == {STARTER_DOCUMENT: 1, "own": 2}
+    assert "3 entries" in said(books)
+    assert "lorekeeper show" in said(books)
+
+
+@BACKENDS
+async def test_a_look_leaves_no_trace_beside_the_library(tmp_path, backend):
+    await fill(tmp_path, backend, make("a"))
+    before = sorted(path.name for path in tmp_path.iterdir())
+    glance(settings_of(tmp_path, backend))
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+@BACKENDS
+@pytest.mark.parametrize("content", [b"nothing that SQLite wrote", b"SQLite format 3\0" + b"\xff" * 5000])
+async def test_a_library_that_cannot_be_read_leads_to_doctor_and_repair(tmp_path, backend, content):
+    await fill(tmp_path, backend, make("a"))
+    file = tmp_path / ("cache.db" if backend == "sqlite" else "milvus.db.keywords")
+    file.write_bytes(content)
+    seen = glance(settings_of(tmp_path, backend))
+    assert str(file) in (seen.problem or "")
+    assert "cannot be used" in said(seen)
+    assert "lorekeeper repair" in said(seen)
+
+
+async def test_half_a_library_in_milvus_is_noticed(tmp_path):
+    await fill(tmp_path, "milvus", make("a"))
+    shutil.rmtree(tmp_path / "milvus.db")
+    assert "is missing" in (glance(settings_of(tmp_path, "milvus")).problem or "")
+    (tmp_path / "milvus.db").write_text("a shopping list")
+    assert "is a file" in (glance(settings_of(tmp_path, "milvus")).problem or "")
+
+
+async def test_the_process_that_has_the_library_open_is_named(tmp_path):
+    await fill(tmp_path, "milvus", make("a"))
+    backend = EmbeddedBackend(tmp_path / "milvus.db")
+    backend.open()
+    try:
+        seen = glance(settings_of(tmp_path, "milvus"))
+        assert f"Process {seen.process} has it open" in said(seen)
+    finally:
+        backend.close()
+    assert glance(settings_of(tmp_path, "milvus")).process is None
+
+
+def test_a_server_that_was_not_used_from_here_is_not_called_empty(tmp_path):
+    seen = glance(settings(milvus_db_path=tmp_path / "milvus.db", milvus_uri="http://me:secret@127.0.0.1:19530"))
+    assert "secret" not in seen.location
+    assert not seen.found
+
+
+def test_offline_nothing_is_proposed_that_needs_the_network():
+    for seen in (Glance("here", found=False), Glance("here", found=True, documents={"own": 1})):
+        assert "sync" in said(seen)
+        assert "sync" not in said(seen, offline=True)
+
+
+def test_every_command_that_is_proposed_exists():
+    proposed = {run.split()[0] for steps in STEPS.values() for run, _ in steps}
+    assert proposed <= {command.name for command in declared()}
+    assert max(map(len, STEPS.values())) <= 5
+
+
+def test_the_command_alone_is_no_error_and_loads_neither_model_nor_engine(tmp_path):
+    done = run_lorekeeper(tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) <= LINES
+    program = "from lorekeeper.cli.main import main; main([]); import sys; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout.split()
+    assert not {"onnxruntime", "tokenizers", "milvus_lite", "faiss", "pymilvus", "mcp", "rich"} & set(loaded)
