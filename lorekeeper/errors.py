@@ -11,7 +11,8 @@
     ├── EmbeddingError               the embedding model cannot be found, loaded or run
     ├── SourceError                  a remote source gave an invalid answer, or none
     │   └── SourceUnavailableError   it is unreachable or busy: a later attempt may succeed
-    └── ImportFileError              a file, or an entry in it, cannot be imported
+    ├── ImportFileError              a file, or an entry in it, cannot be imported
+    └── ClientFileError              the configuration of an MCP client cannot be edited
 
 The driver's own exception is always the ``__cause__``. Every message says what is wrong and what to do next.
 """
@@ -59,6 +60,10 @@ class SourceError(LoreKeeperError):
 
 class SourceUnavailableError(SourceError):
     """A remote source is unreachable or busy: the same request may succeed later."""
+
+
+class ClientFileError(LoreKeeperError):
+    """The configuration of an MCP client cannot be read or edited; it is as it was."""
 
 
 class ImportFileError(LoreKeeperError):

@@ -58,8 +58,10 @@ MAY_KNOW = {
     "intake": FOUNDATION | {"text", "normalize", "cache", "search"},
     "library": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "search", "intake"},
     "maintenance": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "intake", "library"},
+    "clients": {"errors", "printable", "settings"},
     "server": FOUNDATION | {"attribution", "text", "render", "search", "library"},
-    "cli": FOUNDATION | {"settings", "normalize", "cache", "search", "intake", "library", "maintenance", "server"},
+    "cli": FOUNDATION
+    | {"settings", "normalize", "cache", "search", "intake", "library", "maintenance", "clients", "server"},
     "__main__": {"cli"},
     "__init__": {
         "version",

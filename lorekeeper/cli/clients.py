@@ -1,0 +1,150 @@
+"""Commands that connect MCP clients: install, uninstall."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lorekeeper.cli.command import DONE, JSON, Call, Commands, argument
+from lorekeeper.clients.table import CLIENTS, Client
+from lorekeeper.printable import lines, one_line
+
+if TYPE_CHECKING:
+    from lorekeeper.clients.install import Change
+    from lorekeeper.clients.server import Server
+
+commands = Commands()
+
+
+def _notes() -> str:
+    width = max(map(len, CLIENTS))
+    listed = "\n".join(f"  {client.name:{width}}  {client.title}" for client in CLIENTS.values())
+    return f"clients:\n{listed}"
+
+
+@commands.add(
+    "install",
+    "add LoreKeeper to an MCP client, or show which clients there are",
+    argument("--client", choices=list(CLIENTS), metavar="CLIENT", help="the client; without it, all are listed"),
+    argument("--vault", action="append", metavar="FOLDER", help="folder of your notes to search too (may be repeated)"),
+    argument("--print", action="store_true", help="show what would be written and where, and write nothing"),
+    JSON,
+    examples=(
+        "lorekeeper install",
+        "lorekeeper install --client claude-desktop",
+        "lorekeeper install --client vscode --print",
+    ),
+    notes=_notes,
+)
+async def install(call: Call) -> int:
+    """Merge the server into a client's file; LoreKeeper's settings of the environment go along."""
+    from lorekeeper.clients.install import installation
+    from lorekeeper.clients.server import current_server
+
+    if call.arguments.client is None:
+        return _list(call)
+    client = CLIENTS[call.arguments.client]
+    server = current_server(call.settings, call.origins, call.arguments.vault or ())
+    if call.arguments.print:
+        call.show({**_where(client), "entry": server.entry(client)}, lambda: _print_entry(client, server))
+        return DONE
+    change = installation(client, _file(client), server)
+    change.apply()
+    call.show(_told(change), lambda: _print_installed(change, server))
+    return DONE
+
+
+@commands.add(
+    "uninstall",
+    "remove LoreKeeper from an MCP client; the library stays",
+    argument("--client", choices=list(CLIENTS), metavar="CLIENT", required=True, help="the client"),
+    JSON,
+    examples=("lorekeeper uninstall --client claude-desktop",),
+    notes=_notes,
+)
+async def uninstall(call: Call) -> int:
+    """Take the server out of a client's file."""
+    from lorekeeper.clients.install import removal
+
+    client = CLIENTS[call.arguments.client]
+    change = removal(client, _file(client))
+    change.apply()
+    call.show(_told(change), lambda: _print_removed(change))
+    return DONE
+
+
+def _file(client: Client) -> Path:
+    return client.file(sys.platform, Path.home(), os.environ)
+
+
+def _where(client: Client) -> dict[str, object]:
+    return {"client": client.name, "file": str(_file(client)), "servers": client.servers}
+
+
+def _told(change: Change) -> dict[str, object]:
+    """A change for ``--json``."""
+    return {
+        "client": change.client.name,
+        "file": str(change.file),
+        "changed": change.before != change.after,
+        "copy": str(change.copy_file) if change.copy_file.exists() else None,
+        "next": change.client.next_step,
+    }
+
+
+def _list(call: Call) -> int:
+    """All clients, and in which of them LoreKeeper is."""
+    states = {client.name: _state(client) for client in CLIENTS.values()}
+    content = [{**_where(client), "state": states[client.name]} for client in CLIENTS.values()]
+    call.show(content, lambda: _print_list(states))
+    return DONE
+
+
+def _state(client: Client) -> str:
+    """ "installed", "there" (the client has been used here) or "not found"."""
+    from lorekeeper.clients.install import is_installed
+
+    file = _file(client)
+    if is_installed(client, file):
+        return "installed"
+    return "there" if file.exists() or (file.parent != Path.home() and file.parent.exists()) else "not found"
+
+
+def _print_list(states: dict[str, str]) -> None:
+    width, wide = max(map(len, CLIENTS)), max(map(len, states.values()))
+    for name, state in states.items():
+        print(f"{name:{width}}  {state:{wide}}  {one_line(str(_file(CLIENTS[name])))}")
+    print("'lorekeeper install --client CLIENT' adds LoreKeeper to one.")
+
+
+def _print_entry(client: Client, server: Server) -> None:
+    from lorekeeper.clients.install import new_file
+
+    print(lines(new_file(client, server)), end="")
+    print(f"Nothing was written. This belongs into {one_line(str(_file(client)))}", file=sys.stderr)
+
+
+def _print_installed(change: Change, server: Server) -> None:
+    client, file = change.client, one_line(str(change.file))
+    if change.before == change.after:
+        print(f"LoreKeeper is in {client.title} already: {file}")
+        return
+    print(f"Added LoreKeeper to {client.title}: {file}")
+    print(f"  command: {one_line(' '.join((server.command, *server.arguments)))}")
+    for name, value in server.environment.items():
+        print(f"  {name}={one_line(value)}")
+    if change.copy is not None:
+        print(f"  the file as it was: {one_line(str(change.copy_file))}")
+    print(f"Next, in {client.title}: {client.next_step}")
+
+
+def _print_removed(change: Change) -> None:
+    client, file = change.client, one_line(str(change.file))
+    if change.before == change.after:
+        print(f"LoreKeeper is not in {client.title}: {file}")
+        return
+    done = "is as it was before" if change.restores else "lost the entry; its other changes stay"
+    print(f"Removed LoreKeeper from {client.title}: {file} {done}")
+    print(f"Next, in {client.title}: {client.next_step}")

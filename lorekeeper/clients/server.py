@@ -1,0 +1,112 @@
+"""What a client has to start: the command by its full path, because apps have another PATH, and its environment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lorekeeper.clients.table import Client
+from lorekeeper.errors import ConfigError
+from lorekeeper.printable import shown
+from lorekeeper.settings import PREFIX, Settings
+
+CARRIED = (
+    "cache_backend",
+    "milvus_db_path",
+    "sqlite_db_path",
+    "embedding_model",
+    "embedding_provider",
+    "offline",
+    "edition",
+    "vaults",
+    "env_file",
+)
+"""Settings of the current environment that a client gets too: which library, and how it is used. No secrets, no addresses."""
+
+VAULTS = "vaults"
+"""The setting that names folders of notes, separated as PATH is."""
+
+DISTRIBUTION = "lorekeeper-rpg"
+"""What package managers call LoreKeeper."""
+
+_PASSING = ("archive-v0", "builds-v0", "environments-v2")
+"""Folders of uv's cache, in which the environments of ``uvx`` last until the cache is cleaned."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """How a client starts our server: a command, its arguments, and variables to set for it."""
+
+    command: str
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+
+    def entry(self, client: Client) -> dict[str, object]:
+        """The server as the client writes it down."""
+        entry: dict[str, object] = dict(client.extra)
+        entry[client.command] = self.command
+        entry[client.arguments] = list(self.arguments)
+        if self.environment:
+            entry[client.environment] = dict(self.environment)
+        return entry
+
+
+def current_server(settings: Settings, origins: Mapping[str, str], vaults: Sequence[str] = ()) -> Server:
+    """The server of this installation, with the settings that are in the environment now.
+
+    Args:
+        settings: the effective ones.
+        origins: where each comes from, by name.
+        vaults: folders of notes to add.
+
+    Raises:
+        ConfigError: a vault is not a folder.
+    """
+    command, *arguments = program(Path(sys.executable))
+    environment = carried(settings, origins)
+    if vaults:
+        environment[PREFIX + VAULTS.upper()] = _joined(vaults)
+    return Server(command, (*arguments, "serve"), environment)
+
+
+def program(python: Path) -> list[str]:
+    """The command line of the ``lorekeeper`` that belongs to a Python, by full paths; links stay links, as environments are."""
+    uvx = shutil.which("uvx")
+    if uvx and any(part in _PASSING for part in python.parts):
+        return [uvx, "--from", DISTRIBUTION, "lorekeeper"]
+    folder = Path(os.path.abspath(python)).parent
+    for name in ("lorekeeper.exe", "lorekeeper"):
+        if (folder / name).is_file():
+            return [str(folder / name)]
+    return [os.path.abspath(python), "-m", "lorekeeper"]
+
+
+def carried(settings: Settings, origins: Mapping[str, str]) -> dict[str, str]:
+    """The variables of `CARRIED` settings that come from the environment; paths in them are absolute."""
+    names = [name for name in CARRIED if origins.get(name) == "environment"]
+    return {PREFIX + name.upper(): _written(getattr(settings, name)) for name in names}
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, tuple):
+        return os.pathsep.join(map(str, value))
+    return str(value)
+
+
+def _joined(vaults: Sequence[str]) -> str:
+    """The value of the setting for these folders."""
+    if VAULTS not in Settings.model_fields:
+        raise ConfigError("this version of LoreKeeper cannot read folders of notes; leave out --vault")
+    folders = [Path(os.path.abspath(Path(vault).expanduser())) for vault in vaults]
+    for folder in folders:
+        if not folder.is_dir():
+            raise ConfigError(f"the vault {shown(str(folder))} is not a folder")
+        if os.pathsep in str(folder):
+            raise ConfigError(f"the vault {shown(str(folder))} has {os.pathsep!r} in its path, which separates vaults")
+    return os.pathsep.join(map(str, folders))
