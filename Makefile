@@ -11,7 +11,7 @@ OPENSPEC := OPENSPEC_TELEMETRY=0 npx -y @fission-ai/openspec@1.13.2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test fuzz lint spec corpus bench bench-results bench-stall vectors clean
+.PHONY: help venv demo test fuzz lint spec corpus bench bench-results bench-stall vectors bundle clean
 
 help:
 	@echo "make demo    load the starter compendium and ask it some questions"
@@ -22,6 +22,7 @@ help:
 	@echo "make corpus  run the tests on a corpus of Open5e files, at LOREKEEPER_CORPUS"
 	@echo "make bench   measure start, latency, indexing, memory, clients, growth; writes benchmarks/RESULTS.md"
 	@echo "make vectors build the data package of the open books' vectors, from the Open5e files at LOREKEEPER_CORPUS, in dist/"
+	@echo "make bundle  build the bundle for desktop apps, dist/lorekeeper-VERSION.mcpb (needs npx)"
 	@echo "make venv    only the virtual environment, in $(VENV)"
 	@echo "make clean   remove the environment and everything that was built"
 
@@ -78,6 +79,10 @@ vectors: $(READY)
 	@test -d "$$LOREKEEPER_CORPUS" || { echo "set LOREKEEPER_CORPUS to the folder of the corpus" >&2; exit 2; }
 	@$(BIN)/python -m scripts.build_open_vectors "$$LOREKEEPER_CORPUS" $(VECTORS)
 	@$(BIN)/python -m pip wheel --quiet --no-deps -w dist packaging/vectors
+
+# WHEEL=dist/lorekeeper_rpg-....whl takes the package from a wheel that is there already.
+bundle: $(READY)
+	@$(BIN)/python -m scripts.build_bundle $(WHEEL)
 
 clean:
 	rm -rf $(VENV) .venv-milvus .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
