@@ -488,7 +488,7 @@ def test_a_vault_is_a_folder_by_its_full_path(tmp_path, monkeypatch):
         (
             ["archive-v0/x/bin/python", "archive-v0/x/bin/lorekeeper", "uvx"],
             "archive-v0/x/bin/python",
-            ["{}/uvx", "--from", "lorekeeper-rpg", "lorekeeper"],
+            ["{}/uvx", "lorekeeper-rpg"],
         ),
     ],
 )

@@ -145,6 +145,8 @@ def _print_removed(change: Change) -> None:
     if change.before == change.after:
         print(f"LoreKeeper is not in {client.title}: {file}")
         return
-    done = "is as it was before" if change.restores else "lost the entry; its other changes stay"
+    done = "lost the entry, and is otherwise as it is now"
+    if change.restores:
+        done = "is gone, as before" if change.after is None else "is as it was before"
     print(f"Removed LoreKeeper from {client.title}: {file} {done}")
     print(f"Next, in {client.title}: {client.next_step}")

@@ -31,7 +31,7 @@ VAULTS = "vaults"
 """The setting that names folders of notes, separated as PATH is."""
 
 DISTRIBUTION = "lorekeeper-rpg"
-"""What package managers call LoreKeeper."""
+"""What package managers call LoreKeeper; there is a command of that name too, for ``uvx``."""
 
 _PASSING = ("archive-v0", "builds-v0", "environments-v2")
 """Folders of uv's cache, in which the environments of ``uvx`` last until the cache is cleaned."""
@@ -77,7 +77,7 @@ def program(python: Path) -> list[str]:
     """The command line of the ``lorekeeper`` that belongs to a Python, by full paths; links stay links, as environments are."""
     uvx = shutil.which("uvx")
     if uvx and any(part in _PASSING for part in python.parts):
-        return [uvx, "--from", DISTRIBUTION, "lorekeeper"]
+        return [uvx, DISTRIBUTION]
     folder = Path(os.path.abspath(python)).parent
     for name in ("lorekeeper.exe", "lorekeeper"):
         if (folder / name).is_file():
