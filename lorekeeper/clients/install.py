@@ -73,9 +73,9 @@ class Change:
         """
         if self.before == self.after:
             return
-        if self.before is not None and not self.file.stat().st_mode & stat.S_IWUSR:
-            raise _refused(self.client, self.file, "it is read-only; make it writable first")
         try:
+            if self.before is not None and not self.file.stat().st_mode & stat.S_IWUSR:
+                raise _refused(self.client, self.file, "it is read-only; make it writable first")
             self._write()
         except OSError as error:
             raise _refused(self.client, self.file, f"it cannot be written: {error.strerror or error}") from error

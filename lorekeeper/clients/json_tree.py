@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterator
@@ -72,8 +73,9 @@ class Object(Value):
         return found[0] if found else None
 
 
+@functools.lru_cache(maxsize=2)
 def read(text: str) -> Value:
-    """The tree of a JSON text.
+    """The tree of a JSON text; it is kept for the next call, so it must not be changed.
 
     Raises:
         ClientFileError: it is not JSON; the message names line and column.
