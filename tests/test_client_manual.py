@@ -18,6 +18,8 @@ ROOT = Path(__file__).parent.parent
 
 PAGE = (ROOT / "docs" / "clients.md").read_text("utf-8")
 
+README = (ROOT / "README.md").read_text("utf-8")
+
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
 
 every_client = pytest.mark.parametrize("client", CLIENTS.values(), ids=lambda client: client.name)
@@ -25,8 +27,7 @@ every_client = pytest.mark.parametrize("client", CLIENTS.values(), ids=lambda cl
 
 def test_every_client_has_a_section_in_the_order_of_the_table():
     assert list(SECTIONS) == [client.title for client in CLIENTS.values()]
-    readme = (ROOT / "README.md").read_text("utf-8")
-    assert [name for name in CLIENTS if f"`{name}`" not in readme] == []
+    assert [name for name in CLIENTS if f"`{name}`" not in README] == []
 
 
 @every_client
@@ -56,8 +57,9 @@ def test_a_section_says_whether_it_was_tried(client: Client):
 
 
 def test_links_of_one_click_start_the_published_package():
-    links = re.findall(r"\]\((https://[^)]*name=lorekeeper[^)]*)\)", PAGE)
+    links, in_readme = (re.findall(r"\]\((https://[^)]*name=lorekeeper[^)]*)\)", page) for page in (PAGE, README))
     assert len(links) == 3
+    assert in_readme == links
     for link in links:
         (config,) = parse_qs(urlsplit(link).query)["config"]
         text = config if config.startswith("{") else base64.b64decode(config, validate=True).decode()
