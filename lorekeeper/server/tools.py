@@ -19,6 +19,7 @@ from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.query import MAX_LIMIT, Query
 from lorekeeper.server.answers import Answer, JsonObject, documents_answer, entity_answer, page_answer
 from lorekeeper.server.arguments import Texts, Wordings, accepted, complaint, unknown_parameter
+from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP
 
 SEARCHED = [name for name, collection in COLLECTIONS.items() if collection.tool]
 """The entity types that a search goes over: all but the documents."""
@@ -101,7 +102,7 @@ def _text(description: str) -> Parameter:
     return str | None, Field(None, description=description, min_length=1, max_length=500)
 
 
-_WORDINGS = "; best 2-3 short wordings: effect, looks, game term"
+_WORDINGS = ", in 2-3 short wordings: effect, looks, game term"
 """What makes a model ask in more than one way."""
 
 
@@ -113,34 +114,22 @@ def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> d
     """What narrows and sorts a search beside its own filters, which ``where`` need not list again."""
     further = f"; more fields: {', '.join(fields)}" if fields else ""
     return {
-        "where": (str | None, Field(None, description=f"tests that all hold, as in {example}{further}")),
-        "order": (str | None, Field(None, description=f"{', '.join(orders)}; with asc or desc")),
+        "where": (str | None, Field(None, description=f"tests, as in {example}{further}")),
+        "order": (str | None, Field(None, description=f"{', '.join(orders)}; asc, desc")),
         "seed": (int | None, Field(None)),
     }
 
 
 _PAGING: dict[str, Parameter] = {
-    "similar_to": (str | None, Field(None, description="uri: entries like that one", max_length=MAX_URI_LENGTH)),
-    "documents": (Texts | None, Field(None, description="only these document keys")),
+    "similar_to": (str | None, Field(None, description="a uri", max_length=MAX_URI_LENGTH)),
+    "documents": (Texts | None, Field(None, description="document keys")),
     "edition": (
         str | None,
-        Field(None, description=f"comes first: {', '.join(LABELS)}, or document keys", max_length=MAX_EDITION),
+        Field(None, description=f"first: {', '.join(LABELS)} or documents", max_length=MAX_EDITION),
     ),
     "limit": (int, Field(10, ge=1, le=MAX_LIMIT)),
     "offset": (int, Field(0, ge=0)),
     "detail": (Literal["concise", "full"], Field("concise")),
-}
-
-_RESULTS: JsonObject = {
-    "type": "object",
-    "properties": {
-        "results": {"type": "array", "items": {"type": "object"}},
-        "total": {"type": "integer"},
-        "mode": {"type": "string"},
-        "next_offset": {"type": ["integer", "null"]},
-        "note": {"type": ["string", "null"]},
-    },
-    "required": ["results", "total", "mode", "next_offset", "note"],
 }
 
 
@@ -149,11 +138,22 @@ def _model(name: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
     return create_model(name, __config__=ConfigDict(extra="forbid"), **definitions)
 
 
+_NEEDLESS = frozenset({"title", "minLength", "maxLength", "maxItems", "anyOf"})
+
+
 def _lean(schema: JsonObject) -> JsonObject:
-    """A parameter's schema without title, lengths, null and a default of null: half the size, the same to a model."""
-    lean = {key: value for key, value in schema.items() if key not in ("title", "minLength", "maxLength", "anyOf")}
-    if lean.get("default", 0) is None:
-        del lean["default"]
+    """A parameter's schema without title, lengths, null, and 0 as default or least: half the size, the same to a model."""
+    lean = {
+        key: value
+        for key, value in schema.items()
+        if key not in ("title", "minLength", "maxLength", "maxItems", "anyOf")
+    }
+    if "enum" in lean:
+        del lean["type"]  # the values say it
+    if not lean.get("default", True):
+        del lean["default"]  # null or 0
+    if lean.get("minimum") == 0:
+        del lean["minimum"]
     alternatives = [_lean(option) for option in schema.get("anyOf", []) if option != {"type": "null"}]
     for alternative in alternatives:
         lean |= alternative
@@ -176,7 +176,7 @@ class _Filter:
 def _lookup(name: str, collection: Collection) -> Tool:
     """The lookup tool of a collection."""
     filters = _filters(collection)
-    semantic_query = Wordings | None, Field(None, description=f"what it does, means or looks like{_WORDINGS}")
+    semantic_query = Wordings | None, Field(None, description=f"meaning{_WORDINGS}")
 
     async def run(library: Library, arguments: Arguments) -> Answer:
         values = {filters[n].target: value for n, value in arguments.items() if n in filters}
@@ -186,10 +186,10 @@ def _lookup(name: str, collection: Collection) -> Tool:
     return Tool(
         name=name,
         title=f"Look up {collection.label}s",
-        description=f"Find {collection.label}s by name or meaning (semantic_query), always under exact filters.",
+        description=f"Find {collection.label}s by name or meaning (semantic_query), under exact filters.",
         arguments=_model(name, {**parameters, "semantic_query": semantic_query, **_sorting(collection), **_PAGING}),
         run=run,
-        output=_RESULTS,
+        output=LOOKED_UP,
         entity_type=collection.name,
     )
 
@@ -284,7 +284,7 @@ SEARCH_LORE = Tool(
         {
             "query": (
                 Wordings,
-                Field(description=f"what to find, or a name; a lore:// uri finds similar entries{_WORDINGS}"),
+                Field(description=f"a name, a uri (finds similar entries), or a meaning{_WORDINGS}"),
             ),
             "types": (Texts | None, Field(None, description=f"only these: {', '.join(SEARCHED)}")),
             **_asked([RELEVANCE, "as in lookups"], "level<=2"),
@@ -292,7 +292,7 @@ SEARCH_LORE = Tool(
         },
     ),
     run=_search_lore,
-    output=_RESULTS,
+    output=FOUND,
 )
 
 GET_ENTITY = Tool(
@@ -304,7 +304,7 @@ GET_ENTITY = Tool(
         {"uri": (str, Field(description="such as lore://spells/srd-2014/fireball", max_length=MAX_URI_LENGTH))},
     ),
     run=_get_entity,
-    output={"type": "object", "properties": {"uri": {"type": "string"}, "entity": {"type": "object"}}},
+    output=ENTRY,
 )
 
 LIST_DOCUMENTS = Tool(
@@ -313,5 +313,5 @@ LIST_DOCUMENTS = Tool(
     description="List the library's books and collections: key, title, publisher, licence, number of entries.",
     arguments=_model("list_documents", {"type": _text("only documents with entries of this type")}),
     run=_list_documents,
-    output={"type": "object", "properties": {"documents": {"type": "array", "items": {"type": "object"}}}},
+    output=DOCUMENTS,
 )
