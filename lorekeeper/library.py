@@ -147,6 +147,7 @@ class Library(AsyncClosing):
         edition: editions and documents that come first among entries of one name, as `editions.parse_edition` gives them.
         reranker: a server whose order of the best hits of a search is used; None for none.
         imports: file that remembers what imported objects gave; None for none.
+        books_file: file that remembers the titles of the books, for what must not wait until the library is open.
     """
 
     def __init__(
@@ -159,6 +160,7 @@ class Library(AsyncClosing):
         edition: Sequence[str] = (),
         reranker: Reranker | None = None,
         imports: Path | None = None,
+        books_file: Path | None = None,
     ) -> None:
         self.cache = cache
         self.embedding = embedding
@@ -166,6 +168,7 @@ class Library(AsyncClosing):
         self.source = source
         self.reranker = reranker
         self.searcher = Searcher(cache, edition, reranker)
+        self.books_file = books_file
         self._imports = imports
         self._filling = asyncio.Lock()
         self._read_through: ReadThroughSearcher | None = None
@@ -193,6 +196,7 @@ class Library(AsyncClosing):
             edition=settings.house_edition,
             reranker=reranker_of(settings),
             imports=_package(settings.cache_backend).path_beside(settings, ".imports"),
+            books_file=_package(settings.cache_backend).path_beside(settings, ".books"),
         )
 
     async def import_paths(
@@ -252,6 +256,15 @@ class Library(AsyncClosing):
                     progress(batch.size)
         if not dry_run:
             await store_in_batches(self.cache, pending.due(everything=True))
+
+    @property
+    def activity(self) -> str:
+        """What a search is probably waiting for, for people."""
+        if self._filling.locked():
+            return "loading the starter compendium"
+        if self._read_through and self._read_through.fetching:
+            return "fetching from Open5e"
+        return "searching" if self.embedding.loaded else "opening the library"
 
     async def search(self, query: Query) -> ResultPage:
         """`Searcher.search`; what is missing is fetched from the source, if there is one (see `ReadThroughSearcher`).

@@ -11,6 +11,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import mcp_types as types
@@ -26,7 +27,7 @@ from lorekeeper.intake.sync_state import Source
 from lorekeeper.library import Library
 from lorekeeper.printable import MAX_SHOWN, json_text, lines, one_line, shown
 from lorekeeper.server.answers import Answer
-from lorekeeper.server.mcp import _Handlers
+from lorekeeper.server.handlers import Handlers
 from lorekeeper.server.tools import all_tools
 from tests.support.command_process import CommandProcess
 from tests.support.commands import environment
@@ -44,6 +45,9 @@ HOSTILE = [
     "\u202e\u202d\u2066\u2067\u2068\u2069\u200e\u200f\u061c\u2028\u2029",
     "\U000e0041\U000e007f",
 ]
+CONTEXT = SimpleNamespace(session=None)
+"""Of a request that asks for nothing special."""
+
 TOOLS = {tool.name: tool for tool in all_tools()}
 
 any_text = st.text(st.characters() | st.sampled_from("".join(HOSTILE)))
@@ -221,9 +225,10 @@ async def test_b11_the_head_of_an_entry_is_three_lines_and_all_else_is_indented(
 
 
 async def test_b11_resources_hide_nothing(hostile_library):
-    handlers = _Handlers(hostile_library, TOOLS)
-    (listed,) = (await handlers.list_resources(None, None)).resources
-    assert forbidden(f"{listed.name}{listed.title}") == set()
+    handlers = Handlers(hostile_library)
+    listed = (await handlers.list_resources(None, None)).resources
+    assert len(listed) > 1
+    assert [forbidden(f"{each.name}{each.title}{each.description}") for each in listed] == [set()] * len(listed)
     read = await handlers.read_resource(None, types.ReadResourceRequestParams(uri="lore://spells/evil/evil"))
     (content,) = read.contents
     assert isinstance(content, types.TextResourceContents)
@@ -266,12 +271,12 @@ async def test_b22_no_error_repeats_a_long_argument(tmp_path_factory, tool, sour
     async with sample_library(folder) as library:
         if source:
             library.source = Source("http://127.0.0.1:9", folder / "state.sync", 30)
-        handlers = _Handlers(library, TOOLS)
+        handlers = Handlers(library)
         needed = {"search_lore": {"query": "x"}, "get_entity": {"uri": "lore://spells/a/b"}}.get(tool, {})
         cases = [needed | {name: value} for name, value in strings(tool)] + [needed | {"x" * MEGABYTE: 1}]
         for arguments in cases:
             assert len(await error_of(library, tool, arguments)) <= LONGEST_ERROR, list(arguments)[-1][:20]
-            result = await handlers.call_tool(None, types.CallToolRequestParams(name=tool, arguments=arguments))
+            result = await handlers.call_tool(CONTEXT, types.CallToolRequestParams(name=tool, arguments=arguments))
             if result.is_error:
                 (block,) = result.content
                 assert isinstance(block, types.TextContent)
@@ -281,15 +286,16 @@ async def test_b22_no_error_repeats_a_long_argument(tmp_path_factory, tool, sour
 
 async def test_b22_no_error_repeats_a_long_uri_or_tool_name(tmp_path):
     async with sample_library(tmp_path) as library:
-        handlers = _Handlers(library, TOOLS)
+        handlers = Handlers(library)
         for uri in ("x" * MEGABYTE, f"lore://spells/{ATLAS}/{'x' * MEGABYTE}"):
             with pytest.raises(Exception, match="x") as caught:
                 await handlers.read_resource(None, types.ReadResourceRequestParams(uri=uri))
             assert len(str(caught.value)) <= LONGEST_ERROR
-        result = await handlers.call_tool(None, types.CallToolRequestParams(name="x" * MEGABYTE))
+        result = await handlers.call_tool(CONTEXT, types.CallToolRequestParams(name="x" * MEGABYTE))
         assert len(result.model_dump_json()) <= LONGEST_ERROR
         like = await handlers.call_tool(
-            None, types.CallToolRequestParams(name="search_lore", arguments={"query": "lore://spells/a/" + "x" * 1900})
+            CONTEXT,
+            types.CallToolRequestParams(name="search_lore", arguments={"query": "lore://spells/a/" + "x" * 1900}),
         )
         assert len(like.model_dump_json()) <= MAX_SHOWN + 300
         for name in ("level", "school", "classes", "ritual", "range"):

@@ -19,6 +19,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
+from lorekeeper.server.resources import TEMPLATES
 from lorekeeper.server.tools import all_tools
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
@@ -198,11 +199,16 @@ async def test_odd_characters_are_only_text(client, text):
     assert (await ask(client, "lookup_spell", semantic_query=text, school=text))["results"] == []
 
 
-async def test_lists_documents_as_resources_and_the_template_of_all_others(client):
-    listed = (await client.list_resources()).resources
-    assert {str(r.uri): r.title for r in listed} == {f"lore://documents/{k}/{k}": v for k, v in TITLES.items()}
-    (template,) = (await client.list_resource_templates()).resource_templates
-    assert template.uri_template == "lore://{type}/{document}/{slug}"
+async def test_lists_documents_and_the_lists_of_their_entries_as_resources(client):
+    listed = {str(r.uri): r for r in (await client.list_resources()).resources}
+    documents = {uri: r.title for uri, r in listed.items() if uri.startswith("lore://documents/")}
+    assert documents == {f"lore://documents/{k}/{k}": v for k, v in TITLES.items()}
+    assert listed[f"lore://spells/{ATLAS}"].title == f"Spells of {TITLES[ATLAS]}"
+    templates = (await client.list_resource_templates()).resource_templates
+    assert [t.uri_template for t in templates] == list(TEMPLATES)
+    for resource in listed:
+        (content,) = (await client.read_resource(resource)).contents
+        assert content.text.startswith("# ")
 
 
 async def test_reads_a_resource_whole(client):

@@ -135,6 +135,11 @@ class ReadThroughSearcher:
         self._latest: tuple[object, SyncState] | None = None
         """Version of the state's file, and the state."""
 
+    @property
+    def fetching(self) -> bool:
+        """Whether entries are being fetched from the source."""
+        return self._fetching.locked()
+
     async def search(self, query: Query) -> ResultPage:
         """As `Searcher.search`; the note says what was fetched, or what is missing and which command fetches it.
 

@@ -1,0 +1,129 @@
+"""Answers to the requests of clients, from a library."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from lorekeeper.errors import LoreKeeperError
+from lorekeeper.library import Library
+from lorekeeper.printable import one_line, shown
+from lorekeeper.server import resources
+from lorekeeper.server.completion import complete
+from lorekeeper.server.icons import icon
+from lorekeeper.server.progress import reported
+from lorekeeper.server.prompts import PROMPTS, Prompt, PromptError, prompt_named
+from lorekeeper.server.tools import Tool, ToolError, all_tools
+
+logger = logging.getLogger(__name__)
+
+MAX_ERROR = 2000
+"""Longest error text sent to a client, in characters."""
+
+
+class Handlers:
+    """Answers the SDK's requests; each method gets the context of the request and its parameters."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._tools = {tool.name: tool for tool in all_tools()}
+
+    async def list_tools(self, _: Any, __: Any) -> types.ListToolsResult:
+        """All tools, on one page."""
+        return types.ListToolsResult(tools=[described(tool) for tool in self._tools.values()])
+
+    async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        """The answer of a tool; what goes wrong is an answer too, for the model to read."""
+        try:
+            tool = self._tools.get(params.name)
+            if tool is None:
+                raise ToolError(f"unknown tool {shown(params.name)}; known: {', '.join(self._tools)}")
+            arguments = tool.check(params.arguments or {})
+            async with reported(context, lambda: self._library.activity):
+                answer = await tool.run(self._library, arguments)
+            result = types.CallToolResult(
+                content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.structured
+            )
+            result.model_dump_json()  # fails here on what cannot be encoded; the SDK would close the connection
+        except LoreKeeperError as error:
+            return _failure(str(error))
+        except Exception:
+            logger.exception("%s failed", params.name)
+            return _failure("LoreKeeper failed unexpectedly; its log has the details. Run 'lorekeeper doctor'.")
+        return result
+
+    async def list_prompts(self, _: Any, __: Any) -> types.ListPromptsResult:
+        """All prompts, on one page."""
+        return types.ListPromptsResult(prompts=[_prompt(prompt) for prompt in PROMPTS.values()])
+
+    async def get_prompt(self, _: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        """The text of a prompt, as said by the user."""
+        try:
+            prompt = prompt_named(params.name)
+            text = prompt.filled(params.arguments or {})
+        except PromptError as error:
+            raise _invalid(error) from error
+        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        return types.GetPromptResult(description=prompt.description, messages=[message])
+
+    async def complete(self, _: Any, params: types.CompleteRequestParams) -> types.CompleteResult:
+        """Values of an argument of a prompt, or of a part of a resource's address."""
+        try:
+            return types.CompleteResult(completion=await complete(self._library, params))
+        except LoreKeeperError as error:
+            raise _invalid(error) from error
+
+    async def list_resources(self, _: Any, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        """A page of the documents, and of the lists of their entries."""
+        try:
+            return await resources.listed(self._library, params.cursor if params else None)
+        except LoreKeeperError as error:
+            raise MCPError(code=types.INTERNAL_ERROR, message=one_line(str(error), MAX_ERROR)) from error
+
+    async def list_templates(self, _: Any, __: Any) -> types.ListResourceTemplatesResult:
+        """The addresses of all resources."""
+        return types.ListResourceTemplatesResult(resource_templates=resources.templates())
+
+    async def read_resource(self, _: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        """An entry, or a page of a list, as Markdown."""
+        uri = str(params.uri)
+        text = await resources.read(self._library, uri)
+        content = types.TextResourceContents(uri=uri, mime_type=resources.PAGE_TYPE, text=text)
+        return types.ReadResourceResult(contents=[content])
+
+
+def described(tool: Tool) -> types.Tool:
+    """A tool as it is listed: it changes nothing, and asking again gives the same."""
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=tool.output,
+        annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
+    )
+
+
+def _prompt(prompt: Prompt) -> types.Prompt:
+    arguments = [
+        types.PromptArgument(name=each.name, description=each.description, required=each.required)
+        for each in prompt.arguments
+    ]
+    return types.Prompt(
+        name=prompt.name,
+        title=prompt.title,
+        description=prompt.description,
+        arguments=arguments,
+        icons=[icon(prompt.icon)],
+    )
+
+
+def _invalid(error: LoreKeeperError) -> MCPError:
+    return MCPError(code=types.INVALID_PARAMS, message=one_line(str(error), MAX_ERROR))
+
+
+def _failure(text: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=one_line(text, MAX_ERROR))], is_error=True)

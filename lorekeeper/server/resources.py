@@ -1,0 +1,203 @@
+"""Resources: entries as the books print them, and lists of entries, as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, Entity, parse_uri
+from lorekeeper.errors import LoreKeeperError
+from lorekeeper.library import Library
+from lorekeeper.printable import MAX_SHOWN, one_line
+from lorekeeper.server.answers import entity_answer
+from lorekeeper.server.icons import icon
+
+PAGE_TYPE = "text/markdown"
+"""The media type of resources."""
+
+PAGE = 50
+"""Resources on a page of `resources/list`."""
+
+LIST_PAGE = 200
+"""Entries on a page of a list: about 5,000 tokens."""
+
+MAX_ERROR = 2000
+"""Longest error text sent to a client, in characters."""
+
+TEMPLATES = {
+    "lore://{type}/{document}/{slug}": (
+        "entry",
+        "One entry",
+        "an entry as its book prints it, with source and licence",
+    ),
+    "lore://{type}/{document}{?offset}": (
+        "document",
+        "Entries of a book",
+        "names and uris of a book's entries of a type",
+    ),
+    "lore://{type}{?offset}": ("type", "Entries of a type", "names and uris of all entries of a type"),
+}
+"""Name, title and description of each template."""
+
+_LIST_URI = re.compile(r"lore://([^/?#]+)(?:/([^/?#]+))?(?:\?offset=(\d{1,9}))?")
+
+
+@dataclass(frozen=True)
+class _List:
+    """A page of a list: of which type, of one document or of all, and how many entries come before it."""
+
+    entity_type: str
+    document: str | None
+    offset: int
+
+    def at(self, offset: int) -> str:
+        """The address of the page that begins there."""
+        document = f"/{quote(self.document, safe='')}" if self.document else ""
+        return f"lore://{self.entity_type}{document}{f'?offset={offset}' if offset else ''}"
+
+
+def not_found(message: str, uri: str) -> MCPError:
+    """The error for a resource that is not there."""
+    return MCPError(
+        code=types.INVALID_PARAMS, message=one_line(message, MAX_ERROR), data={"uri": one_line(uri, MAX_URI_LENGTH)}
+    )
+
+
+def templates() -> list[types.ResourceTemplate]:
+    """The addresses of all resources."""
+    known = f"; type is one of {', '.join(COLLECTIONS)}"
+    return [
+        types.ResourceTemplate(
+            uri_template=template,
+            name=name,
+            title=title,
+            description=description + known,
+            mime_type=PAGE_TYPE,
+            icons=[icon("book")],
+        )
+        for template, (name, title, description) in TEMPLATES.items()
+    ]
+
+
+async def listed(library: Library, cursor: str | None) -> types.ListResourcesResult:
+    """A page of the documents, and of the lists of entries of each.
+
+    Raises:
+        MCPError: the cursor is none of ours.
+        CacheError: the library cannot be read.
+    """
+    if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < MAX_DIGITS):
+        raise MCPError(code=types.INVALID_PARAMS, message="unknown cursor: begin again without one")
+    start = int(cursor or 0)
+    resources = await _resources(library)
+    more = str(start + PAGE) if start + PAGE < len(resources) else None
+    return types.ListResourcesResult(resources=resources[start : start + PAGE], next_cursor=more)
+
+
+MAX_DIGITS = 10
+"""Digits that a cursor has fewer than."""
+
+
+async def _resources(library: Library) -> list[types.Resource]:
+    records = await library.cache.get_entities("documents")
+    titles = await library.searcher.documents.titles()
+    counts = await library.cache.documents()
+    lists = [
+        _list_resource(_List(entity_type, key, 0), titles.get(key) or key, number)
+        for entity_type in COLLECTIONS
+        for key, by_type in counts.items()
+        if entity_type != "documents" and (number := by_type.get(entity_type))
+    ]
+    return [*map(_record_resource, records), *lists]
+
+
+def _record_resource(record: Entity) -> types.Resource:
+    return types.Resource(
+        uri=record.uri,
+        name=one_line(record.slug),
+        title=one_line(record.name),
+        mime_type=PAGE_TYPE,
+        description="source document",
+        annotations=_annotations(record),
+    )
+
+
+def _annotations(record: Entity) -> types.Annotations | None:
+    """When a document was last changed, as far as its source says so."""
+    published = str(record.data.get("publication_date") or "")
+    known = re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", published)
+    return types.Annotations(last_modified=f"{published}Z") if known else None
+
+
+def _list_resource(page: _List, title: str, number: int) -> types.Resource:
+    label = COLLECTIONS[page.entity_type].label
+    return types.Resource(
+        uri=page.at(0),
+        name=one_line(f"{page.document} {page.entity_type}"),
+        title=one_line(f"{label.capitalize()}s of {title}"),
+        mime_type=PAGE_TYPE,
+        description=f"{number} names with their uris",
+    )
+
+
+async def read(library: Library, uri: str) -> str:
+    """The Markdown of an entry, or of a page of a list.
+
+    Raises:
+        MCPError: there is nothing at that address.
+        CacheError: the library cannot be read.
+    """
+    page = _list_at(uri)
+    if page:
+        return await _list_page(library, page, uri)
+    try:
+        found = await library.entities_at(*parse_uri(uri))
+    except (ValueError, LoreKeeperError) as error:
+        raise not_found(str(error), uri) from error
+    if not found:
+        raise not_found(f"there is no {one_line(uri, MAX_SHOWN)} in the library", uri)
+    return (await entity_answer(library, *found)).page
+
+
+def _list_at(uri: str) -> _List | None:
+    """The page of a list at an address, None if it is not one of a list."""
+    match = _LIST_URI.fullmatch(uri)
+    if match is None or match[1] not in COLLECTIONS:
+        return None
+    return _List(match[1], unquote(match[2]) if match[2] else None, int(match[3] or 0))
+
+
+async def _list_page(library: Library, page: _List, uri: str) -> str:
+    try:
+        total = await library.cache.count_entities(page.entity_type, page.document)
+        entities = await library.cache.get_entities(
+            page.entity_type, page.document, limit=LIST_PAGE, offset=page.offset
+        )
+    except LoreKeeperError as error:
+        raise not_found(str(error), uri) from error
+    if not entities:
+        raise not_found(f"there is no {one_line(uri, MAX_SHOWN)} in the library, or it ends before that offset", uri)
+    titles = await library.searcher.documents.titles()
+    of = f" of {one_line(titles.get(page.document) or page.document)}" if page.document else ""
+    heading = f"# {COLLECTIONS[page.entity_type].label.capitalize()}s{of}"
+    last = page.offset + len(entities)
+    more = f"\n\nNext: <{page.at(last)}>" if last < total else ""
+    return f"{heading}\n\n{page.offset + 1} to {last} of {total}\n\n{_names(entities, titled=not page.document)}{more}"
+
+
+def _names(entities: Sequence[Entity], *, titled: bool) -> str:
+    """A line for each entry; with ``titled`` the key of its document stands beside it."""
+    return "\n".join(
+        f"- [{_plain(entity.name)}]({entity.uri})" + (f", {one_line(entity.document)}" if titled else "")
+        for entity in entities
+    )
+
+
+def _plain(name: str) -> str:
+    """A name in which Markdown finds no link."""
+    return re.sub(r"([\[\]\\])", r"\\\1", one_line(name))
