@@ -28,23 +28,80 @@ NEAR_CHARS = 4
 _NOTHING = Suggested()
 
 
-async def complete(library: Library, params: types.CompleteRequestParams) -> types.Completion:
-    """The values that an argument may have, the best of them first, and how many there are.
+class Completer:
+    """Completes arguments from a library."""
 
-    Raises:
-        PromptError: there is no such prompt.
-        CacheError: the library cannot be read.
-    """
-    typed = params.argument.value[:MAX_TYPED]
-    given = params.context.arguments if params.context and params.context.arguments else {}
-    if isinstance(params.ref, types.PromptReference):
-        argument = prompt_named(params.ref.name).argument(params.argument.name)
-        values = await _suggestions(library, argument.suggested if argument else _NOTHING, typed)
-    elif str(params.ref.uri) in TEMPLATES:
-        values = best(typed, await _parts(library, params.argument.name, given))
-    else:
-        values = []
-    return types.Completion(values=values[:MAX_VALUES], total=len(values), has_more=len(values) > MAX_VALUES)
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._written: dict[str, str] = {}
+        """Names as the books write them, by their folded form, as far as they have been shown."""
+
+    async def complete(self, params: types.CompleteRequestParams) -> types.Completion:
+        """The values that an argument may have, the best of them first, and how many there are.
+
+        Raises:
+            PromptError: there is no such prompt.
+            CacheError: the library cannot be read.
+        """
+        typed = params.argument.value[:MAX_TYPED]
+        given = params.context.arguments if params.context and params.context.arguments else {}
+        if isinstance(params.ref, types.PromptReference):
+            argument = prompt_named(params.ref.name).argument(params.argument.name)
+            values = await self._suggestions(argument.suggested if argument else _NOTHING, typed)
+        elif str(params.ref.uri) in TEMPLATES:
+            values = best(typed, await self._parts(params.argument.name, given))
+        else:
+            values = []
+        return types.Completion(values=values[:MAX_VALUES], total=len(values), has_more=len(values) > MAX_VALUES)
+
+    async def _suggestions(self, suggested: Suggested, typed: str) -> list[str]:
+        """Values for an argument of a prompt."""
+        if suggested.field == "name":
+            return await self._names(suggested.types, typed)
+        if suggested.field == "document":
+            return await self._documents(typed, suggested.types)
+        if suggested.field == "edition":
+            return best(typed, LABELS)
+        if suggested.field:
+            counted = [await self._library.searcher.values.known(each, suggested.field) for each in suggested.types]
+            return best(typed, {one_line(str(value)) for counts in counted for value in counts.counts})
+        return [
+            value for value in suggested.fixed if _place(fold(typed) if typed.strip() else "", fold(value)) is not None
+        ]
+
+    async def _names(self, entity_types: Sequence[str], typed: str) -> list[str]:
+        """Names as the books write them; those after the first `MAX_VALUES` only count, and stay folded."""
+        known = {
+            name: entity_type for entity_type in entity_types for name in await self._library.cache.names(entity_type)
+        }
+        folded = best(typed, known)
+        unseen = [name for name in folded[:MAX_VALUES] if name not in self._written]
+        for entity_type in dict.fromkeys(known[name] for name in unseen):
+            wanted = [name for name in unseen if known[name] == entity_type]
+            filters: dict[str, Any] = {WHOLE_NAME.name: wanted}
+            for entity in await self._library.cache.get_entities(entity_type, limit=3 * MAX_VALUES, **filters):
+                self._written[fold(entity.name)] = one_line(entity.name)
+        return [self._written.get(name, name) for name in folded]
+
+    async def _documents(self, typed: str, entity_types: Iterable[str]) -> list[str]:
+        """Keys of documents, found by their titles too."""
+        titles = await self._library.searcher.documents.titles()
+        keys = await self._library.cache.documents(entity_types)
+        by_title = {f"{titles.get(key) or ''} {key}": key for key in keys}
+        found = best(typed, keys)
+        return list(dict.fromkeys([*found, *(by_title[title] for title in best(typed, by_title))]))
+
+    async def _parts(self, name: str, given: Mapping[str, str]) -> list[str]:
+        """Values for a part of a resource's address, as far as the parts before it are known."""
+        entity_type, document = given.get("type", ""), given.get("document", "")
+        if name == "type":
+            return list(COLLECTIONS)
+        searched = [entity_type] if entity_type in COLLECTIONS else list(COLLECTIONS)
+        if name == "document":
+            return list(await self._library.cache.documents(searched))
+        if name == "slug" and entity_type in COLLECTIONS:
+            return sorted({slug for _, slug in await self._library.cache.identities(entity_type, document or None)})
+        return []
 
 
 def best(typed: str, values: Iterable[str]) -> list[str]:
@@ -78,53 +135,3 @@ def _near(wanted: str, names: Sequence[str]) -> list[str]:
         beginnings.setdefault(name[: len(wanted)], []).append(name)
     begun = [name for beginning, _ in nearest(wanted, list(beginnings)) for name in sorted(beginnings[beginning])]
     return list(dict.fromkeys([*whole, *begun]))
-
-
-async def _suggestions(library: Library, suggested: Suggested, typed: str) -> list[str]:
-    """Values for an argument of a prompt."""
-    if suggested.field == "name":
-        return await _names(library, suggested.types, typed)
-    if suggested.field == "document":
-        return await _documents(library, typed, suggested.types)
-    if suggested.field == "edition":
-        return best(typed, LABELS)
-    if suggested.field:
-        counted = [await library.searcher.values.known(each, suggested.field) for each in suggested.types]
-        return best(typed, {one_line(str(value)) for counts in counted for value in counts.counts})
-    return [value for value in suggested.fixed if _place(fold(typed) if typed.strip() else "", fold(value)) is not None]
-
-
-async def _names(library: Library, entity_types: Sequence[str], typed: str) -> list[str]:
-    """Names as the books write them; those after the first `MAX_VALUES` only count, and stay folded."""
-    known = {name: entity_type for entity_type in entity_types for name in await library.cache.names(entity_type)}
-    folded = best(typed, known)
-    shown = folded[:MAX_VALUES]
-    written: dict[str, str] = {}
-    for entity_type in dict.fromkeys(known[name] for name in shown):
-        wanted = [name for name in shown if known[name] == entity_type]
-        filters: dict[str, Any] = {WHOLE_NAME.name: wanted}
-        for entity in await library.cache.get_entities(entity_type, limit=3 * MAX_VALUES, **filters):
-            written[fold(entity.name)] = one_line(entity.name)
-    return [written.get(name, name) for name in folded]
-
-
-async def _documents(library: Library, typed: str, entity_types: Iterable[str]) -> list[str]:
-    """Keys of documents, found by their titles too."""
-    titles = await library.searcher.documents.titles()
-    keys = await library.cache.documents(entity_types)
-    by_title = {f"{titles.get(key) or ''} {key}": key for key in keys}
-    found = best(typed, keys)
-    return list(dict.fromkeys([*found, *(by_title[title] for title in best(typed, by_title))]))
-
-
-async def _parts(library: Library, name: str, given: Mapping[str, str]) -> list[str]:
-    """Values for a part of a resource's address, as far as the parts before it are known."""
-    entity_type, document = given.get("type", ""), given.get("document", "")
-    if name == "type":
-        return list(COLLECTIONS)
-    searched = [entity_type] if entity_type in COLLECTIONS else list(COLLECTIONS)
-    if name == "document":
-        return list(await library.cache.documents(searched))
-    if name == "slug" and entity_type in COLLECTIONS:
-        return sorted({slug for _, slug in await library.cache.identities(entity_type, document or None)})
-    return []

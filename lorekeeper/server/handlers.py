@@ -12,7 +12,7 @@ from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.printable import one_line, shown
 from lorekeeper.server import resources
-from lorekeeper.server.completion import complete
+from lorekeeper.server.completion import Completer
 from lorekeeper.server.icons import icon
 from lorekeeper.server.progress import reported
 from lorekeeper.server.prompts import PROMPTS, Prompt, PromptError, prompt_named
@@ -29,6 +29,7 @@ class Handlers:
 
     def __init__(self, library: Library) -> None:
         self._library = library
+        self._completer = Completer(library)
         self._tools = {tool.name: tool for tool in all_tools()}
 
     async def list_tools(self, _: Any, __: Any) -> types.ListToolsResult:
@@ -72,7 +73,7 @@ class Handlers:
     async def complete(self, _: Any, params: types.CompleteRequestParams) -> types.CompleteResult:
         """Values of an argument of a prompt, or of a part of a resource's address."""
         try:
-            return types.CompleteResult(completion=await complete(self._library, params))
+            return types.CompleteResult(completion=await self._completer.complete(params))
         except LoreKeeperError as error:
             raise _invalid(error) from error
 

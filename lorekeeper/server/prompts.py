@@ -215,7 +215,8 @@ Describe this place to my players: {place}
 The moment: {moment}
 
 1. search_lore with the place in two wordings. If my library knows it, get_entity, and contradict nothing there.
-2. lookup_creature with environment="{environment}" and a semantic_query: who lives here, and what traces do they leave?
+2. lookup_creature with a semantic_query for the place: who lives here, and what traces do they leave?
+   Filter by environment="{environment}".
 3. lookup_rule if the place itself matters: darkness, cold, water, heights, difficult terrain.
 
 Then:

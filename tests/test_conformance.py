@@ -1,0 +1,106 @@
+"""The official tools of the protocol: its conformance suite over HTTP, its inspector over stdio and HTTP.
+
+They come from the npm registry, at a fixed version; without npx or the registry these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lorekeeper.server.prompts import PROMPTS
+from lorekeeper.server.tools import all_tools
+from tests.support.commands import ROOT, environment, run_lorekeeper
+from tests.support.samples import ATLAS, TITLES, write_lines
+from tests.test_server import http_server
+
+NODE = "node@24"
+SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
+INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
+
+BASELINE = Path(__file__).parent / "conformance.yml"
+"""What does not apply, and why."""
+
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(600)]
+
+
+@functools.cache
+def command(package: str, program: str) -> tuple[str, ...]:
+    """How to run a program of an npm package; the test is skipped if it is not to be had."""
+    npx = shutil.which("npx")
+    if npx is None:
+        pytest.skip("npx is not installed")
+    words = (npx, "--yes", "--package", NODE, "--package", package, "--", program)
+    tried = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=300)
+    if tried.returncode:
+        pytest.skip(f"npx does not get {package}: {tried.stderr[-200:]}")
+    return words
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("conformance")
+    run_lorekeeper(folder, "import", str(write_lines(folder / "shelf.jsonl")))
+    return folder
+
+
+def test_the_official_suite_passes_but_for_what_does_not_apply(library: Path, tmp_path: Path) -> None:
+    words = command(SUITE, "conformance")
+    with http_server(library) as url:
+        options = ["--suite", "all", "--expected-failures", str(BASELINE), "--output-dir", str(tmp_path)]
+        done = subprocess.run([*words, "server", "--url", url, *options], capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stdout[-4000:]
+    checks = [c for path in tmp_path.glob("*/checks.json") for c in json.loads(path.read_text())]
+    assert sum(check["status"] == "SUCCESS" for check in checks) > 100
+
+
+@pytest.fixture(params=["stdio", "http"])
+def target(request: pytest.FixtureRequest, library: Path) -> Iterator[list[str]]:
+    """How the inspector reaches a server."""
+    if request.param == "http":
+        with http_server(library) as url:
+            yield ["--server-url", url, "--transport", "http"]
+    else:
+        settings = {name: value for name, value in environment(library).items() if name.startswith("LOREKEEPER_")}
+        settings["PYTHONPATH"] = str(ROOT)
+        pairs = [word for name, value in settings.items() for word in ("-e", f"{name}={value}")]
+        yield [*pairs, "--", sys.executable, "-m", "lorekeeper", "serve"]
+
+
+def inspect(target: list[str], method: str, *options: str, era: str = "legacy") -> Any:
+    """What the inspector prints of an answer."""
+    words = command(INSPECTOR, "mcp-inspector")
+    asked = ["--cli", "--quiet", "--format", "json", "--protocol-era", era, "--method", method, *options]
+    done = subprocess.run([*words, *asked, *target], capture_output=True, text=True, timeout=120, cwd=os.sep)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_the_inspector_finds_no_error_and_gets_its_answers(target: list[str], era: str) -> None:
+    tools = inspect(target, "tools/list", "--strict", era=era)
+    assert [tool["name"] for tool in found(tools, "tools")] == [tool.name for tool in all_tools()]
+    prompts = inspect(target, "prompts/list", era=era)
+    assert [prompt["name"] for prompt in found(prompts, "prompts")] == list(PROMPTS)
+    called = inspect(target, "tools/call", "--tool-name", "lookup_spell", "--tool-arg", "name=tide lance", era=era)
+    assert "Tide Lance" in json.dumps(called)
+    read = inspect(target, "resources/read", "--uri", f"lore://spells/{ATLAS}", era=era)
+    assert f"# Spells of {TITLES[ATLAS]}" in json.dumps(read)
+    filled = inspect(target, "prompts/get", "--prompt-name", "stat_block", "--prompt-args", "creature=wolf", era=era)
+    assert "Show me the stat block of: wolf" in json.dumps(filled)
+
+
+def found(answer: Any, name: str) -> list[dict[str, Any]]:
+    """The list of that name, in the inspector's envelope or out of it."""
+    content = answer.get("result", answer)
+    listed: list[dict[str, Any]] = content[name]
+    return listed
