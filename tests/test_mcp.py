@@ -25,6 +25,7 @@ from lorekeeper.server.mcp import build_server
 from lorekeeper.server.outputs import PAGE, RESULT
 from lorekeeper.server.prompts import PROMPTS
 from lorekeeper.server.tools import all_tools
+from tests.support.commands import ROOT
 from tests.support.entities import make
 from tests.support.libraries import open_library, sample_library
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES
@@ -95,6 +96,15 @@ async def test_prompts_are_listed_with_all_that_a_user_sees(client):
         assert all(argument.description for argument in prompt.arguments)
         (icon,) = prompt.icons
         assert re.fullmatch(r"data:image/svg\+xml,[!-~]{1,400}", icon.src)
+
+
+async def test_the_readme_lists_every_prompt_with_its_arguments():
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    expected = {
+        name: ", ".join(f"**`{a.name}`**" if a.required else f"`{a.name}`" for a in prompt.arguments)
+        for name, prompt in PROMPTS.items()
+    }
+    assert {name: arguments for name, arguments in rows if name in expected} == expected
 
 
 async def test_icons_are_drawings():

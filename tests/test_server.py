@@ -235,6 +235,22 @@ async def test_many_questions_at_once_are_all_answered(client):
     assert [{r["name"] for r in answer["results"]} for answer in answers] == expected
 
 
+COMPLETE = {"ref": {"type": "ref/prompt", "name": "stat_block"}, "argument": {"name": "document", "value": "newc"}}
+
+
+def raw_server(folder: Path) -> subprocess.Popen[str]:
+    """A server over stdio, to talk to line by line."""
+    return subprocess.Popen(
+        SERVE,
+        env=environment(folder),
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
 def send(process: subprocess.Popen[str], message: dict[str, Any]) -> None:
     assert process.stdin is not None
     process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
@@ -256,15 +272,7 @@ async def test_a_second_server_answers_too_and_writes_nothing_but_protocol(libra
     """Byte for byte, until its input ends: while the first server has the library open, and with the older handshake."""
 
     def converse() -> tuple[dict[str, Any], dict[str, Any], str, str, int]:
-        with subprocess.Popen(
-            SERVE,
-            env=environment(library),
-            cwd=library,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as process:
+        with raw_server(library) as process:
             send(process, {"id": 1, "method": "initialize", "params": INITIALIZE})
             greeting = receive(process, 1)
             send(process, {"method": "notifications/initialized"})
@@ -282,6 +290,45 @@ async def test_a_second_server_answers_too_and_writes_nothing_but_protocol(libra
     assert answer["result"]["structuredContent"]["results"][0]["name"] == "Soft Landing"
     assert meanwhile["results"][0]["name"] == afterwards["results"][0]["name"] == "Lamp Wight"
     assert (rest, errors, status) == ("", "", 0)
+
+
+@pytest.mark.thorough
+async def test_a_client_hears_of_a_book_that_another_program_imports_and_the_next_one_is_told_at_once(tmp_path):
+    run_lorekeeper(tmp_path, "import", str(write_lines(tmp_path / "shelf.jsonl")))
+    book = {
+        "collection": "spells",
+        "document": "newcomer",
+        "name": "Moth Step",
+        "level": 1,
+        "description": "You flutter.",
+    }
+    (tmp_path / "new.json").write_text(json.dumps([book]))
+
+    def converse() -> tuple[list[dict[str, Any]], str, dict[str, Any], str]:
+        with raw_server(tmp_path) as process:
+            send(process, {"id": 1, "method": "initialize", "params": INITIALIZE})
+            receive(process, 1)
+            send(process, {"method": "notifications/initialized"})
+            send(process, {"id": 2, "method": "tools/call", "params": {"name": "list_documents", "arguments": {}}})
+            receive(process, 2)
+            assert process.stdout is not None
+            run_lorekeeper(tmp_path, "import", str(tmp_path / "new.json"))
+            heard = [json.loads(process.stdout.readline())]
+            send(process, {"id": 3, "method": "completion/complete", "params": COMPLETE})
+            answer = receive(process, 3)
+            rest, errors = process.communicate(timeout=SECONDS)
+            assert errors == ""
+        with raw_server(tmp_path) as process:
+            send(process, {"id": 1, "method": "initialize", "params": INITIALIZE})
+            greeting = receive(process, 1)
+            process.communicate(timeout=SECONDS)
+        return heard, rest, answer, greeting["result"]["instructions"]
+
+    heard, rest, answer, told = await asyncio.to_thread(converse)
+    assert [message["method"] for message in heard] == ["notifications/resources/list_changed"]
+    assert answer["result"]["completion"]["values"] == ["newcomer"]
+    assert rest == ""
+    assert "newcomer" in told
 
 
 async def test_the_command_line_searches_the_library_that_a_server_has_open(library, client):
