@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from lorekeeper.server.prompts import PROMPTS
 from lorekeeper.server.tools import all_tools
 from tests.support.commands import ROOT, environment, run_lorekeeper
 from tests.support.samples import ATLAS, TITLES, write_lines
-from tests.test_server import http_server
+from tests.support.serving import SERVE, http_server
 
 NODE = "node@24"
 SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
@@ -73,7 +72,7 @@ def target(request: pytest.FixtureRequest, library: Path) -> Iterator[list[str]]
         settings = {name: value for name, value in environment(library).items() if name.startswith("LOREKEEPER_")}
         settings["PYTHONPATH"] = str(ROOT)
         pairs = [word for name, value in settings.items() for word in ("-e", f"{name}={value}")]
-        yield [*pairs, "--", sys.executable, "-m", "lorekeeper", "serve"]
+        yield [*pairs, "--", *SERVE]
 
 
 def inspect(target: list[str], method: str, *options: str, era: str = "legacy") -> Any:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import subprocess
-import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import stamina
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
@@ -23,11 +20,8 @@ from lorekeeper.server.resources import TEMPLATES
 from lorekeeper.server.tools import all_tools
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
+from tests.support.serving import SECONDS, SERVE, http_server, raw_server
 
-SECONDS = 60
-"""How long to wait for what does not happen."""
-
-SERVE = [sys.executable, "-m", "lorekeeper", "serve"]
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -238,19 +232,6 @@ async def test_many_questions_at_once_are_all_answered(client):
 COMPLETE = {"ref": {"type": "ref/prompt", "name": "stat_block"}, "argument": {"name": "document", "value": "newc"}}
 
 
-def raw_server(folder: Path) -> subprocess.Popen[str]:
-    """A server over stdio, to talk to line by line."""
-    return subprocess.Popen(
-        SERVE,
-        env=environment(folder),
-        cwd=folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 def send(process: subprocess.Popen[str], message: dict[str, Any]) -> None:
     assert process.stdin is not None
     process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
@@ -293,7 +274,7 @@ async def test_a_second_server_answers_too_and_writes_nothing_but_protocol(libra
 
 
 @pytest.mark.thorough
-async def test_a_client_hears_of_a_book_that_another_program_imports_and_the_next_one_is_told_at_once(tmp_path):
+async def test_a_client_hears_of_a_book_that_another_program_imports(tmp_path):
     run_lorekeeper(tmp_path, "import", str(write_lines(tmp_path / "shelf.jsonl")))
     book = {
         "collection": "spells",
@@ -378,31 +359,6 @@ async def test_an_empty_library_answers_from_the_starter_and_says_how_to_add_boo
 
 
 # --- http ------------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def http_server(folder: Path, **settings: str) -> Iterator[str]:
-    """URL of a server process on a free loopback port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with (folder / "http.log").open("w") as log:
-        process = subprocess.Popen(
-            [*SERVE, "--transport", "http", "--port", str(port)],
-            env=environment(folder, **settings),
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=log,
-        )
-    try:
-        for attempt in stamina.retry_context(on=OSError, attempts=None, timeout=SECONDS, wait_max=0.2):
-            with attempt:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.terminate()
-        process.wait(timeout=SECONDS)
 
 
 def post(url: str, **headers: str) -> httpx.Response:

@@ -130,11 +130,7 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
 
     async def _know_books(self) -> None:
         """Tell the next client which books there are."""
-        try:
-            books = await books_of(self._library)
-        except LoreKeeperError as error:
-            logger.debug("the books are not known: %s", error)
-            return
+        books = await books_of(self._library)
         self.instructions = instructions(books)
         await asyncio.to_thread(remember, self._library.books_file, books)
 

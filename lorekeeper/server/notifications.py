@@ -155,21 +155,17 @@ class Watch:
             self._task.cancel()
 
     async def check(self) -> None:
-        """Count, and tell the clients if there is something else than before."""
-        try:
-            counts = await self._library.cache.documents()
-        except LoreKeeperError as error:
-            logger.debug("changes of the library are not known: %s", error)
-            return
+        """Compare the library with what it was before, and tell the clients; CacheError if it cannot be read."""
+        counts = await self._library.cache.documents()
         await self._compare()
         present = frozenset((key, name) for key, by_type in counts.items() for name in by_type)
-        before, self._known = self._known, present
-        if present == before:
+        if present == self._known:
             return
         self._library.searcher.documents.forget()
         await self._changed()
-        if before is not None:
+        if self._known is not None:
             await self._tell()
+        self._known = present
 
     async def _compare(self) -> None:
         """Tell of the resources that read otherwise than before."""
@@ -192,7 +188,10 @@ class Watch:
 
     async def _run(self) -> None:
         while time.monotonic() - self._last_message < ACTIVE_SECONDS:
-            await self.check()
+            try:
+                await self.check()
+            except LoreKeeperError as error:
+                logger.debug("changes of the library are not known: %s", error)
             await asyncio.sleep(PERIOD_SECONDS)
 
     async def _tell(self) -> None:

@@ -1,0 +1,57 @@
+"""Servers of the protocol as processes of their own."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import stamina
+
+from tests.support.commands import environment
+
+SECONDS = 60
+"""How long to wait for what does not happen."""
+
+SERVE = [sys.executable, "-m", "lorekeeper", "serve"]
+
+
+def raw_server(folder: Path) -> subprocess.Popen[str]:
+    """A server over stdio, to talk to line by line."""
+    return subprocess.Popen(
+        SERVE,
+        env=environment(folder),
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@contextmanager
+def http_server(folder: Path, **settings: str) -> Iterator[str]:
+    """URL of a server process on a free loopback port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with (folder / "http.log").open("w") as log:
+        process = subprocess.Popen(
+            [*SERVE, "--transport", "http", "--port", str(port)],
+            env=environment(folder, **settings),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+        )
+    try:
+        for attempt in stamina.retry_context(on=OSError, attempts=None, timeout=SECONDS, wait_max=0.2):
+            with attempt:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(timeout=SECONDS)
