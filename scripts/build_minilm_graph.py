@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
@@ -30,11 +30,18 @@ EPSILON = 1e-12
 MICROSOFT = "com.microsoft"
 
 
-class Graph:
-    """Nodes and weights, collected in order; ``places`` says where in the safetensors file a weight begins and ends."""
+class Place(NamedTuple):
+    """Where a weight is: a file, and the first byte and the number of bytes there."""
 
-    def __init__(self, places: Mapping[str, TensorRange]) -> None:
-        self._places = places
+    location: str
+    offset: int
+    length: int
+
+
+class Graph:
+    """Nodes and weights, collected in order."""
+
+    def __init__(self) -> None:
         self.nodes: list[NodeProto] = []
         self.weights: list[TensorProto] = []
 
@@ -43,15 +50,18 @@ class Graph:
         self.nodes.append(helper.make_node(operator, inputs, [output], name=output, domain=domain, **attributes))
         return output
 
-    def weight(self, name: str, *shape: int) -> str:
-        """Declare a weight by its name in the safetensors file; its data stay there."""
-        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=shape)
+    def external(self, name: str, kind: int, shape: Sequence[int], place: Place) -> str:
+        """Declare a weight whose data are in a file beside the graph."""
+        tensor = TensorProto(name=name, data_type=kind, dims=shape)
         tensor.data_location = TensorProto.EXTERNAL
-        start, end, _ = self._places[name]
-        for key, value in (("location", WEIGHTS), ("offset", start), ("length", end - start)):
+        for key, value in place._asdict().items():
             tensor.external_data.add(key=key, value=str(value))
         self.weights.append(tensor)
         return name
+
+    def weight(self, name: str, *shape: int) -> str:
+        """Declare a float32 weight by its name in the model's own file."""
+        raise NotImplementedError
 
     def transposed(self, name: str, outputs: int, inputs: int) -> str:
         """A linear layer's weight, stored (outputs, inputs), as (inputs, outputs); folded when the session starts."""
@@ -60,6 +70,18 @@ class Graph:
     def normalised(self, name: str) -> list[str]:
         """Scale and shift of a layer normalisation."""
         return [self.weight(f"{name}.LayerNorm.weight", HIDDEN), self.weight(f"{name}.LayerNorm.bias", HIDDEN)]
+
+
+class FloatGraph(Graph):
+    """A graph over the model's own safetensors file; ``ranges`` says where a weight begins and ends in it."""
+
+    def __init__(self, ranges: Mapping[str, TensorRange]) -> None:
+        super().__init__()
+        self._ranges = ranges
+
+    def weight(self, name: str, *shape: int) -> str:
+        start, end, _ = self._ranges[name]
+        return self.external(name, TensorProto.FLOAT, shape, Place(WEIGHTS, start, end - start))
 
 
 def embeddings(graph: Graph) -> str:
@@ -117,8 +139,12 @@ def pooled(graph: Graph, hidden: str) -> str:
 
 def build() -> ModelProto:
     """The whole graph: ``input_ids``, ``attention_mask`` (batch, words) int32 to ``embedding`` (batch, 384) float32."""
-    graph = Graph(weight_ranges(find_model(MINILM, offline=True).path / WEIGHTS))
-    hidden = embeddings(graph)
+    graph = FloatGraph(weight_ranges(find_model(MINILM, offline=True).path / WEIGHTS))
+    return assembled(graph, embeddings(graph))
+
+
+def assembled(graph: Graph, hidden: str) -> ModelProto:
+    """The model, from the graph of its embeddings: the transformer, and what makes one vector of a text."""
     for number in range(LAYERS):
         hidden = layer(graph, number, hidden)
     pooled(graph, hidden)

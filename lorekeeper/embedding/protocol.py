@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from lorekeeper.errors import EmbeddingError
 from lorekeeper.folding import fold
 
 Vectors = NDArray[np.float32]
@@ -72,6 +73,26 @@ class EmbeddingProvider(Protocol):
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """The same for queries, which some models read after another prefix."""
         ...
+
+
+class StoredProvider:
+    """A vector space without its model: all that is known of it are vectors that were computed before.
+
+    With such a provider, an `EmbeddingService` embeds those texts alone whose vectors are in its cache.
+    """
+
+    name = "stored"
+    prefixes = NO_PREFIXES
+
+    def __init__(self, fingerprint: str, dimension: int) -> None:
+        self.fingerprint = fingerprint
+        self.dimension = dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        raise EmbeddingError(f"{len(texts)} texts have no vectors of {self.fingerprint}, and its model is not loaded")
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts)
 
 
 class HashingProvider:

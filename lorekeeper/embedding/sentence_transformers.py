@@ -12,6 +12,7 @@ import numpy as np
 from lorekeeper.embedding.model import WEIGHTS, ModelFiles, configured_model
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.errors import EmbeddingError
+from lorekeeper.version import DISTRIBUTION
 
 if TYPE_CHECKING:
     from lorekeeper.settings import Settings
@@ -35,7 +36,7 @@ class SentenceTransformersProvider:
             from transformers.utils import logging as transformers_logging
         except ImportError as error:
             raise EmbeddingError(
-                "sentence-transformers is not installed: pip install 'lorekeeper[sentence-transformers]'"
+                f"sentence-transformers is not installed: pip install '{DISTRIBUTION}[sentence-transformers]'"
             ) from error
         logging.getLogger("sentence_transformers").setLevel(logging.WARNING)
         transformers_logging.disable_progress_bar()

@@ -9,11 +9,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
+from lorekeeper.embedding.fetching import ModelPendingError
 from lorekeeper.embedding.protocol import EmbeddingProvider, Vectors, check_finite, is_unit
 from lorekeeper.errors import EmbeddingError
 
@@ -24,6 +26,9 @@ logger = logging.getLogger(__name__)
 
 SLICE = 64
 """Texts per call in the thread: between two calls other tasks run, and a cancelled import stops."""
+
+PENDING_SECONDS = 0.5
+"""Between two looks for a model that is being downloaded."""
 
 QUERIES_KEPT = 512
 """Queries whose vectors are cached."""
@@ -88,8 +93,19 @@ class EmbeddingService:
         return self._provider.fingerprint if self._provider else None
 
     async def provider(self) -> EmbeddingProvider:
-        """The provider, loaded if need be; EmbeddingError if it cannot be."""
+        """The provider, loaded if need be; EmbeddingError if it cannot be. Waits while its model is being downloaded."""
+        while True:
+            with suppress(ModelPendingError):
+                return await self.provider_now()
+            await asyncio.sleep(PENDING_SECONDS)
+
+    async def provider_now(self) -> EmbeddingProvider:
+        """The provider, as `provider`; ModelPendingError while its model is being downloaded."""
         return await self._run(self._ready)
+
+    def beside(self, load: Callable[[], EmbeddingProvider]) -> EmbeddingService:
+        """A service with another provider, on the same cache of vectors."""
+        return EmbeddingService(load, self._cache)
 
     async def embed(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> Vectors:
         """Vectors of passages, shape (len(texts), dimension), float32, of length 1, in the order of the texts.
@@ -162,6 +178,8 @@ class EmbeddingService:
             if self._provider is None:
                 try:
                     self._provider = self._load()
+                except ModelPendingError:
+                    raise
                 except EmbeddingError as error:
                     self._failure = time.monotonic(), error
                     raise
