@@ -366,7 +366,7 @@ class Library(AsyncClosing):
             LoreKeeperError: one of them cannot be opened; the other is.
         """
         types = list(types)
-        opened = await asyncio.gather(self.cache.open(types), self.embedding.provider(), return_exceptions=True)
+        opened = await asyncio.gather(self.cache.open(types), self.embedding.provider_now(), return_exceptions=True)
         for failure in opened:
             if isinstance(failure, BaseException):
                 raise failure

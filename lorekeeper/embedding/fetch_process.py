@@ -24,6 +24,7 @@ HUB_SETTINGS = {
     "HF_HUB_DISABLE_XET": "1",  # plain HTTP continues what an earlier process began
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_VERBOSITY": "error",  # its warnings tell of every attempt
 }
 
 

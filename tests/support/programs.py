@@ -155,6 +155,14 @@ def find_model_offline(name: str) -> None:
         print(error)
 
 
+def fetch_model(name: str, silent_seconds: str) -> None:
+    """Download a model as the process in the background does, with less patience; exit with its status."""
+    from lorekeeper.embedding import fetch_process
+
+    fetch_process.SILENT_SECONDS = float(silent_seconds)
+    sys.exit(fetch_process.main(name, graphs=True))
+
+
 def embed_with_default_model() -> None:
     """Embed a text with the default settings; print the provider, the vectors' shape and what was imported."""
     from lorekeeper.library import load_provider

@@ -1,0 +1,206 @@
+"""A model that has to be downloaded: in the background, from a hub that works, refuses, or says nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from lorekeeper.embedding import EmbeddingService, HashingProvider, fetching
+from lorekeeper.embedding.fetch_process import SILENT_SECONDS
+from lorekeeper.embedding.fetching import ModelPendingError, require_download
+from lorekeeper.embedding.model import configured_model, default_space
+from lorekeeper.errors import EmbeddingError
+from lorekeeper.library import Library, load_provider, open_cache, vector_cache
+from lorekeeper.search.query import Query
+from lorekeeper.text.phrases import SHIPPED_VECTORS
+from tests.support.commands import environment, run_lorekeeper
+from tests.support.hub_server import FOREIGN, refusing, serving, silent
+from tests.support.libraries import settings
+from tests.support.programs import command_of, fetch_model
+from tests.support.tiny_models import random_weights, save_graph
+
+TINY = "owner/bge-tiny"
+
+CLIFF = "we are falling off a cliff"
+
+Hub = Callable[[], AbstractContextManager[str]]
+
+
+def hub_environment(folder: Path, address: str) -> dict[str, str]:
+    """A process's environment with a library and a hub cache in a folder, and a model that it does not have."""
+    own = {name: value for name, value in environment(folder, OFFLINE="0").items() if name not in FOREIGN}
+    return {**own, "HF_ENDPOINT": address, "HF_HOME": str(folder / "hub"), "LOREKEEPER_EMBEDDING_MODEL": TINY}
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Path:
+    """Folder of the repositories of a hub."""
+    save_graph(tmp_path / "repositories" / TINY / "onnx" / "model.onnx", random_weights(3))
+    return tmp_path / "repositories"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """This process's own hub cache, empty, and no downloads that it has begun."""
+    import huggingface_hub.constants
+
+    for name in FOREIGN:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub" / "hub"))
+    monkeypatch.setattr(fetching, "_downloads", {})
+    return tmp_path
+
+
+def ended(name: str = TINY, *, graphs: bool = True) -> None:
+    """Wait until the download in the background is over; its error, if it failed."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            require_download(name, graphs=graphs)
+        except ModelPendingError:
+            time.sleep(0.1)
+        else:
+            return
+    pytest.fail("the download does not end")
+
+
+# --- questions meanwhile -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [refusing, silent])
+def test_the_first_question_is_answered_without_the_model(kind: Hub, tmp_path: Path) -> None:
+    with kind() as address:
+        began = time.monotonic()
+        done = run_lorekeeper(
+            tmp_path, "search", CLIFF, "--type", "spells", "--json", env=hub_environment(tmp_path, address)
+        )
+        took = time.monotonic() - began
+    page = json.loads(done.stdout)
+    assert (done.returncode, page["mode"], page["results"][0]["name"]) == (0, "keyword", "Feather Fall")
+    assert f"the embedding model {TINY}" in page["note"]
+    assert took < SILENT_SECONDS, "it has waited for the hub"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", [refusing, silent])
+def test_filters_and_names_need_no_model(kind: Hub, tmp_path: Path) -> None:
+    with kind() as address:
+        environ = hub_environment(tmp_path, address)
+        named = run_lorekeeper(tmp_path, "search", "tarasque", "--json", env=environ)
+        filtered = run_lorekeeper(
+            tmp_path,
+            "search",
+            "undead",
+            "--type",
+            "creatures",
+            "--filter",
+            "challenge_rating=1/4",
+            "--json",
+            env=environ,
+        )
+    assert json.loads(named.stdout)["results"][0]["name"] == "Tarrasque"
+    assert json.loads(filtered.stdout)["total"] > 1
+
+
+# --- the download --------------------------------------------------------------------------------------------------
+
+
+def test_a_hub_that_says_nothing_is_given_up_and_leaves_no_lock(tmp_path: Path, hub: Path) -> None:
+    command = command_of(fetch_model, TINY, 1.5)
+    with silent() as address:
+        done = subprocess.run(
+            command, env=hub_environment(tmp_path, address), capture_output=True, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 2
+    assert "has sent nothing for" in done.stdout
+    with serving(hub) as address:
+        done = subprocess.run(
+            command, env=hub_environment(tmp_path, address), capture_output=True, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_model_that_has_arrived_is_used_from_then_on(
+    here: Path, hub: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    chosen = settings(embedding_model=TINY, embedding_provider="onnx")
+    with serving(hub) as address:
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        with pytest.raises(ModelPendingError, match="is being downloaded"):
+            configured_model(chosen, graphs=True)
+        ended()
+    assert load_provider(chosen).fingerprint.startswith(f"{TINY} sha256:")
+    said = capfd.readouterr().err
+    assert "licence: MIT" in said
+    assert "is here" in said
+
+
+@pytest.mark.thorough
+def test_a_failed_download_is_not_begun_again_in_the_same_session(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = settings(embedding_model=TINY)
+    with refusing() as address:
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        with pytest.raises(ModelPendingError):
+            configured_model(chosen, graphs=True)
+        with pytest.raises(EmbeddingError, match="could not be downloaded"):
+            ended()
+    begun = dict(fetching._downloads)
+    with pytest.raises(EmbeddingError, match="could not be downloaded"):
+        configured_model(chosen, graphs=True)
+    assert fetching._downloads == begun
+
+
+def test_offline_nothing_is_begun(here: Path) -> None:
+    with pytest.raises(EmbeddingError, match="LOREKEEPER_OFFLINE"):
+        configured_model(settings(embedding_model=TINY, offline=1), graphs=True)
+    assert fetching._downloads == {}
+
+
+# --- who waits, and who does not -----------------------------------------------------------------------------------
+
+
+class Arriving:
+    """Loads a provider from the given attempt on."""
+
+    def __init__(self, attempts: int) -> None:
+        self.left = attempts
+
+    def __call__(self) -> HashingProvider:
+        self.left -= 1
+        if self.left >= 0:
+            raise ModelPendingError("the model is being downloaded")
+        return HashingProvider(16)
+
+
+async def test_an_import_waits_for_the_model_and_a_question_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lorekeeper.embedding.service.PENDING_SECONDS", 0.01)
+    service = EmbeddingService(Arriving(3))
+    with pytest.raises(ModelPendingError):
+        await service.embed_query("a dragon")
+    assert (await service.embed(["a dragon"])).shape == (1, 16)
+    assert (await service.embed_query("a dragon")).shape == (16,)
+    service.close()
+
+
+async def test_the_starter_loads_in_the_space_of_the_default_model_without_it(tmp_path: Path) -> None:
+    chosen = settings(milvus_db_path=tmp_path / "milvus.db", offline=1)
+    service = EmbeddingService(Arriving(10**6), vector_cache(chosen))
+    async with Library(open_cache(chosen, service), service, offline=True) as library:
+        page = await library.search(Query(["spells"], CLIFF))
+        assert (page.mode, page.results[0].entity.name) == ("keyword", "Feather Fall")
+        assert "is being downloaded" in (page.note or "")
+        assert service.computed == 0
+    service = EmbeddingService(lambda: load_provider(chosen), vector_cache(chosen))
+    async with Library(open_cache(chosen, service), service, offline=True) as library:
+        page = await library.search(Query(["spells"], CLIFF))
+        assert (page.mode, service.fingerprint) == ("hybrid", default_space().fingerprint)
+    assert SHIPPED_VECTORS.is_file()
+    assert "HF_HUB_OFFLINE" not in os.environ
