@@ -60,6 +60,7 @@ test: $(READY)
 # With the embedding model; `pip wheel .` alone makes one without, which downloads it.
 wheel: $(BASE)
 	@$(PIP) --quiet onnx
+	@rm -f dist/lorekeeper_rpg-*.whl
 	@$(BIN)/python -m scripts.build_model
 	@$(BIN)/python -m pip wheel --disable-pip-version-check --no-deps --wheel-dir dist .
 

@@ -21,7 +21,7 @@ from tests.support.backends import BACKEND_PARAMS, BACKENDS, Caches, drop_collec
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.libraries import settings
 
-CORPUS = "LOREKEEPER_CORPUS"
+CORPUS, WHEEL, WHEELS = "LOREKEEPER_CORPUS", "LOREKEEPER_WHEEL", "LOREKEEPER_WHEELS"
 SERVER_SECONDS = 60
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def kills(request: pytest.FixtureRequest) -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Settle how much is done; keep test libraries' sockets apart from the user's, and the user's settings out of the tests."""
-    kept = (CORPUS, milvus_standalone.EXECUTABLE)
+    kept = (CORPUS, WHEEL, WHEELS, milvus_standalone.EXECUTABLE)
     for name in [n for n in os.environ if n.startswith("LOREKEEPER_") and n not in kept]:
         del os.environ[name]
     os.environ["LOREKEEPER_ENV_FILE"] = os.devnull
@@ -109,6 +109,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("corpus") and not os.environ.get(CORPUS):
         pytest.skip(f"needs the Open5e corpus: set {CORPUS} to its folder")
+    if item.get_closest_marker("wheel") and not os.environ.get(WHEEL):
+        pytest.skip(f"needs the wheel that 'make wheel' builds: set {WHEEL} to it")
     if item.get_closest_marker("thorough") and not item.config.getoption("thorough"):
         pytest.skip("runs with --thorough, as in CI")
     if item.get_closest_marker("milvus_server"):
