@@ -11,6 +11,9 @@ from lorekeeper.version import DISTRIBUTION
 
 ROOT = Path(__file__).parent.parent
 
+VECTORS = f"{DISTRIBUTION}-vectors"
+"""The data package."""
+
 TEXTS = {".py", ".md", ".toml", ".json", ".yaml", ".yml", ".sh", ".txt", ""}
 
 INSTALLED = re.compile(
@@ -59,7 +62,7 @@ def test_no_text_installs_somebody_elses_project() -> None:
         name: sorted(named)
         for name, text in texts.items()
         if name != own and not name.startswith(("CHANGELOG", "openspec/changes/archive"))
-        if (named := {*INSTALLED.findall(text), *EXTRA.findall(text)} - {DISTRIBUTION})
+        if (named := {*INSTALLED.findall(text), *EXTRA.findall(text)} - {DISTRIBUTION, VECTORS})
     }
     assert wrong == {}
 
