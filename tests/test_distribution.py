@@ -35,7 +35,7 @@ def published() -> dict[str, str]:
 def test_the_distribution_has_a_name_of_its_own() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["name"] == DISTRIBUTION == "lorekeeper-rpg"
-    assert project["scripts"] == {"lorekeeper": "lorekeeper.cli.main:main"}
+    assert project["scripts"]["lorekeeper"] == "lorekeeper.cli.main:main"
 
 
 def test_the_patterns_know_the_other_name() -> None:
