@@ -147,7 +147,7 @@ class Hub:
         from huggingface_hub.errors import LocalEntryNotFoundError
         from huggingface_hub.utils import filter_repo_objects
 
-        target = self.cache / repository
+        target = self.cache / f"models--{repository.replace('/', '--')}"
         if local_files_only and not target.is_dir():
             raise LocalEntryNotFoundError("nothing")
         files = (
@@ -166,6 +166,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
     hub = Hub(tmp_path / "hub")
     for name in ("list_repo_files", "snapshot_download"):
         monkeypatch.setattr(f"huggingface_hub.{name}", getattr(hub, name))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub.cache))
     folder = hub.folder / "owner" / "bge-tiny"
     save_weights(folder, WEIGHTS)
     save_graph(folder / "onnx" / "model.onnx", WEIGHTS)

@@ -18,6 +18,9 @@ from pathlib import Path
 SILENT_SECONDS = 20.0
 """How long the hub may send nothing."""
 
+NICENESS = 10
+"""The process that answers questions comes first."""
+
 LOOK_SECONDS, TELL_SECONDS = 0.5, 3.0
 
 HUB_SETTINGS = {
@@ -31,12 +34,14 @@ HUB_SETTINGS = {
 def main(name: str, *, graphs: bool) -> int:
     """Download a model into the hub cache; 0 if it is there now."""
     os.environ.update(HUB_SETTINGS)
-    from lorekeeper.embedding.model import find_model
+    with suppress(AttributeError, OSError):  # Windows has no such call
+        os.nice(NICENESS)
+    from lorekeeper.embedding.model import find_model, hub_folder, repository_of
     from lorekeeper.errors import EmbeddingError
     from lorekeeper.printable import one_line
 
     try:
-        threading.Thread(target=_watch, args=(name, _hub_folder(name)), daemon=True).start()
+        threading.Thread(target=_watch, args=(name, hub_folder(repository_of(name))), daemon=True).start()
         find_model(name, offline=False, graphs=graphs)
     except EmbeddingError as error:
         _tell(one_line(str(error)))
@@ -45,19 +50,7 @@ def main(name: str, *, graphs: bool) -> int:
     return 0
 
 
-def _hub_folder(name: str) -> Path:
-    """Where the hub cache has, or will have, the files of a model."""
-    from lorekeeper.embedding.model import repository_of
-
-    repository = repository_of(name)
-    try:
-        from huggingface_hub.constants import HF_HUB_CACHE
-    except ImportError:
-        return Path(repository)  # `find_model` says what is missing
-    return Path(HF_HUB_CACHE) / f"models--{repository.replace('/', '--')}"
-
-
-def _watch(name: str, folder: Path) -> None:
+def _watch(name: str, folder: Path | None) -> None:
     """Tell how far the download is, and end the process when nothing has come for a while."""
     size, since, told = _size(folder), time.monotonic(), time.monotonic()
     while time.monotonic() - since < SILENT_SECONDS:
@@ -75,9 +68,11 @@ def _watch(name: str, folder: Path) -> None:
     os._exit(2)
 
 
-def _size(folder: Path) -> int:
+def _size(folder: Path | None) -> int:
     """Bytes of the files in a folder of the hub cache."""
     size = 0
+    if folder is None:
+        return size
     for file in folder.glob("blobs/*"):
         with suppress(OSError):
             size += file.stat().st_size
