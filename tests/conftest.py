@@ -21,7 +21,8 @@ from tests.support.backends import BACKEND_PARAMS, BACKENDS, Caches, drop_collec
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.libraries import settings
 
-CORPUS, WHEEL, WHEELS = "LOREKEEPER_CORPUS", "LOREKEEPER_WHEEL", "LOREKEEPER_WHEELS"
+CORPUS = "LOREKEEPER_CORPUS"
+WHEEL = "TESTED_WHEEL"
 SERVER_SECONDS = 60
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def kills(request: pytest.FixtureRequest) -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Settle how much is done; keep test libraries' sockets apart from the user's, and the user's settings out of the tests."""
-    kept = (CORPUS, WHEEL, WHEELS, milvus_standalone.EXECUTABLE)
+    kept = (CORPUS, milvus_standalone.EXECUTABLE)
     for name in [n for n in os.environ if n.startswith("LOREKEEPER_") and n not in kept]:
         del os.environ[name]
     os.environ["LOREKEEPER_ENV_FILE"] = os.devnull

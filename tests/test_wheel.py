@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.wheel, pytest.mark.timeout(900)]
 
 CLIFF = "we are falling off a cliff"
 
-WHEELS = "LOREKEEPER_WHEELS"
+WHEELS = "TESTED_WHEELS"
 """Variable that names a folder of wheels to install from, instead of the package index."""
 
 MEGABYTES = 700
@@ -46,7 +46,7 @@ def without_network(command: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def wheel() -> Path:
-    return Path(os.environ["LOREKEEPER_WHEEL"]).resolve()
+    return Path(os.environ["TESTED_WHEEL"]).resolve()
 
 
 @pytest.fixture(scope="module")
