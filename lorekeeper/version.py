@@ -3,4 +3,4 @@
 VERSION = "0.1.0"
 
 DISTRIBUTION = "lorekeeper-rpg"
-"""What pip installs: `lorekeeper` is another project."""
+"""What pip installs, since `lorekeeper` is another project; there is a command of that name too, for ``uvx``."""

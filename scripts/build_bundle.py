@@ -22,10 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lorekeeper.clients.server import DISTRIBUTION
 from lorekeeper.server.tools import all_tools
 from lorekeeper.settings import PREFIX, Settings
-from lorekeeper.version import VERSION
+from lorekeeper.version import DISTRIBUTION, VERSION
 
 OWNER = "OWNER"
 """The account that publishes, for the name in the MCP registry, as long as pyproject.toml has no URL of a repository.

@@ -58,7 +58,7 @@ MAY_KNOW = {
     "intake": FOUNDATION | {"text", "normalize", "cache", "search"},
     "library": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "search", "intake"},
     "maintenance": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "intake", "library"},
-    "clients": {"errors", "printable", "settings"},
+    "clients": {"errors", "printable", "settings", "version"},
     "server": FOUNDATION | {"attribution", "text", "render", "search", "library"},
     "cli": FOUNDATION
     | {"settings", "normalize", "cache", "search", "intake", "library", "maintenance", "clients", "server"},

@@ -16,10 +16,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from lorekeeper.clients.server import DISTRIBUTION
 from lorekeeper.server.tools import all_tools
 from lorekeeper.settings import Settings, load_settings
-from lorekeeper.version import VERSION
+from lorekeeper.version import DISTRIBUTION, VERSION
 from scripts.build_bundle import MCPB, OPTIONS, ROOT, fill, manifest, pack, project, registry_name, server_json
 from scripts.bundle_server import UNSET
 from tests.support.raw_client import INITIALIZE

@@ -11,8 +11,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from lorekeeper.clients.install import new_file
-from lorekeeper.clients.server import DISTRIBUTION, Server
+from lorekeeper.clients.server import Server
 from lorekeeper.clients.table import CLIENTS, LINUX, MAC, WINDOWS, Client
+from lorekeeper.version import DISTRIBUTION
 
 ROOT = Path(__file__).parent.parent
 

@@ -13,6 +13,7 @@ from lorekeeper.clients.table import Client
 from lorekeeper.errors import ConfigError
 from lorekeeper.printable import shown
 from lorekeeper.settings import PREFIX, Settings
+from lorekeeper.version import DISTRIBUTION
 
 CARRIED = (
     "cache_backend",
@@ -29,9 +30,6 @@ CARRIED = (
 
 VAULTS = "vaults"
 """The setting that names folders of notes, separated as PATH is."""
-
-DISTRIBUTION = "lorekeeper-rpg"
-"""What package managers call LoreKeeper; there is a command of that name too, for ``uvx``."""
 
 _PASSING = ("archive-v0", "builds-v0", "environments-v2")
 """Folders of uv's cache, in which the environments of ``uvx`` last until the cache is cleaned."""
