@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from lorekeeper.cli.render import Bar, console, plain
+from lorekeeper.clients.server import program
 from lorekeeper.library import Library
 from lorekeeper.settings import PREFIX, Settings
 
@@ -42,7 +43,7 @@ NEXT = """[bold]What next?[/]
   lorekeeper show fireball                        read an entry
   lorekeeper sync open5e                          add all of Open5e's books (needs the network)
   lorekeeper import FILE                          add your own
-To ask from an AI assistant, add this to its list of MCP servers:"""
+To ask from an AI assistant, see which ones it can be added to:"""
 
 
 async def run_demo(settings: Settings) -> None:
@@ -75,12 +76,8 @@ async def run_demo(settings: Settings) -> None:
             milliseconds = (time.perf_counter() - began) * 1e3
             _show(question, tool, arguments, result.structured_content or {}, milliseconds)
     console.print(NEXT)
-    console.print(Text(json.dumps(client_entry(), indent=2)), soft_wrap=True)
-
-
-def client_entry() -> dict[str, Any]:
-    """The entry for an MCP client's settings that starts this installation's server."""
-    return {"mcpServers": {"lorekeeper": {"command": sys.executable, "args": ["-m", "lorekeeper", "serve"]}}}
+    command = " ".join(program(Path(sys.executable)))
+    console.print(Text(f"  {command} install"), soft_wrap=True)
 
 
 def _show(question: str, tool: str, arguments: dict[str, Any], content: dict[str, Any], milliseconds: float) -> None:

@@ -18,18 +18,18 @@ State = Literal["none", "empty", "starter", "books", "damaged"]
 ASK = ('search "we are falling off a cliff"', "ask it anything, in your own words")
 SYNC = ("sync open5e", "bring the open books: both SRDs and many more")
 IMPORT = ("import PATH", "bring your own books and notes")
-SERVE = ("serve", "what a client such as a chat program starts")
+INSTALL = ("install", "see the chat programs that it can be added to")
 
 STEPS: Mapping[State, Sequence[tuple[str, str]]] = {
     "none": (("demo", "load the starter compendium and see what it answers"), ASK, SYNC, IMPORT),
     "empty": (ASK, SYNC, IMPORT),
-    "starter": (SYNC, IMPORT, ASK, SERVE),
+    "starter": (SYNC, IMPORT, ASK, INSTALL),
     "books": (
         ASK,
         ('show "adult red dragon"', "read a whole entry"),
         ("documents", "see which books there are"),
         SYNC,
-        SERVE,
+        INSTALL,
     ),
     "damaged": (
         ("doctor", "see what is wrong"),
