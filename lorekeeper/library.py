@@ -317,7 +317,10 @@ class Library(AsyncClosing):
             logger.info("the starter compendium is loaded without a model: %s", error)
             shipped = self.embedding.beside(default_space)
             library = Library(ThreadedCache(self.cache.store, shipped), shipped, imports=self._imports)
-            report = await library.import_paths([STARTER], **callbacks)
+            try:
+                report = await library.import_paths([STARTER], **callbacks)
+            except EmbeddingError:
+                raise error from None  # without the shipped vectors nothing is loaded, for want of the model
             self.searcher.documents.forget()
             return report
         return await self.import_paths([STARTER], **callbacks)

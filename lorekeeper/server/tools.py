@@ -16,7 +16,7 @@ from lorekeeper.filters import unknown_name
 from lorekeeper.library import Library
 from lorekeeper.order import RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.search.query import MAX_LIMIT, Query
+from lorekeeper.search.query import MAX_LIMIT, MAX_WORDINGS, Query
 from lorekeeper.server.answers import Answer, JsonObject, documents_answer, entity_answer, page_answer
 from lorekeeper.server.arguments import Texts, Wordings, accepted, complaint, unknown_parameter
 from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP
@@ -143,11 +143,9 @@ _NEEDLESS = frozenset({"title", "minLength", "maxLength", "maxItems", "anyOf"})
 
 def _lean(schema: JsonObject) -> JsonObject:
     """A parameter's schema without title, lengths, null, and 0 as default or least: half the size, the same to a model."""
-    lean = {
-        key: value
-        for key, value in schema.items()
-        if key not in ("title", "minLength", "maxLength", "maxItems", "anyOf")
-    }
+    lean = {key: value for key, value in schema.items() if key not in ("title", "minLength", "maxLength", "anyOf")}
+    if lean.get("maxItems", 0) > MAX_WORDINGS:
+        del lean["maxItems"]  # nobody lists as many
     if "enum" in lean:
         del lean["type"]  # the values say it
     if not lean.get("default", True):
