@@ -114,16 +114,25 @@ def test_filters_and_names_need_no_model(kind: Hub, tmp_path: Path) -> None:
 
 
 def test_a_hub_that_says_nothing_is_given_up_and_leaves_no_lock(tmp_path: Path, hub: Path) -> None:
-    command = command_of(fetch_model, TINY, 1.5)
     with silent() as address:
         done = subprocess.run(
-            command, env=hub_environment(tmp_path, address), capture_output=True, text=True, timeout=60, check=False
+            command_of(fetch_model, TINY, 1.5),
+            env=hub_environment(tmp_path, address),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
     assert done.returncode == 2
     assert "has sent nothing for" in done.stdout
     with serving(hub) as address:
         done = subprocess.run(
-            command, env=hub_environment(tmp_path, address), capture_output=True, text=True, timeout=60, check=False
+            command_of(fetch_model, TINY, 20.0),
+            env=hub_environment(tmp_path, address),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
     assert done.returncode == 0, done.stdout
 
