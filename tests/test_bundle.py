@@ -154,6 +154,7 @@ def ask(folder: Path, home: Path, *requests: dict[str, Any]) -> list[dict[str, A
     return answers
 
 
+@pytest.mark.thorough
 def test_the_unpacked_bundle_answers(folder, tmp_path):
     initialized, tools = ask(
         folder, tmp_path, {"method": "initialize", "params": INITIALIZE}, {"method": "tools/list", "params": {}}

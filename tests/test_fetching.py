@@ -75,6 +75,7 @@ def ended(name: str = TINY, *, graphs: bool = True) -> None:
 # --- questions meanwhile -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.alike(1)
 @pytest.mark.parametrize("kind", [refusing, silent])
 def test_the_first_question_is_answered_without_the_model(kind: Hub, tmp_path: Path) -> None:
     with kind() as address:
@@ -113,6 +114,7 @@ def test_filters_and_names_need_no_model(kind: Hub, tmp_path: Path) -> None:
 # --- the download --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_hub_that_says_nothing_is_given_up_and_leaves_no_lock(tmp_path: Path, hub: Path) -> None:
     with silent() as address:
         done = subprocess.run(
@@ -199,6 +201,7 @@ async def test_an_import_waits_for_the_model_and_a_question_does_not(monkeypatch
     service.close()
 
 
+@pytest.mark.thorough
 async def test_the_starter_loads_in_the_space_of_the_default_model_without_it(tmp_path: Path) -> None:
     chosen = settings(milvus_db_path=tmp_path / "milvus.db", offline=1)
     service = EmbeddingService(Arriving(10**6), vector_cache(chosen))

@@ -61,6 +61,7 @@ def minilm(files: ModelFiles) -> SentenceTransformersProvider:
     return SentenceTransformersProvider(files)
 
 
+@pytest.mark.thorough
 def test_the_real_model_keeps_the_contract(minilm: SentenceTransformersProvider) -> None:
     assert minilm.dimension == 384
     assert minilm.name == "sentence-transformers"

@@ -400,6 +400,7 @@ async def test_clients_of_the_later_protocol_subscribe(tmp_path, monkeypatch):
     assert kinds == {"ResourceUpdated", "ResourcesListChanged"}
 
 
+@pytest.mark.thorough
 async def test_a_client_follows_an_entry_until_it_has_had_enough(tmp_path, monkeypatch):
     monkeypatch.setattr(notifications, "PERIOD_SECONDS", 0.05)
     heard: list[str] = []
@@ -429,6 +430,7 @@ def subscription(verb: str, uri: str) -> Any:
     return types.UnsubscribeRequest(params=types.UnsubscribeRequestParams(uri=uri))
 
 
+@pytest.mark.thorough
 async def test_nothing_is_counted_while_nobody_says_anything(tmp_path, monkeypatch):
     monkeypatch.setattr(notifications, "PERIOD_SECONDS", 0.02)
     monkeypatch.setattr(notifications, "ACTIVE_SECONDS", 0.3)

@@ -71,6 +71,7 @@ def both(folder: Path) -> tuple[OnnxProvider, SentenceTransformersProvider]:
 # --- pooling -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_the_pooling_of_the_files_is_that_of_sentence_transformers(complete: Path, pooling: str) -> None:
     save_usage(complete, pooling=pooling)
