@@ -41,7 +41,7 @@ SHOWN = 3
 NEXT = """[bold]What next?[/]
   lorekeeper search "a spell against undead"      ask it yourself
   lorekeeper show fireball                        read an entry
-  lorekeeper sync open5e                          add Open5e's books, from the net
+  lorekeeper sync open5e                          add Open5e's books
   lorekeeper import FILE                          add your own
 To ask from an AI assistant, see which ones it can be added to:"""
 
