@@ -13,7 +13,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from benchmarks.common import Result, fill, median, missing, run, settings_of, source_entities
+from benchmarks.common import Result, fill, machine, median, missing, run, settings_of, source_entities
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.library import load_provider
 from lorekeeper.text.passages import passages
@@ -22,9 +22,11 @@ SAMPLE = 300
 """Entities whose texts are embedded, and stored."""
 
 CHUNK = 64
-FACTOR = 0.95
-"""Of the rate of sentence-transformers. Both do nothing but multiply matrices, so it depends on the processor: twice its rate
-where PyTorch has no kernels of the maker's own, the same where it has."""
+FACTOR = 1.8
+"""Of the rate of sentence-transformers, where PyTorch has no kernels of the processor's maker."""
+
+FACTOR_ON_INTEL = 0.95
+"""The same where it has: both do nothing but multiply matrices, with equally good kernels."""
 
 
 def measure() -> Result:
@@ -47,7 +49,8 @@ def measure() -> Result:
     if not absent:
         pairs = zip(seconds["onnx"], seconds["sentence-transformers"], strict=True)
         factor = median([reference / ours for ours, reference in pairs])
-        claims.append((f"at least {FACTOR} x sentence-transformers", f"{factor:.2f} x", factor >= FACTOR))
+        least = FACTOR_ON_INTEL if "Intel" in machine() else FACTOR
+        claims.append((f"at least {least} x sentence-transformers", f"{factor:.2f} x", factor >= least))
     notes = [f"{len(texts):,} passages of {SAMPLE} entities; the factor is the median over pairs of chunks", *absent]
     return Result("Indexing", ["provider", "median", "best"], rows, claims, notes)
 

@@ -114,28 +114,26 @@ def test_filters_and_names_need_no_model(kind: Hub, tmp_path: Path) -> None:
 # --- the download --------------------------------------------------------------------------------------------------
 
 
+def fetched(folder: Path, address: str, seconds: float) -> subprocess.CompletedProcess[str]:
+    """The process that downloads, from a hub that may be silent for so many seconds."""
+    return subprocess.run(
+        command_of(fetch_model, TINY, seconds),
+        env=hub_environment(folder, address),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
 @pytest.mark.thorough
 def test_a_hub_that_says_nothing_is_given_up_and_leaves_no_lock(tmp_path: Path, hub: Path) -> None:
     with silent() as address:
-        done = subprocess.run(
-            command_of(fetch_model, TINY, 1.5),
-            env=hub_environment(tmp_path, address),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = fetched(tmp_path, address, 1.5)
     assert done.returncode == 2
     assert "has sent nothing for" in done.stdout
     with serving(hub) as address:
-        done = subprocess.run(
-            command_of(fetch_model, TINY, 20.0),
-            env=hub_environment(tmp_path, address),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = fetched(tmp_path, address, 20.0)
     assert done.returncode == 0, done.stdout
 
 
