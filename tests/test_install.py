@@ -408,6 +408,12 @@ def test_a_damaged_text_is_refused_or_read_alike_and_never_made_worse(case, data
     assert json_file.find(new, PATH) == {"command": "x"}
 
 
+def test_a_comment_before_the_last_entry_swallows_nothing():
+    text = '{"mcpServers": {"a": 1, // the last\n"b": 2}}'
+    left = json_file.take(text, ("mcpServers", "b"))
+    assert left == '{"mcpServers": {"a": 1 // the last\n}}'
+
+
 def test_new_entries_look_like_their_neighbours():
     text = '{\n\t"mcpServers": {\n\t\t"a": {\n\t\t\t"command": "b"\n\t\t}\n\t}\n}\n'
     assert json_file.put(text, PATH, {"command": "c"}) == (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from lorekeeper.clients.json_tree import SPACE, Member, Object, Value, read
+from lorekeeper.clients.json_tree import SPACE, Member, Object, Value, in_line_comment, read
 from lorekeeper.errors import ClientFileError
 from lorekeeper.printable import shown
 
@@ -121,19 +121,13 @@ def _removed(text: str, parent: Object, position: int) -> str:
     """The text without one member, its white space before it, and one comma."""
     member = parent.members[position]
     before = parent.members[position - 1] if position else None
-    start, end = len(text[: member.start].rstrip(SPACE)), member.value.end
-    if member.comma is not None:
-        end = member.comma + 1
-    elif before and before.comma is not None:
-        return text[: before.comma] + text[before.comma + 1 : start] + text[end:]
-    if "\n" not in text[end : end + 2] and _in_line_comment(text, start):
+    start = len(text[: member.start].rstrip(SPACE))
+    end = member.value.end if member.comma is None else member.comma + 1
+    if "\n" not in text[end : end + 2] and in_line_comment(text, start):
         start = member.start  # what follows would become a part of the comment
+    if member.comma is None and before and before.comma is not None:
+        return text[: before.comma] + text[before.comma + 1 : start] + text[end:]
     return text[:start] + text[end:]
-
-
-def _in_line_comment(text: str, position: int) -> bool:
-    """Whether the line up to a position may end in a comment."""
-    return "//" in text[text.rfind("\n", 0, position) + 1 : position]
 
 
 def _spread(text: str, parent: Object, first: Member) -> bool:

@@ -86,6 +86,15 @@ def read(text: str) -> Value:
         raise ClientFileError("its values are nested too deeply") from error
 
 
+def in_line_comment(text: str, position: int) -> bool:
+    """Whether a position of a text that can be read is within a comment that reaches to the end of its line."""
+    return any(
+        match.start() < position <= match.end() and match[0].startswith("//")
+        for match in _TOKEN.finditer(text)
+        if match.lastgroup == "comment"
+    )
+
+
 class _Reader:
     """Reads a text from its beginning to its end, one token ahead."""
 
