@@ -1,0 +1,105 @@
+"""What there is to know of one note."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+PATH_SEPARATOR = " > "
+"""Between the headings of a section's path."""
+
+Audience = str | tuple[str, ...]
+"""Who may see something: "dm" (the game master alone), "players" (everybody at the table), or the names of people."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link from a note to another one.
+
+    Attributes:
+        target: name or path of the other note as written, without heading, percent signs or backslashes.
+        heading: the heading it points to, "" for the whole note.
+        shown: what the reader sees of it.
+        section: heading path of the section that it is in.
+        embedded: whether the other note is shown in its place.
+    """
+
+    target: str
+    heading: str = ""
+    shown: str = ""
+    section: str = ""
+    embedded: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A stretch of a note's text under one heading.
+
+    Attributes:
+        path: the headings above it, outermost first, joined by `PATH_SEPARATOR`; "" before the first heading.
+        text: Markdown, without what only Obsidian understands.
+        mark: what makes it secret, as written: a heading, a callout, a comment. "" if nothing does.
+        audience: who may see it, if a mark says so; None if only the note decides.
+    """
+
+    path: str
+    text: str
+    mark: str = ""
+    audience: Audience | None = None
+
+
+@dataclass(frozen=True)
+class StatBlock:
+    """A stat block in a note, as its keys and values were written.
+
+    Attributes:
+        values: by key; text, numbers, lists and objects.
+        section: heading path of the section that it is in.
+        base: name of a creature of the library that it changes, "" for none.
+        mark: as for `Section`.
+        audience: as for `Section`.
+    """
+
+    values: Mapping[str, object]
+    section: str = ""
+    base: str = ""
+    mark: str = ""
+    audience: Audience | None = None
+
+
+@dataclass(frozen=True)
+class Note:
+    """One note, read.
+
+    Attributes:
+        path: within its vault, with "/", in NFC.
+        name: from front matter, the first heading, or the file or folder.
+        kind: "npc", "session", ...; "note" if nothing says so.
+        aliases: its other names, each once.
+        tags: without "#", in lower case.
+        session: number of the session it is about, None for none.
+        session_date: its date, if that is a date of our calendar.
+        facts: from front matter, ``**Key**: value`` lines, tables and infoboxes, by key as written.
+        sections: in reading order; paths may repeat.
+        links: in reading order, repetitions included.
+        stat_blocks: in reading order.
+        audience: who may see the whole note, if front matter or the file's name says so.
+        mark: what says so.
+        problems: what could not be read, and was left out.
+    """
+
+    path: str
+    name: str
+    kind: str = "note"
+    aliases: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    session: int | None = None
+    session_date: date | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    sections: Sequence[Section] = ()
+    links: Sequence[Link] = ()
+    stat_blocks: Sequence[StatBlock] = ()
+    audience: Audience | None = None
+    mark: str = ""
+    problems: Sequence[str] = ()
