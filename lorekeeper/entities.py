@@ -9,127 +9,70 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
 from typing import Any, NoReturn
 from urllib.parse import quote, unquote
 
 from lorekeeper import terms
+from lorekeeper.fields import (
+    BASE_FIELDS,
+    MAX_KEY_LENGTH,
+    MAX_MANY,
+    MAX_PATH_LENGTH,
+    MAX_TEXT_LENGTH,
+    MAX_URI_LENGTH,
+    NAME,
+    WHOLE_NAME,
+    Collection,
+    Field,
+    FieldType,
+    Value,
+)
 from lorekeeper.folding import (
-    fold,
     fold_alignment,
     fold_class,
     fold_component,
     fold_environment,
     fold_key,
-    fold_kind,
     fold_time,
 )
+from lorekeeper.paths import fold_link, fold_path, fold_tag, path_name, path_parents
 from lorekeeper.printable import shown
 
-Value = str | int | float | bool | tuple[str, ...]
+__all__ = [
+    "BASE_FIELDS",
+    "COLLECTIONS",
+    "MAX_KEY_LENGTH",
+    "MAX_LINKS",
+    "MAX_MANY",
+    "MAX_PATH_LENGTH",
+    "MAX_RECORD_BYTES",
+    "MAX_TEXT_LENGTH",
+    "MAX_URI_LENGTH",
+    "NAME",
+    "RECORD_KEYS",
+    "WHOLE_NAME",
+    "Collection",
+    "Entity",
+    "Field",
+    "FieldType",
+    "Value",
+    "canonical_json",
+    "parse_json",
+    "parse_uri",
+    "refuse_constant",
+]
 
-MAX_KEY_LENGTH = 200
-"""Longest document key or slug, in characters."""
-
-MAX_TEXT_LENGTH = 500
-"""Longest name or filter text, in characters."""
-
-MAX_URI_LENGTH = 50 + 2 * MAX_KEY_LENGTH * 12
-"""Longest ``lore://`` URI: a character of a key has at most four bytes, each written as in ``%C3``."""
+MAX_LINKS = 4_096
+"""Most values in the list of a note's links, their names included: the longest array of Milvus."""
 
 MAX_RECORD_BYTES = 1 << 20
 """Largest entry, in bytes: all that is kept of it (`Entity.as_record`) as canonical JSON in UTF-8."""
 
 
-def _nothing_else(_: str) -> tuple[str, ...]:
-    return ()
-
-
-class FieldType(Enum):
-    """The type of a filter field's values; each backend maps these five to its own column types."""
-
-    TEXT = "text"
-    INTEGER = "integer"
-    DECIMAL = "decimal"
-    FLAG = "true/false"
-    TEXTS = "list of texts"
-
-    @property
-    def ordered(self) -> bool:
-        """Whether ``_min`` and ``_max`` make sense."""
-        return self in (FieldType.INTEGER, FieldType.DECIMAL)
-
-
-@dataclass(frozen=True)
-class Field:
-    """One filter field of a collection.
-
-    Attributes:
-        name: the field's name in filters, schemas and normalised entities.
-        type: of its values. Decimals are exact to a thousandth.
-        help: one line for the tools' documentation, with the unit.
-        tool: the lookup tool's parameters for it; one that ends in ``_min`` or ``_max`` sets that bound.
-        fold: makes strings comparable, in entries and in filters.
-        parts: what else a folded value of an entry is found by, in a list of texts: "chaotic evil" by "evil".
-        revision: raised by one if `normalize` makes its values in another way; existing libraries then make theirs again.
-    """
-
-    name: str
-    type: FieldType
-    help: str
-    tool: tuple[str, ...] = ()
-    fold: Callable[[str], str] = fold
-    parts: Callable[[str], tuple[str, ...]] = _nothing_else
-    revision: int = 1
-
-
-@dataclass(frozen=True)
-class Collection:
-    """One entity type: a Milvus collection, a group of filters and (except for documents) a lookup tool.
-
-    Attributes:
-        name: in URIs, filters and storage.
-        label: the singular, for people.
-        kinds: the kinds of entity it holds.
-        fields: the filter fields beside `BASE_FIELDS`.
-        tool: name of its lookup tool, None if it has none.
-        open_kinds: whether entries of other kinds are accepted too.
-    """
-
-    name: str
-    label: str
-    kinds: tuple[str, ...]
-    fields: tuple[Field, ...]
-    tool: str | None = None
-    open_kinds: bool = False
-
-    @cached_property
-    def filters(self) -> dict[str, Field]:
-        """Every filter field by name, `BASE_FIELDS` included."""
-        return {f.name: f for f in (*BASE_FIELDS, *self.fields)}
-
-    def field(self, name: str) -> Field:
-        """The filter field of that name; KeyError if there is none."""
-        return self.filters[name]
-
-
 T = FieldType
-
-NAME = Field("name", T.TEXT, "the whole name, or a part of it")
-"""The one field that is filtered by what it contains, not by equality."""
-
-WHOLE_NAME = Field("name_folded", T.TEXT, "the whole name")
-"""The same by equality, for searches of our own."""
-
-BASE_FIELDS = (
-    NAME,
-    Field("kind", T.TEXT, "kind of entry", fold=fold_kind),
-    Field("document", T.TEXT, "key of the source document", fold=str.strip),
-    Field("source_api", T.TEXT, "the source of the entry"),
-)
 
 COLLECTIONS: dict[str, Collection] = {
     c.name: c
@@ -283,6 +226,38 @@ COLLECTIONS: dict[str, Collection] = {
             fields=(Field("parent", T.TEXT, "chapter it belongs to", ("parent",), fold_key),),
         ),
         Collection(
+            "notes",
+            label="note",
+            kinds=("note", "npc", "location", "faction", "item", "session", "quest", "character"),
+            open_kinds=True,
+            max_slug=MAX_PATH_LENGTH,
+            fields=(
+                Field(
+                    "folder",
+                    T.TEXTS,
+                    "folder, with all below it",
+                    ("folder",),
+                    fold_path,
+                    path_parents,
+                    longest=MAX_URI_LENGTH,
+                ),
+                Field("tags", T.TEXTS, "tag; npc is also npc/ally", ("tags",), fold_tag, path_parents),
+                Field("modified", T.DATE, "2026-11-20 or 7d", ("modified_after", "modified_before")),
+                Field("session", T.INTEGER, "number of the session", ("session",)),
+                Field("session_date", T.DATE, "date of the session"),
+                Field(
+                    "links",
+                    T.TEXTS,
+                    "name, path or uri of a note that it links to",
+                    ("links_to",),
+                    fold_link,
+                    path_name,
+                    longest=MAX_URI_LENGTH,
+                    most=MAX_LINKS,
+                ),
+            ),
+        ),
+        Collection(
             "documents",
             label="document",
             kinds=("document",),
@@ -324,7 +299,7 @@ class Entity:
 
     Attributes:
         type: name of its collection.
-        slug: its key within the document, at most `MAX_KEY_LENGTH` characters.
+        slug: its key within the document, at most `Collection.max_slug` characters.
         name: as shown to people.
         kind: within its collection: "weapon", "condition", ...
         document: key of the document it is from.
@@ -388,9 +363,12 @@ class Entity:
 
 
 def parse_uri(uri: str) -> tuple[str, str, str]:
-    """Split ``lore://type/document/slug`` into its three decoded parts; ValueError if it is not one."""
+    """Split ``lore://type/document/slug`` into its three decoded parts; ValueError if it is not one.
+
+    A slash of the slug may stand as it is, as in ``lore://notes/my-vault/World/Skara.md``.
+    """
     scheme, _, rest = uri.partition("://")
-    parts = [unquote(p) for p in rest.split("/")]
+    parts = [unquote(p) for p in rest.split("/", 2)]
     if scheme != "lore" or len(parts) != 3 or not all(parts) or parts[0] not in COLLECTIONS:
         raise ValueError(
             f"{shown(uri)} is not a lore URI; use lore://TYPE/DOCUMENT/SLUG with TYPE one of {', '.join(COLLECTIONS)}, "

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, Literal
 
+from lorekeeper import dates
 from lorekeeper.entities import (
     COLLECTIONS,
     MAX_TEXT_LENGTH,
@@ -33,9 +34,6 @@ SCALE = 1000
 MAX_VALUES = 500
 """Most values in an any-of filter."""
 
-MAX_MANY = 256
-"""Most values in a list field of an entity."""
-
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,9})?|\d{1,6}/\d{1,6}")
 
 _SHORT_NAMES = {"challenge_rating": ("cr",), "armor_class": ("ac",), "hit_points": ("hp",)}
@@ -55,6 +53,9 @@ WHERE = "where"
 
 _BOUNDS: dict[str, Operator] = {"_min": "min", "_max": "max"}
 """What a filter's key ends in when it sets a bound."""
+
+_DATE_BOUNDS: dict[str, Operator] = {"_after": "min", "_before": "max"}
+"""The same for dates, besides."""
 
 _OPERATORS: dict[str, Operator] = {sign: op for op, sign in COMPARISONS.items()}
 
@@ -124,7 +125,7 @@ def parse_filters(entity_type: str, filters: Mapping[str, Any]) -> tuple[Conditi
         if key == WHERE and value is not None:
             conditions += _tested(collection, value)
         elif value is not None:
-            conditions.append(_condition(collection, key, value))
+            conditions += _filtered(collection, key, value)
     return tuple(conditions)
 
 
@@ -154,8 +155,8 @@ def stored(field: Field, value: Any) -> Stored:
             return _folded(field, value)
         case FieldType.TEXTS:
             values = value if isinstance(value, (list, tuple, set)) else (value,)
-            if len(values) > MAX_MANY:
-                raise FilterError(f"{field.name} holds at most {MAX_MANY} values, not {len(values)}")
+            if len(values) > field.most:
+                raise FilterError(f"{field.name} holds at most {field.most} values, not {len(values)}")
             return tuple(dict.fromkeys(_folded(field, v) for v in values))
         case FieldType.FLAG:
             return _flag(field, value)
@@ -166,6 +167,8 @@ def stored(field: Field, value: Any) -> Stored:
             return _in_range(field, int(number))
         case FieldType.DECIMAL:
             return _in_range(field, round(_number(field, value) * SCALE))
+        case FieldType.DATE:
+            return _seconds(field, value)[0]
 
 
 def clean_fields(entity_type: str, raw: Mapping[str, Any]) -> dict[str, Value]:
@@ -183,7 +186,7 @@ def _canonical(field: Field, value: Any) -> Value:
     item = stored(field, value)
     if isinstance(item, tuple):
         parts = (part for text in item for part in field.parts(text))
-        item = tuple(dict.fromkeys((*item, *parts)))[:MAX_MANY]
+        item = tuple(dict.fromkeys((*item, *parts)))[: field.most]
     return loaded(field, item)
 
 
@@ -199,17 +202,41 @@ def loaded(field: Field, value: Any) -> Value:
             return result
 
 
-def _condition(collection: Collection, key: str, value: Any) -> Condition:
+def _filtered(collection: Collection, key: str, value: Any) -> list[Condition]:
+    """The conditions of a filter: one, or two for a day, which has a first and a last second."""
     field, op = _target(collection, key)
-    if field is NAME:
-        return Condition(field, "name", (fold(_text(field, value)),))
-    if op != "any":
-        (bound,) = _stored_values(field, [value])
-        return Condition(field, op, (bound,))
     values = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
     if len(values) > MAX_VALUES:
         raise FilterError(f"{key} takes at most {MAX_VALUES} values, not {len(values)}")
-    return Condition(field, "any", tuple(_stored_values(field, values)))
+    if field.type is FieldType.DATE:
+        return _dated(field, op, values)
+    if field is NAME:
+        return [Condition(field, "name", (fold(_text(field, value)),))]
+    if op != "any":
+        values = [value]
+    return [Condition(field, op, tuple(_stored_values(field, values)))]
+
+
+def _dated(field: Field, op: Operator, values: Sequence[Any]) -> list[Condition]:
+    """The conditions of dates: a bound of a day includes that day, and what lies "7d" back is where a stretch begins."""
+    if op == "any" and len(values) > 1:
+        return [Condition(field, "any", tuple(_instant(field, value) for value in values))]
+    if len(values) != 1:
+        raise FilterError(f"{field.name} takes one date, such as {dates.EXAMPLE}")
+    (value,) = values
+    since = dates.ago(value) if isinstance(value, str) else None
+    first, last = _seconds(field, value) if since is None else (since, since)
+    if op == "any":
+        ends: list[tuple[Operator, int]] = [("min", first), ("max", last)]
+        return [Condition(field, end, (second,)) for end, second in ends[: 1 if since is not None else 2]]
+    return [Condition(field, op, (first if op in ("min", "below") else last,))]
+
+
+def _instant(field: Field, value: Any) -> int:
+    first, last = _seconds(field, value)
+    if first != last:
+        raise FilterError(f"{field.name} takes one day, or a range such as {field.name}:2026-11-01..2026-11-20")
+    return first
 
 
 def _target(collection: Collection, key: str) -> tuple[Field, Operator]:
@@ -218,9 +245,9 @@ def _target(collection: Collection, key: str) -> tuple[Field, Operator]:
         return WHOLE_NAME, "any"
     if key in collection.filters:
         return collection.field(key), "any"
-    for ending, op in _BOUNDS.items():
+    for ending, op in {**_BOUNDS, **_DATE_BOUNDS}.items():
         field = collection.filters.get(key.removesuffix(ending))
-        if key.endswith(ending) and field is not None and field.type.ordered:
+        if key.endswith(ending) and field is not None and ending in bounds_of(field):
             return field, op
     raise FilterError(unknown_name(key, known_filters(collection), f"filter for {collection.name}"))
 
@@ -275,16 +302,24 @@ def _of_test(field: Field, test: FieldTest) -> list[Condition]:
         return _bounds(field, test)
     if field is NAME:
         return [Condition(field, "name", (fold(_text(field, " ".join(test.values))),))]
+    if field.type is FieldType.DATE:
+        return _dated(field, "any", test.values)
     return [Condition(field, "any", tuple(_stored_values(field, list(test.values) or [True])))]
 
 
 def _bounds(field: Field, test: FieldTest) -> list[Condition]:
     if not field.type.ordered:
-        raise FilterError(f"{field.name} is not a number; test it with {field.name}:VALUE")
+        raise FilterError(f"{field.name} is neither a number nor a date; test it with {field.name}:VALUE")
     if test.ends is None:
-        return [Condition(field, _OPERATORS[test.sign], tuple(_stored_values(field, list(test.values))))]
-    ends: tuple[tuple[Operator, str], ...] = (("min", test.ends[0]), ("max", test.ends[1]))
-    return [Condition(field, op, tuple(_stored_values(field, [end]))) for op, end in ends if end]
+        return _bound(field, _OPERATORS[test.sign], test.values[0])
+    low, high = test.ends
+    return [*(_bound(field, "min", low) if low else []), *(_bound(field, "max", high) if high else [])]
+
+
+def _bound(field: Field, op: Operator, value: str) -> list[Condition]:
+    if field.type is FieldType.DATE:
+        return _dated(field, op, [value])
+    return [Condition(field, op, tuple(_stored_values(field, [value])))]
 
 
 def negated(conditions: Sequence[Condition]) -> Condition:
@@ -312,7 +347,9 @@ def _names(entity_type: str) -> dict[str, Field]:
 
 
 def _without_bound(parameter: str) -> str:
-    return parameter.removesuffix("_min").removesuffix("_max")
+    for ending in (*_BOUNDS, *_DATE_BOUNDS):
+        parameter = parameter.removesuffix(ending)
+    return parameter
 
 
 def _numbers(name: str) -> list[str]:
@@ -356,9 +393,15 @@ def known_filters(collection: Collection) -> list[str]:
     names: list[str] = []
     for field in collection.filters.values():
         names.append(field.name)
-        if field.type.ordered:
-            names += [field.name + ending for ending in _BOUNDS]
+        names += [field.name + ending for ending in bounds_of(field)]
     return names
+
+
+def bounds_of(field: Field) -> tuple[str, ...]:
+    """What the key of a filter on a field ends in when it sets a bound: "_min" and "_max", of dates others too."""
+    if not field.type.ordered:
+        return ()
+    return (*_BOUNDS, *_DATE_BOUNDS) if field.type is FieldType.DATE else tuple(_BOUNDS)
 
 
 def name_rank(name: str, wanted: str) -> int:
@@ -375,11 +418,11 @@ def unknown_name(name: str, known: list[str], what: str) -> str:
     return f"unknown {what}: {shown(name)}; {hint}known: {', '.join(known)}"
 
 
-def _text(field: Field, value: Any) -> str:
+def _text(field: Field, value: Any, longest: int = MAX_TEXT_LENGTH) -> str:
     if not isinstance(value, str) or not value.strip():
         raise FilterError(f"{field.name} must be a non-empty text, not {shown(value)}")
-    if len(value) > MAX_TEXT_LENGTH or "\0" in value:
-        raise FilterError(f"{field.name} must have no NUL and at most {MAX_TEXT_LENGTH} characters")
+    if len(value) > longest or "\0" in value:
+        raise FilterError(f"{field.name} must have no NUL and at most {longest} characters")
     return require_unicode(field.name, value)
 
 
@@ -391,7 +434,7 @@ def require_unicode(what: str, text: str) -> str:
 
 
 def _folded(field: Field, value: Any) -> str:
-    return _text(field, field.fold(_text(field, value)))
+    return _text(field, field.fold(_text(field, value, field.longest)))
 
 
 def _flag(field: Field, value: Any) -> bool:
@@ -412,6 +455,17 @@ def _number(field: Field, value: Any) -> Fraction:
         return Fraction(value.strip() if isinstance(value, str) else value)
     except (ValueError, TypeError, ArithmeticError):
         raise FilterError(f"{field.name} must be a number, not {shown(value)}") from None
+
+
+def _seconds(field: Field, value: Any) -> tuple[int, int]:
+    """The first and the last second of a date, since 1970 in UTC; a number is seconds already."""
+    try:
+        if isinstance(value, str):
+            return dates.span(value)
+        second = _in_range(field, math.floor(_number(field, value)))
+    except (ValueError, FilterError):
+        raise FilterError(f"{field.name} must be a date, such as {dates.EXAMPLE}, not {shown(value)}") from None
+    return second, second
 
 
 def _in_range(field: Field, number: int) -> int:

@@ -1072,6 +1072,7 @@ SAMPLES: dict[FieldType, list[Any]] = {
     FieldType.INTEGER: [-1, 0, 3, 18],
     FieldType.DECIMAL: [0, 0.1, 3.5, 60, 14_400.125],
     FieldType.FLAG: [True, False],
+    FieldType.DATE: [-86_400, 0, 1_763_600_000, 1_763_600_001],
 }
 """Values of each type of field; that of a text is the same however it is folded."""
 

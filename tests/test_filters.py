@@ -35,6 +35,7 @@ VALUES: dict[FieldType, st.SearchStrategy[Any]] = {
     FieldType.INTEGER: st.integers(-(2**63) + 1, 2**63 - 1),
     FieldType.DECIMAL: st.floats(-1e12, 1e12, allow_nan=False),
     FieldType.FLAG: st.booleans(),
+    FieldType.DATE: st.integers(-(10**11), 10**11),
 }
 
 ANYTHING = st.recursive(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, FieldType
+from lorekeeper.entities import COLLECTIONS, MAX_MANY, MAX_RECORD_BYTES, FieldType
 from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.own import NUMBERS_IN_WORDS, schema
 from lorekeeper.text.phrases import STARTER
@@ -27,6 +27,10 @@ VALUES: dict[FieldType, tuple[list[Any], list[Any]]] = {
     ),
     FieldType.INTEGER: ([0, 3, -1, 2.0, None], ["many", 1.5, True, [], {}, 2**70]),
     FieldType.DECIMAL: ([0, 0.125, 12, "1/4", "2.5", None], ["many", True, [], {}, "1/0", "", 1e300, "1e3"]),
+    FieldType.DATE: (
+        [0, -1, 1_763_600_000, "2026-11-20", "2026-11-20T18:30", "2026-11-20 18:30:15", "1763600000", None],
+        ["yesterday", "20-11-2026", "2026-13-01", "7d", "", True, [], {}, 2**70],
+    ),
     FieldType.FLAG: ([True, False, None], ["maybe", 0, 1, [], {}]),
     FieldType.TEXTS: (
         [[], ["wizard", "half elf"], None],
@@ -65,6 +69,9 @@ def test_schema_and_importer_agree_on_every_field(name):
     assert COLLECTIONS[name].fields
     for declared in COLLECTIONS[name].fields:
         good, bad = VALUES[declared.type]
+        if declared.most != MAX_MANY:
+            bad = [value for value in bad if not isinstance(value, list) or len(value) < MAX_MANY]
+            bad.append(["a"] * (declared.most + 1))
         if (name, declared.name) in NUMBERS_IN_WORDS:
             good, bad = [*good, "many", ""], [value for value in bad if not isinstance(value, str)]
         for value, allowed in [*((v, True) for v in good), *((v, False) for v in bad)]:

@@ -84,7 +84,7 @@ def build(
         type=entity_type,
         name=_text("name", name).strip(),
         kind=_text("kind", kind),
-        slug=_key("slug", slug or slugify(name)),
+        slug=_key("slug", slug or slugify(name), collection_of(entity_type).max_slug),
         document=_key("document", origin.document),
         source_api=_text("source_api", origin.source_api),
         data=data,
@@ -123,7 +123,7 @@ def checked(entity_type: str, record: object) -> Entity:
         Origin(record["source_api"], record["document"], record["document_name"]),
         name=record["name"],
         kind=record["kind"],
-        slug=_key("slug", record["slug"]),
+        slug=_key("slug", record["slug"], collection_of(entity_type).max_slug),
         fields=fields,
     )
 
@@ -178,11 +178,11 @@ def _checked_field(name: str, value: Value) -> Value:
     return value
 
 
-def _key(what: str, value: object) -> str:
+def _key(what: str, value: object, longest: int = MAX_KEY_LENGTH) -> str:
     if not isinstance(value, str) or not value.strip():
         raise FilterError(f"its {what} must be a non-empty text")
-    if len(value) > MAX_KEY_LENGTH or has_controls(value):
-        raise FilterError(f"its {what} has control characters or more than {MAX_KEY_LENGTH} characters")
+    if len(value) > longest or has_controls(value):
+        raise FilterError(f"its {what} has control characters or more than {longest} characters")
     return value.strip()
 
 

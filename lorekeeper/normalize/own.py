@@ -15,6 +15,7 @@ from typing import Any
 from lorekeeper.entities import (
     COLLECTIONS,
     MAX_KEY_LENGTH,
+    MAX_MANY,
     MAX_RECORD_BYTES,
     MAX_TEXT_LENGTH,
     Collection,
@@ -22,7 +23,7 @@ from lorekeeper.entities import (
     FieldType,
 )
 from lorekeeper.errors import FilterError
-from lorekeeper.filters import MAX_MANY, stored, unknown_name
+from lorekeeper.filters import stored, unknown_name
 from lorekeeper.normalize import equipment, spells
 from lorekeeper.normalize.build import MAX_DEPTH, Origin, build
 from lorekeeper.normalize.creatures import own_values
@@ -90,7 +91,9 @@ def schema(collection: Collection) -> dict[str, Any]:
         "collection": {"const": collection.name},
         "name": plain,
         "kind": kinds | {"description": f"what kind of {collection.label} it is"},
-        "slug": key | {"description": "its key within the document; made from the name by default"},
+        "slug": key
+        | {"maxLength": collection.max_slug}
+        | {"description": "its key within the document; made from the name by default"},
         "document": key | {"description": "key of the book it is from", "default": DEFAULT_DOCUMENT},
         "document_name": plain | {"description": "title of that book"},
         "description": {"type": "string", "description": "its text, plain or Markdown"},
@@ -102,6 +105,8 @@ def schema(collection: Collection) -> dict[str, Any]:
     }
     for declared in collection.fields:
         json_type = _JSON_TYPES[declared.type] | {"description": declared.help}
+        if declared.most != MAX_MANY:
+            json_type |= {"maxItems": declared.most}
         if (collection.name, declared.name) in NUMBERS_IN_WORDS:
             json_type |= {"type": [_NUMBERS[declared.type], "string", "null"], "pattern": ""}
         properties[declared.name] = json_type
@@ -131,6 +136,12 @@ _JSON_TYPES: dict[FieldType, dict[str, Any]] = {
         "maximum": 10**12,
     },
     FieldType.FLAG: {"type": ["boolean", "null"]},
+    FieldType.DATE: {
+        "type": ["number", "string", "null"],
+        "pattern": r"^\s*(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3]):[0-5]\d.*)?|-?\d{5,12})\s*$",
+        "minimum": -(10**12),
+        "maximum": 10**12,
+    },
     FieldType.TEXTS: _TEXT
     | {"type": ["array", "string", "null"], "items": _TEXT | {"type": "string"}, "maxItems": MAX_MANY},
 }

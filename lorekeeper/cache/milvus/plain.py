@@ -16,7 +16,7 @@ from lorekeeper.cache.milvus.schema import ABSENT, WORDS, WORDS_BYTES, WORDS_RAN
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Collection, Entity, Field, FieldType
-from lorekeeper.filters import MAX_MANY, Condition, Selection, stored
+from lorekeeper.filters import Condition, Selection, stored
 from lorekeeper.text.passages import Passage
 
 FORMAT = 2
@@ -47,6 +47,7 @@ _TYPES = {
     FieldType.DECIMAL: ColumnType.INTEGER,
     FieldType.FLAG: ColumnType.INTEGER,
     FieldType.TEXTS: ColumnType.TEXTS,
+    FieldType.DATE: ColumnType.INTEGER,
 }
 _ABSENT: dict[FieldType, str | int | list[str]] = {
     FieldType.TEXT: "",
@@ -54,6 +55,7 @@ _ABSENT: dict[FieldType, str | int | list[str]] = {
     FieldType.DECIMAL: ABSENT,
     FieldType.FLAG: NO_FLAG,
     FieldType.TEXTS: [],
+    FieldType.DATE: ABSENT,
 }
 
 
@@ -62,6 +64,7 @@ _KNOWN = {
     FieldType.INTEGER: f"{{}} >= {ABSENT + 1}",
     FieldType.DECIMAL: f"{{}} >= {ABSENT + 1}",
     FieldType.FLAG: f"{{}} >= {NO_FLAG + 1}",
+    FieldType.DATE: f"{{}} >= {ABSENT + 1}",
 }
 """Expressions for columns of single values whose value is known."""
 
@@ -77,7 +80,7 @@ def columns(collection: Collection, dimension: int, *, words: bool = False) -> l
         Column("hash", ColumnType.TEXT, 64),
         Column("pieces", ColumnType.INTEGER),
         Column("record", ColumnType.TEXT, PIECE_BYTES),
-        *(_column(field.name, _TYPES[field.type]) for field in collection.fields),
+        *(_column(field) for field in collection.fields),
         Column("vector", ColumnType.VECTOR, dimension),
         *(words_columns if words else []),
     ]
@@ -175,9 +178,10 @@ def _condition_expression(condition: Condition) -> str:
     return ms.condition_expression(condition)
 
 
-def _column(name: str, kind: ColumnType) -> Column:
+def _column(field: Field) -> Column:
+    kind = _TYPES[field.type]
     many = kind is ColumnType.TEXTS
-    return Column(name, kind, _ITEM_BYTES if many else _TEXT_BYTES, many=MAX_MANY if many else 0)
+    return Column(field.name, kind, _ITEM_BYTES if many else _TEXT_BYTES, many=field.most if many else 0)
 
 
 def _key(record: Row, part: int) -> str:

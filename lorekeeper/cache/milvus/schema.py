@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from urllib.parse import quote
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.sqlite.catalogue import pack, unpack
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import MAX_TEXT_LENGTH, Collection, Entity, FieldType
+from lorekeeper.entities import MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Collection, Entity, FieldType
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import COMPARISONS, Condition, Selection, stored
 from lorekeeper.folding import fold, fold_kind
@@ -98,10 +99,10 @@ ABSENT = -(2**63)
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 _KEY_BYTES = 8192
+_SLUG_BYTES = 12 * MAX_KEY_LENGTH
 _TEXT_BYTES = 4 * MAX_TEXT_LENGTH
 _PASSAGE_BYTES = 16384
 _RECORD_BYTES = 2**30
-_MANY = 256
 
 
 class Layout(Protocol):
@@ -165,8 +166,12 @@ def described(text: str | None) -> Description | None:
 
 
 def primary_key(document: str, slug: str, part: int = 0) -> str:
-    """Primary key of one passage: ``document/slug#part``, percent-encoded."""
-    return f"{quote(document, safe='')}/{quote(slug, safe='')}#{part}"
+    """Primary key of one passage: ``document/slug#part``, percent-encoded; of a very long slug its beginning and a digest."""
+    written = quote(slug, safe="")
+    if len(written) > _SLUG_BYTES:
+        digest = hashlib.blake2b(slug.encode("utf-8"), digest_size=16).hexdigest()
+        written = f"{written[: _SLUG_BYTES - len(digest) - 1]}~{digest}"
+    return f"{quote(document, safe='')}/{written}#{part}"
 
 
 class ColumnType(StrEnum):
@@ -203,22 +208,25 @@ _FIELD_TYPES = {
     FieldType.DECIMAL: ColumnType.INTEGER,
     FieldType.FLAG: ColumnType.FLAG,
     FieldType.TEXTS: ColumnType.TEXTS,
+    FieldType.DATE: ColumnType.INTEGER,
 }
 
 
 def columns(collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
     """The columns of a collection's passages, for vectors of ``dimension`` values; with or without those for words."""
     words_columns = [Column(WORDS, ColumnType.WORDS, WORDS_BYTES), Column(WORDS_RANKED, ColumnType.RANKED)]
-    names = ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api")
+    names = ("name", "name_folded", "kind", "kind_name", "document")
     return [
         Column("pk", ColumnType.TEXT, _KEY_BYTES, primary=True),
         *(Column(name, ColumnType.TEXT, _TEXT_BYTES) for name in names),
+        Column("slug", ColumnType.TEXT, max(_TEXT_BYTES, 4 * collection.max_slug)),
+        Column("source_api", ColumnType.TEXT, _TEXT_BYTES),
         Column("part", ColumnType.INTEGER),
         Column("hash", ColumnType.TEXT, 64),
         Column("section", ColumnType.TEXT, _PASSAGE_BYTES),
         Column("passage", ColumnType.TEXT, _PASSAGE_BYTES),
         Column("record", ColumnType.TEXT, _RECORD_BYTES, nullable=True),
-        *(Column(f.name, _FIELD_TYPES[f.type], _TEXT_BYTES, nullable=True, many=_MANY) for f in collection.fields),
+        *(Column(f.name, _FIELD_TYPES[f.type], _TEXT_BYTES, nullable=True, many=f.most) for f in collection.fields),
         Column("vector", ColumnType.VECTOR, dimension),
         *(words_columns if words else []),
     ]

@@ -15,6 +15,7 @@ _COLUMN = {
     FieldType.DECIMAL: "INTEGER",
     FieldType.FLAG: "INTEGER",
     FieldType.TEXTS: "TEXT",
+    FieldType.DATE: "INTEGER",
 }
 
 

@@ -1,0 +1,121 @@
+"""What an entity type is declared with: its kinds, its filter fields, and the limits of keys and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from lorekeeper.folding import fold, fold_kind
+
+Value = str | int | float | bool | tuple[str, ...]
+
+MAX_KEY_LENGTH = 200
+"""Longest document key or slug, in characters."""
+
+MAX_TEXT_LENGTH = 500
+"""Longest name or filter text, in characters."""
+
+MAX_PATH_LENGTH = 1_000
+"""Longest slug that is a path, in characters."""
+
+MAX_URI_LENGTH = 50 + (MAX_KEY_LENGTH + MAX_PATH_LENGTH) * 12
+"""Longest ``lore://`` URI: a character of a key has at most four bytes, each written as in ``%C3``."""
+
+MAX_MANY = 256
+"""Most values in a list field of an entity, unless the field says otherwise."""
+
+
+def _nothing_else(_: str) -> tuple[str, ...]:
+    return ()
+
+
+class FieldType(Enum):
+    """The type of a filter field's values; each backend maps these six to its own column types."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    FLAG = "true/false"
+    TEXTS = "list of texts"
+    DATE = "date"
+
+    @property
+    def ordered(self) -> bool:
+        """Whether ``_min`` and ``_max`` make sense."""
+        return self in (FieldType.INTEGER, FieldType.DECIMAL, FieldType.DATE)
+
+
+@dataclass(frozen=True)
+class Field:
+    """One filter field of a collection.
+
+    Attributes:
+        name: the field's name in filters, schemas and normalised entities.
+        type: of its values. Decimals are exact to a thousandth, dates are whole seconds since 1970 in UTC.
+        help: one line for the tools' documentation, with the unit.
+        tool: the lookup tool's parameters for it; one that ends in ``_min`` or ``_max``, or of a date
+            in ``_after`` or ``_before``, sets that bound.
+        fold: makes strings comparable, in entries and in filters.
+        parts: what else a folded value of an entry is found by, in a list of texts: "chaotic evil" by "evil".
+        longest: longest value as it is written, in characters; folded it has at most `MAX_TEXT_LENGTH`.
+        most: most values of a list.
+        revision: raised by one if `normalize` makes its values in another way; existing libraries then make theirs again.
+    """
+
+    name: str
+    type: FieldType
+    help: str
+    tool: tuple[str, ...] = ()
+    fold: Callable[[str], str] = fold
+    parts: Callable[[str], tuple[str, ...]] = _nothing_else
+    longest: int = MAX_TEXT_LENGTH
+    most: int = MAX_MANY
+    revision: int = 1
+
+
+@dataclass(frozen=True)
+class Collection:
+    """One entity type: a Milvus collection, a group of filters and (except for documents) a lookup tool.
+
+    Attributes:
+        name: in URIs, filters and storage.
+        label: the singular, for people.
+        kinds: the kinds of entity it holds.
+        fields: the filter fields beside `BASE_FIELDS`.
+        tool: name of its lookup tool, None if it has none.
+        open_kinds: whether entries of other kinds are accepted too.
+        max_slug: longest slug, in characters.
+    """
+
+    name: str
+    label: str
+    kinds: tuple[str, ...]
+    fields: tuple[Field, ...]
+    tool: str | None = None
+    open_kinds: bool = False
+    max_slug: int = MAX_KEY_LENGTH
+
+    @cached_property
+    def filters(self) -> dict[str, Field]:
+        """Every filter field by name, `BASE_FIELDS` included."""
+        return {f.name: f for f in (*BASE_FIELDS, *self.fields)}
+
+    def field(self, name: str) -> Field:
+        """The filter field of that name; KeyError if there is none."""
+        return self.filters[name]
+
+
+NAME = Field("name", FieldType.TEXT, "the whole name, or a part of it")
+"""The one field that is filtered by what it contains, not by equality."""
+
+WHOLE_NAME = Field("name_folded", FieldType.TEXT, "the whole name")
+"""The same by equality, for searches of our own."""
+
+BASE_FIELDS = (
+    NAME,
+    Field("kind", FieldType.TEXT, "kind of entry", fold=fold_kind),
+    Field("document", FieldType.TEXT, "key of the source document", fold=str.strip),
+    Field("source_api", FieldType.TEXT, "the source of the entry"),
+)
