@@ -10,6 +10,7 @@ from lorekeeper.entities import Entity, Value
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import UnknownShapeError, normalize
+from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.normalize.open5e import ENDPOINTS
 from lorekeeper.normalize.orcbrew import TYPES
 
@@ -17,8 +18,11 @@ from lorekeeper.normalize.orcbrew import TYPES
 def fields_again(entity: Entity) -> Mapping[str, Value]:
     """The filter values that ``entity.data`` gives under the current rules.
 
-    An object whose shape is no longer recognised gives the values that have the name and the type of a field.
+    An object whose shape is no longer recognised gives the values that have the name and the type of a field. What is from a
+    vault keeps its values: the vault itself is read again for others.
     """
+    if entity.source_api == VAULT:
+        return entity.fields
     if entity.source_api != "orcbrew":
         with contextlib.suppress(UnknownShapeError):
             for normalized in normalize(entity.data, hint=hint_of(entity), document=entity.document):

@@ -1,0 +1,108 @@
+"""The notes of a vault to entities.
+
+A note keeps its sections, facts and links in its data, from which it is shown, searched and embedded, and the marks by which
+its author keeps parts of it secret.
+"""
+
+from __future__ import annotations
+
+from calendar import timegm
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any
+
+from lorekeeper.entities import COLLECTIONS, Entity, Field, Value
+from lorekeeper.errors import FilterError
+from lorekeeper.filters import stored
+from lorekeeper.normalize.build import Origin, build
+from lorekeeper.notes.note import Audience, Link, Note, Section
+from lorekeeper.printable import has_controls
+
+SOURCE = "vault"
+"""`Entity.source_api` of what is from a vault."""
+
+Resolve = Callable[[str], str | None]
+"""The path of the note that a link's target means, None if there is none."""
+
+
+def note_entity(note: Note, document: str, document_name: str, modified: float, resolve: Resolve) -> Entity:
+    """The entity of a note.
+
+    All its links are in its data. The filter field has as many as it holds of the notes that it links to: their paths, and
+    of dangling links the target as written. What no filter can hold, such as a tag of a thousand letters, is in the data or
+    the text only.
+
+    Args:
+        note: as it was read.
+        document: key of its vault.
+        document_name: name of its vault.
+        modified: when the file was changed, in seconds since 1970 in UTC.
+        resolve: finds the note that a link means.
+
+    Raises:
+        FilterError: it cannot be stored, as it is too large or has no name; the message says why.
+    """
+    if note.path != note.path.strip():
+        raise FilterError("its path begins or ends with a space, which its uri would lose; rename the file")
+    links = [_link(link, resolve) for link in note.links]
+    return build(
+        "notes",
+        _data(note, links),
+        Origin(SOURCE, document, document_name),
+        name=note.name,
+        kind=note.kind,
+        slug=note.path,
+        fields=_fields(note, modified, links),
+    )
+
+
+def _fields(note: Note, modified: float, links: list[dict[str, Any]]) -> dict[str, Value | None]:
+    date = note.session_date
+    return {
+        "folder": _held("folder", [note.path.rpartition("/")[0]]),
+        "tags": _held("tags", note.tags),
+        "modified": int(modified),
+        "session": note.session,
+        "session_date": None if date is None else timegm(date.timetuple()),
+        "links": _held("links", (link["to"] or link["target"] for link in links)),
+    }
+
+
+def _held(name: str, texts: Iterable[str]) -> tuple[str, ...] | None:
+    """Those texts that a filter field can hold, each once; None without any."""
+    field = COLLECTIONS["notes"].field(name)
+    held = (text for text in dict.fromkeys(texts) if _can_hold(field, text))
+    return tuple(islice(held, field.most)) or None
+
+
+def _can_hold(field: Field, text: str) -> bool:
+    try:
+        return not has_controls(text) and bool(stored(field, text))
+    except FilterError:
+        return False
+
+
+def _data(note: Note, links: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "path": note.path,
+        "aliases": list(note.aliases),
+        "facts": dict(note.facts),
+        "sections": [_section(section) for section in note.sections],
+        "links": links,
+        **marks(note.mark, note.audience),
+    }
+
+
+def _section(section: Section) -> dict[str, Any]:
+    return {"name": section.path, "desc": section.text, **marks(section.mark, section.audience)}
+
+
+def _link(link: Link, resolve: Resolve) -> dict[str, Any]:
+    return {"to": resolve(link.target), "target": link.target, "text": link.shown, "heading": link.section}
+
+
+def marks(mark: str, audience: Audience | None, prefix: str = "") -> dict[str, Any]:
+    """What says that something is secret, and who may see it; {} where nothing does."""
+    names = list(audience) if isinstance(audience, tuple) else audience
+    found = {"mark": mark or None, "audience": names}
+    return {prefix + key: value for key, value in found.items() if value is not None}

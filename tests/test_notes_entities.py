@@ -1,0 +1,137 @@
+"""Notes as entries of the library: what they keep, and what they are found by."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.errors import FilterError
+from lorekeeper.filters import matches, parse_filters
+from lorekeeper.normalize.again import fields_again
+from lorekeeper.normalize.build import checked
+from lorekeeper.normalize.notes import note_entity
+from lorekeeper.notes.note import Link, Note, Section
+
+PATHS = {"Oda": "People/Oda.md", "Tallow Bridge": "World/Tallow Bridge.md"}
+
+ODA = Note(
+    "World/Fens/Oda.md",
+    "Oda Reedmother",
+    kind="npc",
+    aliases=("The Reed Witch",),
+    tags=("npc/ally", "fens"),
+    session=2,
+    session_date=date(2026, 11, 20),
+    facts={"Role": "witch", "Lives in": "the fens"},
+    sections=(
+        Section("", "She keeps promises for people."),
+        Section("Secrets (GM only)", "She drowned once.", mark="Secrets (GM only)", audience="dm"),
+        Section("For Ana", "A letter.", mark="> [!ana]", audience=("ana", "ben")),
+    ),
+    links=(
+        Link("Tallow Bridge", shown="the bridge", section="Deeds"),
+        Link("Nowhere", shown="Nowhere"),
+        Link("Tallow Bridge", shown="Tallow Bridge"),
+    ),
+    audience="players",
+    mark="visibility: players",
+)
+
+
+def entity_of(note: Note = ODA, **changes: Any) -> Entity:
+    values = {"document": "fens", "document_name": "The Fens", "modified": 1_763_000_000.75, "resolve": PATHS.get}
+    return note_entity(note, **{**values, **changes})
+
+
+def found(entity: Entity, **filters: Any) -> bool:
+    return matches(entity, parse_filters("notes", filters))
+
+
+def test_a_note_keeps_all_that_was_read():
+    entity = entity_of()
+    assert (entity.type, entity.slug, entity.kind, entity.name) == (
+        "notes",
+        "World/Fens/Oda.md",
+        "npc",
+        "Oda Reedmother",
+    )
+    assert (entity.document, entity.document_name, entity.source_api) == ("fens", "The Fens", "vault")
+    assert entity.data["aliases"] == ["The Reed Witch"]
+    assert entity.data["facts"] == {"Role": "witch", "Lives in": "the fens"}
+    assert entity.data["sections"][0] == {"name": "", "desc": "She keeps promises for people."}
+    assert entity.data["links"] == [
+        {"to": "World/Tallow Bridge.md", "target": "Tallow Bridge", "text": "the bridge", "heading": "Deeds"},
+        {"to": None, "target": "Nowhere", "text": "Nowhere", "heading": ""},
+        {"to": "World/Tallow Bridge.md", "target": "Tallow Bridge", "text": "Tallow Bridge", "heading": ""},
+    ]
+    assert checked("notes", entity.as_record()) == entity
+
+
+def test_a_note_keeps_what_makes_it_secret():
+    data = entity_of().data
+    assert (data["audience"], data["mark"]) == ("players", "visibility: players")
+    assert [section.get("audience") for section in data["sections"]] == [None, "dm", ["ana", "ben"]]
+    assert [section.get("mark") for section in data["sections"]] == [None, "Secrets (GM only)", "> [!ana]"]
+    assert not {"audience", "mark"} & entity_of(Note("a.md", "A", sections=[Section("", "x")])).data.keys()
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"folder": "World"}, True),
+        ({"folder": "world/fens"}, True),
+        ({"folder": "Fens"}, False),
+        ({"tags": "npc"}, True),
+        ({"tags": "npc/ally"}, True),
+        ({"tags": "ally"}, False),
+        ({"session": 2}, True),
+        ({"session_date": "2026-11-20"}, True),
+        ({"session_date_min": "2026-11-21"}, False),
+        ({"modified_min": "2025-11-13"}, True),
+        ({"modified_max": "2025-11-12"}, False),
+        ({"links": "World/Tallow Bridge.md"}, True),
+        ({"links": "nowhere"}, True),
+        ({"links": "Oda"}, False),
+        ({"kind": "NPC"}, True),
+    ],
+)
+def test_a_note_is_found_by_its_fields(filters, expected):
+    assert found(entity_of(), **filters) is expected
+
+
+def test_an_upgrade_of_the_library_keeps_what_a_note_is_found_by():
+    assert fields_again(entity_of()) == entity_of().fields
+
+
+def test_a_note_without_anything_has_only_the_date_of_its_file():
+    assert set(entity_of(Note("Bare.md", "Bare")).fields) == {"modified"}
+
+
+def test_what_no_filter_can_hold_costs_no_note():
+    most = COLLECTIONS["notes"].field("links").most
+    links = [Link(f"Note {number}") for number in range(most + 10)]
+    entity = entity_of(Note("a.md", "A", tags=("x" * 2_000, "new\nline", "kept", " "), links=links))
+    assert entity.fields["tags"] == ("kept",)
+    assert len(entity.data["links"]) == most + 10
+    assert found(entity, links="Note 0")
+    assert not found(entity, links=f"Note {most + 9}")
+
+
+@pytest.mark.parametrize(
+    ("note", "reason"),
+    [
+        (Note("a.md", "A", sections=[Section("", "x" * (1 << 20))]), "more than the"),
+        (Note("a.md", "A", sections=[Section("", "half \ud800")]), "lone surrogate"),
+        (Note("a\n.md", "A"), "slug has control characters"),
+        (Note("a" * 2_000 + ".md", "A"), "slug has control characters or more than"),
+        (Note("a.md", " "), "no name"),
+        (Note("a.md", "x" * 501), "name must be"),
+        (Note(" a.md", "A"), "begins or ends with a space"),
+    ],
+)
+def test_a_note_that_cannot_be_stored_is_refused_with_the_reason(note, reason):
+    with pytest.raises(FilterError, match=reason):
+        entity_of(note)
