@@ -15,6 +15,9 @@ from lorekeeper.printable import MAX_SHOWN
 MAX_AGE_SECONDS = 10.0
 """How long counts are used before they are taken again."""
 
+MAX_KEPT = 64
+"""Most counts that are kept: all fields of a library over all documents are fewer, and scopes of documents come and go."""
+
 SIMILAR = 0.6
 """Least similarity (difflib's ratio, 0 to 1) at which a value is taken for a misspelling of another."""
 
@@ -54,7 +57,7 @@ class _Counted:
 
 
 class ValueRegistry:
-    """`known_values` of one cache, each kept for `MAX_AGE_SECONDS`."""
+    """`known_values` of one cache, each kept for `MAX_AGE_SECONDS`, the latest `MAX_KEPT` of them."""
 
     def __init__(self, cache: CacheProtocol) -> None:
         self._cache = cache
@@ -68,5 +71,8 @@ class ValueRegistry:
             counted = self._counted.get(key)
             if counted is None or time.monotonic() - counted.taken_at > MAX_AGE_SECONDS:
                 counts = await known_values(self._cache, entity_type, field, documents)
+                self._counted.pop(key, None)
                 counted = self._counted[key] = _Counted(counts, time.monotonic())
+                if len(self._counted) > MAX_KEPT:
+                    del self._counted[next(iter(self._counted))]
             return counted.counts
