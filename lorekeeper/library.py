@@ -17,6 +17,7 @@ from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
 from lorekeeper.embedding.model import default_space
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, UnknownDocumentError
+from lorekeeper.intake.background import Questions, keep_fresh
 from lorekeeper.intake.changes import PendingEntities, store_in_batches
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.remembered import Remembered
@@ -113,7 +114,7 @@ def glance(settings: Settings) -> Glance:
 def open5e_of(settings: Settings) -> Source:
     """The Open5e server of the settings, and the file that says what the library has from it."""
     state_path = _package(settings.cache_backend).path_beside(settings, ".sync")
-    return Source(settings.open5e_base_url, state_path, settings.cache_ttl_days)
+    return Source(settings.open5e_base_url, state_path, settings.cache_ttl_days, settings.background_sync)
 
 
 def reranker_of(settings: Settings) -> Reranker | None:
@@ -170,6 +171,8 @@ class Library(AsyncClosing):
         self.reranker = reranker
         self.searcher = Searcher(cache, edition, reranker)
         self.books_file = books_file
+        self.questions = Questions()
+        """Those of clients, which `keep_fresh` lets go first."""
         self._imports = imports
         self._filling = asyncio.Lock()
         self._read_through: ReadThroughSearcher | None = None
@@ -352,6 +355,11 @@ class Library(AsyncClosing):
                 await syncer.run(list(COLLECTIONS) if types is None else types, documents)
         self.searcher.documents.forget()
         return report
+
+    async def keep_fresh(self) -> None:
+        """See `intake.background.keep_fresh`; returns at once if the settings forbid it."""
+        if self.source and self.source.background and not self.offline:
+            await keep_fresh(self.cache, self.source, self.questions, self.embedding.embed)
 
     async def reindex(self, progress: Progress | None = None) -> int:
         """Embed everything again with the current model; returns how many entities."""

@@ -115,6 +115,7 @@ class Settings(BaseModel):
     rerank_api_key: str | None = Field(None, description="its key")
     open5e_base_url: WebAddress = Field("https://api.open5e.com", description="Open5e server to sync with")
     cache_ttl_days: float = Field(30.0, gt=0, le=36500, description="days after which what was synced counts as stale")
+    background_sync: bool = Field(True, description="bring what is stale up to date while nobody asks")
     http_token: str | None = Field(None, description="bearer token that clients of 'serve --transport http' must send")
     offline: bool = Field(False, description="never touch the network")
     edition: Annotated[str, AfterValidator(_edition)] | None = Field(

@@ -461,6 +461,7 @@ def test_doctor_shows_every_setting_with_its_origin_and_no_secret(run, library):
         "settings file": True,
         "embedding model": True,
         "library": True,
+        "open5e": True,
         "integrity": True,
     }
     assert table.returncode == 0

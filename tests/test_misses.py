@@ -234,7 +234,8 @@ async def test_a_server_that_fails_is_told_and_not_asked_again_at_once(library, 
     assert len(server.asked) == asked
 
 
-async def test_a_sync_of_another_process_is_not_disturbed(library, server):
+async def test_a_sync_of_another_process_is_not_disturbed(library, server, monkeypatch):
+    monkeypatch.setattr("lorekeeper.intake.on_demand.LOCK_SECONDS", 0.1)
     with sync_lock(library.source.state_path):
         page = await look(library, level=1)
     assert "another process is syncing" in (page.note or "")

@@ -423,7 +423,8 @@ async def test_an_offline_library_asks_nobody(tmp_path, server, address):
     assert server.asked == []
 
 
-async def test_two_syncs_at_once_are_refused(library):
+async def test_two_syncs_at_once_are_refused(library, monkeypatch):
+    monkeypatch.setattr("lorekeeper.intake.sync.LOCK_SECONDS", 0.1)
     with sync_lock(library.source.state_path), pytest.raises(CacheError, match="another process"):
         await library.sync()
     assert (await library.sync(["spells"])).stored == 7

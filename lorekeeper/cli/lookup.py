@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -169,9 +170,12 @@ async def documents(call: Call) -> int:
 async def stats(call: Call) -> int:
     """Count what is in the library."""
     from lorekeeper.cli.render import print_statistics
+    from lorekeeper.intake.freshness import freshness
+    from lorekeeper.library import open5e_of
 
     async with call.library() as library:
         statistics = await library.statistics()
+    fresh = await asyncio.to_thread(freshness, open5e_of(call.settings), offline=call.settings.offline)
     content = {
         "backend": statistics.backend,
         "location": statistics.location,
@@ -180,8 +184,9 @@ async def stats(call: Call) -> int:
         "counts": statistics.counts,
         "kinds": statistics.kinds,
         "passages": statistics.passages,
+        "open5e": fresh.as_dict(),
     }
-    call.show(content, lambda: print_statistics(statistics))
+    call.show(content, lambda: print_statistics(statistics, fresh))
     return DONE
 
 

@@ -32,6 +32,7 @@ from lorekeeper.search.results import Result, ResultPage
 if TYPE_CHECKING:
     from lorekeeper.cache.protocol import Statistics
     from lorekeeper.errors import ImportFileError
+    from lorekeeper.intake.freshness import Freshness
     from lorekeeper.intake.reports import ImportReport
     from lorekeeper.maintenance.backup import ArchiveReport
     from lorekeeper.maintenance.doctor import Findings
@@ -255,8 +256,8 @@ def print_repair(report: RepairReport) -> None:
     )
 
 
-def print_statistics(statistics: Statistics) -> None:
-    """Counts by type and kind, and the location of the library."""
+def print_statistics(statistics: Statistics, fresh: Freshness) -> None:
+    """Counts by type and kind, the location of the library, and how fresh it is."""
     table = _table("type", "entries", "passages", "kinds", right=("entries", "passages"))
     for name, count in statistics.counts.items():
         kinds = ", ".join(f"{plain(k)} {n:,}" for k, n in statistics.kinds.get(name, {}).items())
@@ -265,6 +266,7 @@ def print_statistics(statistics: Statistics) -> None:
     total, vectors = sum(statistics.counts.values()), sum(statistics.passages.values())
     console.print(f"{total:,} entries, {vectors:,} vectors, {plain(statistics.embedding or 'no model yet')}")
     console.print(f"{statistics.backend} at {plain(statistics.location)}")
+    console.print(f"Open5e: {plain(fresh.sentence())}")
 
 
 def print_documents(documents: Sequence[Mapping[str, Any]]) -> None:

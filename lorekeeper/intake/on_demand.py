@@ -19,9 +19,10 @@ from lorekeeper.entities import COLLECTIONS, Entity, parse_uri
 from lorekeeper.errors import CacheError, EmbeddingError, SourceError, SourceUnavailableError, UnknownDocumentError
 from lorekeeper.filters import Condition, matches, parse_filters
 from lorekeeper.folding import fold
+from lorekeeper.intake.freshness import failing_note
 from lorekeeper.intake.open5e import Open5eClient, list_query
 from lorekeeper.intake.sync import endpoints, entities_of, list_path, store_from_source
-from lorekeeper.intake.sync_state import ALL, Source, SyncState, encode, load_state, save, sync_lock
+from lorekeeper.intake.sync_state import ALL, LOCK_SECONDS, Source, SyncState, encode, load_state, save, sync_lock
 from lorekeeper.normalize import UnknownShapeError
 from lorekeeper.normalize.open5e import Endpoint
 from lorekeeper.printable import MAX_SHOWN, one_line
@@ -143,8 +144,13 @@ class ReadThroughSearcher:
     async def search(self, query: Query) -> ResultPage:
         """As `Searcher.search`; the note says what was fetched, or what is missing and which command fetches it.
 
-        A source that fails raises no error: the answer is then what the library has.
+        It also says that entries are old if they cannot be brought up to date. A source that fails raises no error.
         """
+        page = await self._search(query)
+        note = failing_note(await self._state(), query.types, self._source.days)
+        return replace(page, note=" ".join(filter(None, [page.note, note]))) if note else page
+
+    async def _search(self, query: Query) -> ResultPage:
         if query.text is not None or query.similar_to is not None:
             return await self._searcher.search(query)
         query = query.resolved()
@@ -233,7 +239,7 @@ class ReadThroughSearcher:
         """Fetch and store what may match a query; returns what happened, in words for the note."""
         path = self._source.state_path
         try:
-            async with in_thread(sync_lock(path)):
+            async with in_thread(sync_lock(path, LOCK_SECONDS)):
                 state = await asyncio.to_thread(load_state, path, self._source.base_url)
                 fetched = await self._fetched(query, state)
                 await self._store(fetched)

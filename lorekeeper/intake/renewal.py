@@ -76,6 +76,7 @@ def _adapt(path: Path, base_url: str, replaced: Renewed) -> None:
     state = load_state(path, base_url)
     found = [listed.seen for listed in state.lists.values()]
     found += [read.found for read in (state.run.reading.values() if state.run else ())]
+    found += [reading.read.found for reading in state.refresh.reading.values()]
     affected = [uris for uris in found if uris & replaced.keys()]
     for uris in affected:
         uris.update(*(replaced[old] for old in uris & replaced.keys()))

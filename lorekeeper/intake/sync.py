@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +19,18 @@ from lorekeeper.intake.changes import Hashes, is_unchanged
 from lorekeeper.intake.identities import correct_identities
 from lorekeeper.intake.open5e import CONCURRENCY, Open5eClient, list_query
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.intake.sync_state import ALL, Read, Run, SyncState, encode, load_state, save, sync_lock
+from lorekeeper.intake.sync_state import (
+    ALL,
+    LOCK_SECONDS,
+    Read,
+    Refresh,
+    Run,
+    SyncState,
+    encode,
+    load_state,
+    save,
+    sync_lock,
+)
 from lorekeeper.normalize import UnknownShapeError, normalize_open5e
 from lorekeeper.normalize.open5e import ENDPOINTS, Endpoint
 from lorekeeper.printable import MAX_SHOWN, one_line
@@ -41,6 +52,89 @@ def endpoints(types: Sequence[str]) -> list[Endpoint]:
     return sorted(lists, key=lambda e: e.type != "documents")
 
 
+Documents = Sequence[str] | None
+"""Keys of the documents to which the reading of a list is restricted, None for all."""
+
+
+class ListSync:
+    """Stores what lists of a server have, and removes what they have no more. Hold `sync_lock` meanwhile.
+
+    Attributes:
+        state: is updated, not saved.
+        report: is updated.
+        hashes: content hashes of the library's entities, by type; those of the types that are stored have to be there.
+    """
+
+    def __init__(self, cache: CacheProtocol, state: SyncState, report: ImportReport) -> None:
+        self._cache = cache
+        self.state = state
+        self.report = report
+        self.hashes: dict[str, dict[Identity, str]] = {}
+
+    async def read_hashes(self, types: Iterable[str]) -> None:
+        """Read the content hashes of these types."""
+        self.hashes = {t: await self._cache.content_hashes(t) for t in types}
+
+    def entities(
+        self, objects: Sequence[Any], endpoint: Endpoint, documents: Documents, progress: Read
+    ) -> list[Entity]:
+        """The entities of a page's objects, of these documents only: servers ignore filters that they do not support."""
+        entities: list[Entity] = []
+        for obj in objects:
+            try:
+                entities += entities_of(obj, endpoint)
+            except UnknownShapeError as error:
+                key = obj.get("key") or obj.get("slug") if isinstance(obj, dict) else obj
+                where, why = f"{list_path(endpoint)} {one_line(str(key), MAX_SHOWN)}", one_line(str(error), MAX_REASON)
+                self.report.failed.append(ImportFileError(where, why))
+                progress.failed += 1
+        return [e for e in entities if documents is None or e.document in documents]
+
+    async def store(self, endpoint: Endpoint, entities: Sequence[Entity]) -> set[str]:
+        """Store what is new or changed; returns the uris of all entities, as they are in the library."""
+        assert endpoint.type is not None
+        hashes = self.hashes[endpoint.type]
+        outcome = await store_from_source(self._cache, endpoint.type, entities, hashes)
+        hashes.update({e.identity: e.content_hash for e in outcome.stored})
+        for uri in outcome.removed:
+            hashes.pop(_identity(uri), None)
+            self.state.of(endpoint.name).seen.discard(uri)
+        for uri, renamed in outcome.clashes:
+            reason = f"the library has its own entry {uri}, which is kept; this one is stored as {renamed}"
+            self.report.warnings.append(ImportFileError(list_path(endpoint), reason))
+        stored, unchanged = len(outcome.stored), len(outcome.unchanged)
+        self._count(endpoint.type, stored=stored, unchanged=unchanged, removed=len(outcome.removed))
+        return {e.uri for e in (*outcome.stored, *outcome.unchanged)}
+
+    async def complete(self, endpoint: Endpoint, documents: Documents, progress: Read, count: int) -> None:
+        """Remove what is no longer in a list of ``count`` objects that was read to its end; record that it was read."""
+        if not progress.failed:
+            await self._remove(endpoint, documents, progress, count)
+        listed = self.state.of(endpoint.name)
+        listed.seen |= progress.found
+        listed.whole.update(dict.fromkeys([ALL] if documents is None else documents, time.time()))
+
+    async def _remove(self, endpoint: Endpoint, documents: Documents, progress: Read, count: int) -> None:
+        """Remove what came from this list and is no longer in it or in any other."""
+        assert endpoint.type is not None
+        elsewhere = {u for name, state in self.state.lists.items() if name != endpoint.name for u in state.seen}
+        before = self.state.of(endpoint.name).seen
+        within = {u for u in before if documents is None or parse_uri(u)[1] in documents}
+        obsolete = [_identity(u) for u in sorted(within - progress.found - elsewhere)]
+        if obsolete and not count:
+            reason = f"it is empty now; the {len(obsolete)} entries that came from it earlier are kept"
+            self.report.failed.append(ImportFileError(list_path(endpoint), reason))
+            return
+        removable = [e.identity for e in await self._cache.load(endpoint.type, obsolete) if _is_from_source(e)]
+        self._count(endpoint.type, removed=await self._cache.delete_entities(endpoint.type, removable))
+        self.state.of(endpoint.name).seen = before - within
+
+    def _count(self, entity_type: str, **numbers: int) -> None:
+        for name, number in numbers.items():
+            self.report.by_type.setdefault(entity_type, Counter())[name] += number
+            setattr(self.report, name, getattr(self.report, name) + number)
+
+
 class Syncer:
     """One sync of one library.
 
@@ -58,12 +152,14 @@ class Syncer:
         self._cache = cache
         self._client = client
         self._path = path
-        self._report = report
+        self._lists = ListSync(cache, SyncState(client.base_url), report)
         self._step = step or (lambda *_: None)
         self._saving = asyncio.Lock()
-        self._hashes: dict[str, dict[Identity, str]] = {}
-        """Content hashes of the library's entities, by type."""
-        self._state = SyncState(client.base_url)
+
+    @property
+    def _state(self) -> SyncState:
+        """The state of the library; written to its file by `_save`."""
+        return self._lists.state
 
     async def run(self, types: Sequence[str], documents: Sequence[str] | None) -> None:
         """Store what is new or changed; remove what came from the server and is no longer there.
@@ -77,15 +173,16 @@ class Syncer:
             EmbeddingError: the embedding model is not available.
         """
         synced = list(dict.fromkeys(["documents", *types]))
-        async with in_thread(sync_lock(self._path)):
-            self._state = await asyncio.to_thread(load_state, self._path, self._client.base_url)
+        async with in_thread(sync_lock(self._path, LOCK_SECONDS)):
+            self._lists.state = await asyncio.to_thread(load_state, self._path, self._client.base_url)
             await correct_identities(self._cache, synced)
-            self._hashes = {t: await self._cache.content_hashes(t) for t in synced}
+            await self._lists.read_hashes(synced)
             self._reset_if_entries_are_lost()
             run = self._state.resume(synced, documents)
             await self._read_lists(deque(e for e in endpoints(synced) if e.name not in run.done), run)
             if all(e.name in run.done for e in endpoints(synced)):
                 self._state.run = None
+                self._state.refresh = Refresh()
             await self._save()
 
     async def _read_lists(self, waiting: deque[Endpoint], run: Run) -> None:
@@ -113,7 +210,7 @@ class Syncer:
         try:
             await self._list(endpoint, run)
         except SourceError as error:
-            self._report.failed.append(ImportFileError(list_path(endpoint), str(error)))
+            self._lists.report.failed.append(ImportFileError(list_path(endpoint), str(error)))
             if not isinstance(error, SourceUnavailableError):
                 run.reading.pop(endpoint.name, None)
             await self._save()
@@ -132,84 +229,25 @@ class Syncer:
                 count, objects = page.count, objects + len(page.objects)
                 if not progress.objects:
                     self._step(endpoint.type, count, 0)
-                entities = self._entities(page.objects, endpoint, run.documents, progress)
-                progress.found.update(await self._store(endpoint, entities))
+                entities = self._lists.entities(page.objects, endpoint, run.documents, progress)
+                progress.found.update(await self._lists.store(endpoint, entities))
                 self._step(endpoint.type, 0, len(page.objects))
                 if page.following is not None:
                     progress.following, progress.objects = page.following, objects
                     await self._save()
-        if objects != count:
-            raise SourceError(f"it announced {count} entries but returned {objects}; run the same command again")
-        if not progress.failed:
-            await self._remove(endpoint, run, progress, count)
-        self._finish(endpoint, run, progress)
-        await self._save()
-
-    def _entities(
-        self, objects: Sequence[Any], endpoint: Endpoint, documents: Sequence[str] | None, progress: Read
-    ) -> list[Entity]:
-        """The entities of a page's objects, of these documents only: servers ignore filters that they do not support."""
-        entities: list[Entity] = []
-        for obj in objects:
-            try:
-                entities += entities_of(obj, endpoint)
-            except UnknownShapeError as error:
-                key = obj.get("key") or obj.get("slug") if isinstance(obj, dict) else obj
-                where, why = f"{list_path(endpoint)} {one_line(str(key), MAX_SHOWN)}", one_line(str(error), MAX_REASON)
-                self._report.failed.append(ImportFileError(where, why))
-                progress.failed += 1
-        return [e for e in entities if documents is None or e.document in documents]
-
-    async def _store(self, endpoint: Endpoint, entities: Sequence[Entity]) -> set[str]:
-        """Store what is new or changed; returns the uris of all entities, as they are in the library."""
-        assert endpoint.type is not None
-        hashes = self._hashes[endpoint.type]
-        outcome = await store_from_source(self._cache, endpoint.type, entities, hashes)
-        hashes.update({e.identity: e.content_hash for e in outcome.stored})
-        for uri in outcome.removed:
-            hashes.pop(_identity(uri), None)
-            self._state.of(endpoint.name).seen.discard(uri)
-        for uri, renamed in outcome.clashes:
-            reason = f"the library has its own entry {uri}, which is kept; this one is stored as {renamed}"
-            self._report.warnings.append(ImportFileError(list_path(endpoint), reason))
-        stored, unchanged = len(outcome.stored), len(outcome.unchanged)
-        self._count(endpoint.type, stored=stored, unchanged=unchanged, removed=len(outcome.removed))
-        return {e.uri for e in (*outcome.stored, *outcome.unchanged)}
-
-    async def _remove(self, endpoint: Endpoint, run: Run, progress: Read, count: int) -> None:
-        """Remove what came from this list and is no longer in it or in any other."""
-        assert endpoint.type is not None
-        elsewhere = {u for name, state in self._state.lists.items() if name != endpoint.name for u in state.seen}
-        before = self._state.of(endpoint.name).seen
-        within = {u for u in before if run.documents is None or parse_uri(u)[1] in run.documents}
-        obsolete = [_identity(u) for u in sorted(within - progress.found - elsewhere)]
-        if obsolete and not count:
-            reason = f"it is empty now; the {len(obsolete)} entries that came from it earlier are kept"
-            self._report.failed.append(ImportFileError(list_path(endpoint), reason))
-            return
-        removable = [e.identity for e in await self._cache.load(endpoint.type, obsolete) if _is_from_source(e)]
-        self._count(endpoint.type, removed=await self._cache.delete_entities(endpoint.type, removable))
-        self._state.of(endpoint.name).seen = before - within
-
-    def _finish(self, endpoint: Endpoint, run: Run, progress: Read) -> None:
-        state, now = self._state.of(endpoint.name), time.time()
-        state.seen |= progress.found
-        state.whole.update(dict.fromkeys([ALL] if run.documents is None else run.documents, now))
+        require_all(objects, count)
+        await self._lists.complete(endpoint, run.documents, progress, count)
         run.done.add(endpoint.name)
         run.reading.pop(endpoint.name, None)
+        await self._save()
 
     def _reset_if_entries_are_lost(self) -> None:
         """Start over if the library lacks entries of the state: it was deleted, or is another one."""
-        for endpoint in endpoints(list(self._hashes)):
-            hashes = self._hashes[endpoint.type or ""]
+        for endpoint in endpoints(list(self._lists.hashes)):
+            hashes = self._lists.hashes[endpoint.type or ""]
             if any(_identity(uri) not in hashes for uri in self._state.of(endpoint.name).seen):
-                self._state = SyncState(self._state.source)
+                self._lists.state = SyncState(self._state.source)
                 return
-
-    def _count(self, entity_type: str, **numbers: int) -> None:
-        for name, number in numbers.items():
-            self._report.by_type.setdefault(entity_type, Counter())[name] += number
-            setattr(self._report, name, getattr(self._report, name) + number)
 
     async def _save(self) -> None:
         async with self._saving:
@@ -331,6 +369,12 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
             yield from _leaves(one)
     else:
         yield error
+
+
+def require_all(objects: int, count: int) -> None:
+    """SourceError if a list that was read to its end had not as many objects as it announced."""
+    if objects != count:
+        raise SourceError(f"it announced {count} entries but returned {objects}; run the same command again")
 
 
 def list_path(endpoint: Endpoint) -> str:

@@ -29,6 +29,9 @@ ALL = "*"
 RESUME_SECONDS = 24 * 3600.0
 """A sync that was interrupted longer ago than this starts over: what it has read is out of date."""
 
+LOCK_SECONDS = 1.0
+"""How long to wait for another writer: one that works in the background has done with a page by then."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -38,11 +41,13 @@ class Source:
         base_url: its address.
         state_path: file of the library's `SyncState`.
         days: age in days at which what the library has counts as stale.
+        background: whether a server brings what is stale up to date by itself.
     """
 
     base_url: str
     state_path: Path
     days: float
+    background: bool = False
 
 
 @dataclass
@@ -95,6 +100,38 @@ class Listed:
 
 
 @dataclass
+class ListRead:
+    """The reading of one stale list in the background, which is not finished.
+
+    Attributes:
+        documents: keys of the documents to which it is restricted, None for all.
+        began: when it began, in seconds since 1970.
+        read: how far it has got.
+    """
+
+    documents: list[str] | None
+    began: float
+    read: Read
+
+
+@dataclass
+class Refresh:
+    """What bringing stale lists up to date in the background has come to.
+
+    Attributes:
+        reading: the lists that were begun, by endpoint, the latest last.
+        failures: attempts in a row that left something stale.
+        tried: when the last one of them ended, in seconds since 1970.
+        problem: why it failed.
+    """
+
+    reading: dict[str, ListRead] = field(default_factory=dict)
+    failures: int = 0
+    tried: float = 0.0
+    problem: str = ""
+
+
+@dataclass
 class SyncState:
     """What is known about a library and one server. Lists are named by their endpoints.
 
@@ -103,12 +140,14 @@ class SyncState:
         lists: what is known about each list, by endpoint.
         asked: when a lookup without results was last sent to the server, by its query.
         run: the sync that is not finished.
+        refresh: what was done in the background; files of earlier versions lack it.
     """
 
     source: str
     lists: dict[str, Listed] = field(default_factory=dict)
     asked: dict[str, float] = field(default_factory=dict)
     run: Run | None = None
+    refresh: Refresh = field(default_factory=Refresh)
     format: int = FORMAT
 
     def resume(self, types: Iterable[str], documents: Sequence[str] | None) -> Run:
@@ -162,23 +201,55 @@ def save(path: Path, content: bytes) -> None:
         raise CacheError(f"{path} cannot be written: {error}; free space, or choose another folder") from error
 
 
+class BusyError(CacheError):
+    """Another process has the lock."""
+
+
 @contextmanager
-def sync_lock(path: Path) -> Iterator[None]:
-    """One sync at a time of the library with this state file, over all processes. Blocking.
+def sync_lock(path: Path, seconds: float = 0.0) -> Iterator[None]:
+    """One writer at a time of what comes from Open5e to the library with this state file, over all processes. Blocking.
 
     Raises:
-        CacheError: another process is syncing it, or the lock file cannot be written.
+        BusyError: another process is syncing it, and still is after this number of seconds.
+        CacheError: the lock file cannot be written.
     """
-    lock = FileLock(f"{path}.lock", timeout=0, mode=PRIVATE_FILE, thread_local=False)
+    with _locked(f"{path}.lock", seconds):
+        yield
+
+
+@contextmanager
+def refresh_lock(path: Path) -> Iterator[None]:
+    """One process at a time brings the library with this state file up to date in the background; errors as of `sync_lock`.
+
+    It may be held for long. The library is written under `sync_lock`, a page at a time, so that others need not wait.
+    """
+    with _locked(f"{path}.refresh.lock", 0.0):
+        yield
+
+
+def is_refreshing(path: Path) -> bool:
+    """Whether a process is bringing the library with this state file up to date in the background. Blocking."""
+    if not Path(f"{path}.refresh.lock").exists():
+        return False
     try:
-        private_folder(path.parent)
+        with refresh_lock(path):
+            return False
+    except BusyError:
+        return True
+    except CacheError:
+        return False
+
+
+@contextmanager
+def _locked(file: str, seconds: float) -> Iterator[None]:
+    lock = FileLock(file, timeout=seconds, mode=PRIVATE_FILE, thread_local=False)
+    try:
+        private_folder(Path(file).parent)
         lock.acquire()
     except Timeout as error:
-        raise CacheError("another process is syncing this library; wait for it to finish, or end it") from error
+        raise BusyError("another process is syncing this library; wait for it to finish, or end it") from error
     except OSError as error:
-        raise CacheError(
-            f"{lock.lock_file} cannot be written: {error}; free space, or choose another folder"
-        ) from error
+        raise CacheError(f"{file} cannot be written: {error}; free space, or choose another folder") from error
     try:
         yield
     finally:

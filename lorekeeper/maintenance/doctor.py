@@ -16,6 +16,7 @@ from lorekeeper.cache.repair import examine as examine_store
 from lorekeeper.editions import LABELS, edition_label
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import ConfigError, LoreKeeperError
+from lorekeeper.intake.freshness import freshness
 from lorekeeper.library import Library, repair_backend, vector_cache
 from lorekeeper.printable import one_line
 from lorekeeper.settings import PREFIX, Settings, ignored_file, misspelt_variables, own_file, shown_value
@@ -70,6 +71,7 @@ async def examine(settings: Settings, origins: dict[str, str]) -> Findings:
     try:
         async with Library.from_settings(settings) as library:
             checks += [await _model(library), await _library(library), *await _edition(library)]
+            checks += await _freshness(library)
             checks.append(await _damage(library, settings))
     except ConfigError as error:
         checks.append(Check("library", False, str(error)))
@@ -143,6 +145,14 @@ async def _edition(library: Library) -> list[Check]:
     empty = [edition_label(name) for name in documents.edition if name in LABELS and name not in counts]
     missing = f"; no entries of {', '.join(empty)}: 'lorekeeper sync open5e' brings more books" if empty else ""
     return [Check("edition", not empty, f"{', '.join(map(edition_label, documents.edition))} first{missing}")]
+
+
+async def _freshness(library: Library) -> list[Check]:
+    """Whether what was synced is fresh, or will be; it fails if that was tried in vain."""
+    if library.source is None:
+        return []
+    found = await asyncio.to_thread(freshness, library.source, offline=library.offline)
+    return [Check("open5e", not found.failing, found.sentence())]
 
 
 async def _damage(library: Library, settings: Settings) -> Check:

@@ -27,6 +27,9 @@ from lorekeeper.version import VERSION
 
 logger = logging.getLogger(__name__)
 
+NO_QUESTIONS = ("subscriptions/listen", "ping")
+"""Requests that nobody waits for: the first lasts as long as its client likes, and some clients send the second all the time."""
+
 
 def build_server(library: Library) -> Server[Any]:
     """An MCP server over a library, which it opens in the background once a client is connected."""
@@ -65,6 +68,7 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
         self._clients = Clients()
         self._watch = Watch(library, self._clients, self._know_books)
         self._logs: LogToClients | None = None
+        self._freshening: asyncio.Task[None] | None = None
         handlers = Handlers(library)
         super().__init__(
             "lorekeeper",
@@ -87,7 +91,7 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
         )
         # not as an argument: the SDK would warn on stderr that the next protocol has it no more
         self.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
-        self.middleware += [self._listen, _Opening(library, self._watch.opened)]
+        self.middleware += [self._listen, _Opening(library, self._opened)]
 
     def create_initialization_options(self, *arguments: Any, **options: Any) -> InitializationOptions:
         """As declared, with changes of the resources."""
@@ -104,6 +108,14 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
                 yield {}
         finally:
             self._watch.stop()
+            if self._freshening:
+                self._freshening.cancel()
+                await asyncio.gather(self._freshening, return_exceptions=True)
+
+    def _opened(self) -> None:
+        """The library is open: watch it, and keep it fresh while nobody asks."""
+        self._watch.opened()
+        self._freshening = asyncio.create_task(self._library.keep_fresh())
 
     async def _listen(self, context: Any, call_next: CallNext) -> Any:
         """Remember who says something; log messages of a request go where it wants them."""
@@ -154,12 +166,13 @@ class _Opening:
         self._idle = asyncio.Event()
 
     async def __call__(self, context: Any, call_next: CallNext) -> Any:
-        if context.method == "subscriptions/listen":  # lasts as long as its client likes
+        if context.method in NO_QUESTIONS:
             return await call_next(context)
         self._calls += 1
         self._idle.clear()
         try:
-            return await call_next(context)
+            with self._library.questions.one():
+                return await call_next(context)
         finally:
             self._calls -= 1
             if not self._calls:

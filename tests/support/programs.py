@@ -119,6 +119,20 @@ def sync_library(folder: str, address: str) -> None:
     asyncio.run(main())
 
 
+def keep_library_fresh(folder: str, address: str) -> None:
+    """Keep a library fresh as a server does, at some pace, until this process is ended."""
+    from lorekeeper.intake import background
+    from tests.support.libraries import server_library
+
+    background.PACE = background.Pace(start=0.0, look=0.1, quiet=0.0, request=0.05, rest=0.0)
+
+    async def main() -> None:
+        async with server_library(Path(folder), address) as library:
+            await library.keep_fresh()
+
+    asyncio.run(main())
+
+
 # --- drivers and models ----------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,463 @@
+"""Keeping fresh what was synced: what is read again and when, who does it, what is said, and that no question waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import stamina
+from mcp import Client
+
+from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.errors import CacheError
+from lorekeeper.intake import background, freshness
+from lorekeeper.intake.background import Leisure, Pace, Questions
+from lorekeeper.intake.freshness import failing_note, next_attempt, stale_lists
+from lorekeeper.intake.refresh import Refresher
+from lorekeeper.intake.sync_state import (
+    ALL,
+    ListRead,
+    Read,
+    Refresh,
+    Source,
+    SyncState,
+    encode,
+    is_refreshing,
+    load_state,
+    refresh_lock,
+    save,
+    sync_lock,
+)
+from lorekeeper.library import Library, open5e_of, open_cache
+from lorekeeper.search.query import Query
+from lorekeeper.server.mcp import build_server
+from tests.support.commands import environment, run_lorekeeper
+from tests.support.corpus import replaying, requests_of
+from tests.support.entities import everything
+from tests.support.libraries import server_library, settings
+from tests.support.open5e_server import Open5eServer, Reply, creature, lists, serving, spell
+from tests.support.programs import command_of, keep_library_fresh
+
+SECONDS = 30.0
+"""How long to wait for what does not happen."""
+
+AT_ONCE = Pace(start=0.0, look=0.02, quiet=0.0, request=0.0, rest=0.0)
+
+
+@pytest.fixture
+def server() -> Open5eServer:
+    return Open5eServer(lists())
+
+
+@pytest.fixture
+def address(server: Open5eServer) -> Iterator[str]:
+    with serving(server) as address, stamina.set_testing(True, attempts=3, cap=True):
+        yield address
+
+
+@pytest.fixture
+async def library(tmp_path: Path, address: str) -> AsyncIterator[Library]:
+    async with server_library(tmp_path, address) as library:
+        yield library
+
+
+def source_of(library: Library) -> Source:
+    assert library.source
+    return library.source
+
+
+def state_of(library: Library) -> SyncState:
+    return load_state(source_of(library).state_path, source_of(library).base_url)
+
+
+def age(source: Source, days: float = 40.0, *names: str) -> None:
+    """Make what was synced so many days older; only these lists if any are named."""
+    state = load_state(source.state_path, source.base_url)
+    for name in names or state.lists:
+        whole = state.lists[name].whole
+        whole.update({key: since - days * 86400 for key, since in whole.items()})
+    save(source.state_path, encode(state))
+
+
+async def refresh(library: Library, pace: Pace = AT_ONCE) -> None:
+    """One attempt."""
+    leisure = Leisure(library.questions, pace)
+    await Refresher(library.cache, source_of(library), leisure, library.embedding.embed).run()
+
+
+@contextlib.asynccontextmanager
+async def kept_fresh(library: Library, pace: Pace, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """The library as a server keeps it."""
+    monkeypatch.setattr(background, "PACE", pace)
+    task = asyncio.create_task(library.keep_fresh())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(SECONDS):
+        while not await asyncio.to_thread(holds):
+            await asyncio.sleep(0.02)
+
+
+async def titles(library: Library, entity_type: str = "spells") -> set[str]:
+    return {e.name for e in await everything(library.cache, entity_type)}
+
+
+# --- what is read again ----------------------------------------------------------------------------------------------
+
+
+async def test_what_is_stale_is_read_again_with_its_changes_and_removals(library, server):
+    await library.sync(["spells"])
+    age(source_of(library))
+    del server.lists["v2/spells"][0]
+    server.lists["v2/spells"][0] = spell("Soft Landing", desc="Now you bounce.")
+    server.lists["v2/spells"].append(spell("Salt Mirror"))
+    server.asked.clear()
+    before = library.embedding.computed
+    await refresh(library)
+    assert await titles(library) == {"Soft Landing", "Lantern of Hush", "Ember Whisper", "Ash Storm", "Salt Mirror"}
+    (changed,) = await library.cache.get_entities("spells", name="soft landing")
+    assert changed.data["desc"] == "Now you bounce."
+    assert library.embedding.computed - before <= 4, "two texts, which a library without stored vectors embeds twice"
+    assert {a.split("/?")[0] for a in server.asked} == {"v2/documents", "v2/spells"}, "nothing else was asked for"
+    assert stale_lists(state_of(library), 30) == []
+    assert state_of(library).refresh == Refresh()
+
+
+async def test_only_the_lists_that_are_too_old_and_the_documents_that_were_synced(library, server):
+    await library.sync(["spells", "creatures"], ["ember-book"])
+    age(source_of(library), 40, "spells")
+    server.asked.clear()
+    server.lists["v2/spells"].append(spell("Coal Song", "ember-book"))
+    server.lists["v2/spells"].append(spell("Salt Mirror"))
+    await refresh(library)
+    assert {a.split("/?")[0] for a in server.asked} == {"v2/spells"}
+    assert all("ember-book" in query for query in server.pages_asked("v2/spells"))
+    assert await titles(library) == {"Ember Whisper", "Ash Storm", "Coal Song"}
+
+
+async def test_what_lookups_have_fetched_is_no_reason_to_bring_the_rest(library, server):
+    await library.search(Query(["spells"], filters={"level_min": 2}))
+    age(source_of(library))
+    server.asked.clear()
+    await refresh(library)
+    assert {a.split("/?")[0] for a in server.asked} == {"v2/documents"}
+    assert await titles(library) == {"Ash Storm", "Tide Lance"}
+
+
+async def test_a_library_that_was_deleted_is_not_filled_again(library, server):
+    await library.sync(["spells"])
+    age(source_of(library))
+    for name in ("spells", "documents"):
+        await library.cache.delete_entities(name, await library.cache.identities(name))
+    server.asked.clear()
+    await refresh(library)
+    assert server.asked == []
+    assert await titles(library) == set()
+
+
+def test_a_state_of_an_earlier_version_is_read_with_nothing_done_in_the_background(tmp_path):
+    state = SyncState("http://one")
+    state.of("spells").whole[ALL] = 1.0
+    earlier = json.loads(encode(state))
+    del earlier["refresh"]
+    (tmp_path / "library.sync").write_text(json.dumps(earlier))
+    read = load_state(tmp_path / "library.sync", "http://one")
+    assert read == state
+    assert [each.name for each in stale_lists(read, 30)] == ["spells"]
+
+
+# --- interrupted, failed, contended ----------------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+async def test_one_that_is_killed_is_continued_by_another_process_and_reads_nothing_twice(
+    library, server, address, tmp_path
+):
+    server.lists["v2/spells"] = [spell(f"Tide {n}", desc=f"Text {n}.") for n in range(40)]
+    await library.sync(["spells"])
+    age(source_of(library))
+    server.lists["v2/spells"] = [spell(f"Tide {n}", desc=f"Other text {n}.") for n in range(40)]
+    server.asked.clear()
+    command = command_of(keep_library_fresh, tmp_path, address)
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
+    try:
+        await until(lambda: len(server.pages_asked("v2/spells")) > 6)
+        working, other = await _who_works(processes, server)
+        working.send_signal(signal.SIGKILL)
+        await until(lambda: not stale_lists(state_of(library), 30))
+        assert other.poll() is None
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+    asked = Counter(server.pages_asked("v2/spells"))
+    assert len(asked) == 20
+    assert sum(asked.values()) <= 21, "the page at which it was killed"
+    assert all(e.data["desc"].startswith("Other") for e in await everything(library.cache, "spells"))
+
+
+async def _who_works(
+    processes: list[subprocess.Popen[bytes]], server: Open5eServer
+) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]:
+    """The process that reads the server's lists, and the other one: found by stopping one of them."""
+    first, second = processes
+    first.send_signal(signal.SIGSTOP)
+    await asyncio.sleep(0.2)
+    number = len(server.asked)
+    await asyncio.sleep(0.4)
+    moves = len(server.asked) > number
+    first.send_signal(signal.SIGCONT)
+    return (second, first) if moves else (first, second)
+
+
+async def test_a_server_that_fails_is_tried_again_after_ever_longer_pauses(library, server, monkeypatch):
+    await library.sync(["spells"])
+    age(source_of(library))
+    monkeypatch.setattr(freshness, "RETRY_SECONDS", 0.2)
+    monkeypatch.setattr(freshness, "LONGEST_RETRY_SECONDS", 0.4)
+    tried: list[float] = []
+
+    def fault(path: str, number: int) -> Reply | None:
+        tried.append(time.monotonic())
+        return Reply(503) if len(tried) < 19 else None
+
+    server.fault = fault
+    server.asked.clear()
+    async with kept_fresh(library, AT_ONCE, monkeypatch):
+        await until(lambda: state_of(library).refresh.failures == 2)
+        assert "503" in state_of(library).refresh.problem
+        await until(lambda: not stale_lists(state_of(library), 30))
+    assert state_of(library).refresh == Refresh()
+    pauses = [later - earlier for earlier, later in itertools.pairwise(tried)]
+    assert sum(pause > 0.35 for pause in pauses) in (2, 3)
+
+
+def test_pauses_double_up_to_a_day_and_a_clock_that_was_set_back_does_not_prolong_them():
+    state = SyncState("http://one")
+    assert next_attempt(state) == 0.0
+    now = time.time()
+    pauses = []
+    for failures in (1, 2, 3, 9, 1000):
+        state.refresh = Refresh(failures=failures, tried=now)
+        pauses.append(round(next_attempt(state) - now))
+    assert pauses == [300, 600, 1200, 76800, 86400]
+    state.refresh.tried = now + 10 * 86400
+    assert next_attempt(state) - now <= 86401
+
+
+async def test_a_list_that_cannot_be_read_leaves_the_others_fresh_and_its_progress_for_next_time(library, server):
+    await library.sync(["spells", "creatures"])
+    age(source_of(library))
+    server.fault = lambda path, number: Reply(404) if path == "v2/spells" else None
+    await refresh(library)
+    assert [each.name for each in stale_lists(state_of(library), 30)] == ["spells"]
+    assert state_of(library).refresh.failures == 1
+    server.fault = lambda path, number: Reply(503) if len(server.pages_asked("v2/spells")) > 2 else None
+    server.asked.clear()
+    await refresh(library)
+    assert state_of(library).refresh.failures == 2
+    done = server.pages_asked("v2/spells")[:2]
+    server.fault = lambda path, number: None
+    server.asked.clear()
+    await refresh(library)
+    assert not set(done) & set(server.pages_asked("v2/spells"))
+    assert state_of(library).refresh == Refresh()
+
+
+async def test_an_error_that_nobody_foresaw_is_told_and_tried_again_later(library, monkeypatch):
+    await library.sync(["spells"])
+    age(source_of(library))
+
+    async def failing(*_: object) -> dict[object, str]:
+        raise RuntimeError
+
+    monkeypatch.setattr(library.cache, "content_hashes", failing)
+    with pytest.raises(RuntimeError):
+        await refresh(library)
+    assert (state_of(library).refresh.failures, state_of(library).refresh.problem) == (1, "RuntimeError")
+    assert next_attempt(state_of(library)) > time.time() + 290
+
+
+async def test_lookups_and_syncs_go_on_meanwhile_and_a_sync_of_another_process_is_no_failure(
+    library, server, monkeypatch
+):
+    await library.sync(["spells"])
+    age(source_of(library))
+    server.lists["v2/spells"] = [spell(f"Tide {n}", level=n % 9) for n in range(40)]
+    async with kept_fresh(library, AT_ONCE, monkeypatch):
+        await until(lambda: is_refreshing(source_of(library).state_path))
+        page = await library.search(Query(["creatures"], filters={"name": "Brine Hound"}))
+        assert [r.entity.name for r in page.results] == ["Brine Hound"]
+        assert (await library.sync(["rules"])).failed == []
+        await until(lambda: not stale_lists(state_of(library), 30))
+    assert len(await titles(library)) == 40
+    assert state_of(library).lists["sections"].whole
+    age(source_of(library))
+    monkeypatch.setattr("lorekeeper.intake.refresh.LOCK_SECONDS", 0.0)
+    with sync_lock(source_of(library).state_path), pytest.raises(CacheError, match="another process"):
+        await refresh(library)
+    assert state_of(library).refresh.failures == 0
+
+
+@pytest.mark.corpus
+async def test_a_faulty_open5e_is_read_again_page_by_page_and_nothing_is_embedded(corpus, tmp_path):
+    with replaying(corpus, "--fail-every", "7", "--cut-every", "9") as address:
+        async with server_library(tmp_path, address) as library:
+            await library.sync(["spells"])
+            age(source_of(library))
+            counts, computed = (await library.statistics()).counts, library.embedding.computed
+            made, failed = requests_of(address)
+            await refresh(library)
+            assert (await library.statistics()).counts == counts
+            assert library.embedding.computed == computed
+            again, failed_again = requests_of(address)
+    assert stale_lists(state_of(library), 30) == []
+    pages = -(-counts["spells"] // 100) + 1
+    assert again - made <= pages + 2 * (failed_again - failed) + pages // 4
+
+
+# --- when ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("off", [{"background": False}, {"offline": True}])
+async def test_nothing_is_sent_if_the_settings_forbid_it(off, server, address, tmp_path, monkeypatch):
+    monkeypatch.setattr(background, "PACE", AT_ONCE)
+    chosen = settings(
+        cache_backend="sqlite",
+        sqlite_db_path=tmp_path / "sqlite.db",
+        open5e_base_url=address,
+        background_sync=int(off.get("background", True)),
+    )
+    service = EmbeddingService(lambda: HashingProvider(64))
+    async with Library(open_cache(chosen, service), service, source=open5e_of(chosen)) as library:
+        await library.sync(["spells"])
+        age(source_of(library))
+        server.asked.clear()
+        library.offline = bool(off.get("offline"))
+        await asyncio.wait_for(library.keep_fresh(), 1.0)
+    assert server.asked == []
+
+
+async def test_work_waits_for_questions_and_for_silence_after_them(library, server, monkeypatch):
+    await library.sync(["spells"])
+    age(source_of(library))
+    server.asked.clear()
+    async with kept_fresh(library, Pace(start=0.1, look=0.02, quiet=0.1, request=0.0, rest=0.0), monkeypatch):
+        with library.questions.one():
+            await asyncio.sleep(0.3)
+            assert server.asked == []
+        began = time.monotonic()
+        await until(lambda: bool(server.asked))
+        assert time.monotonic() - began >= 0.09
+        with library.questions.one():
+            await asyncio.sleep(0.1)
+            number = len(server.asked)
+            await asyncio.sleep(0.2)
+            assert len(server.asked) == number
+        await until(lambda: not stale_lists(state_of(library), 30))
+
+
+async def test_work_is_followed_by_a_rest_in_proportion_and_requests_keep_their_distance():
+    leisure = Leisure(Questions(), Pace(quiet=0.0, request=0.2, rest=4.0))
+    began = time.monotonic()
+    async with leisure.portion():
+        await asyncio.sleep(0.05)
+    assert time.monotonic() - began >= 0.24
+    await leisure.request()
+    began = time.monotonic()
+    await leisure.request()
+    assert time.monotonic() - began >= 0.19
+
+
+# --- what is said ----------------------------------------------------------------------------------------------------
+
+
+async def test_freshness_says_what_is_stale_under_way_and_failing(library):
+    source = source_of(library)
+
+    def said(**changes: Any) -> str:
+        shown = Source(source.base_url, source.state_path, source.days, background=changes.pop("background", True))
+        return freshness.freshness(shown, offline=changes.pop("offline", False)).sentence()
+
+    assert said() == "nothing was synced completely"
+    await library.sync(["spells"])
+    assert said().startswith("2 lists, all read within 30 days, the oldest on 20")
+    age(source)
+    assert "2 of 2 lists were read more than 30 days ago (documents, spells; the oldest on 20" in said()
+    assert "'lorekeeper serve' brings them up to date" in said()
+    assert "LOREKEEPER_BACKGROUND_SYNC is 0, so only 'lorekeeper sync open5e'" in said(background=False)
+    assert "LOREKEEPER_OFFLINE is set, so only" in said(offline=True)
+    state = state_of(library)
+    state.refresh = Refresh(failures=2, tried=time.time(), problem="it is down")
+    state.refresh.reading["spells"] = ListRead(None, time.time(), Read("limit=100", 1200))
+    save(source.state_path, encode(state))
+    assert "reading them failed 2 times in a row: it is down. 'lorekeeper serve' tries again after 20" in said()
+    with refresh_lock(source.state_path):
+        assert said().endswith("spells are being read now, 1,200 so far")
+
+
+async def test_an_answer_says_that_its_entries_are_old_only_if_they_cannot_be_read_again(library):
+    await library.sync(["spells"])
+    age(source_of(library))
+    assert failing_note(state_of(library), ["spells"], 30) is None
+    state = state_of(library)
+    state.refresh = Refresh(failures=1, tried=time.time(), problem="it is down")
+    save(source_of(library).state_path, encode(state))
+    page = await library.search(Query(["spells"], text="a wave of water"))
+    assert page.note is not None
+    assert page.note.startswith("Open5e's spells are as of 20")
+    assert len(page.note) < 120
+    page = await library.search(Query(["documents"], filters={"name": "Ember"}))
+    assert "Open5e's documents" in (page.note or "")
+    assert failing_note(state, ["creatures"], 30) is None
+
+
+@pytest.mark.thorough
+def test_stats_and_doctor_say_it(tmp_path, server, address):
+    env = environment(tmp_path, OPEN5E_BASE_URL=address, OFFLINE="0", CACHE_BACKEND="sqlite")
+    assert run_lorekeeper(tmp_path, "sync", "open5e", "--type", "spells", env=env).returncode == 0
+    content = json.loads(run_lorekeeper(tmp_path, "stats", "--json", env=env).stdout)["open5e"]
+    assert (content["lists"], content["stale"], content["failures"]) == (2, [], 0)
+    done = run_lorekeeper(tmp_path, "doctor", "--json", env=env | {"LOREKEEPER_CACHE_TTL_DAYS": "0.000001"})
+    (check,) = [c for c in json.loads(done.stdout)["checks"] if c["name"] == "open5e"]
+    assert check["ok"]
+    assert "2 of 2 lists were read more than" in check["message"]
+
+
+# --- in a server -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_server_works_once_a_client_is_there_and_answers_meanwhile(library, server, monkeypatch):
+    await library.sync(["creatures"])
+    age(source_of(library))
+    server.lists["v2/creatures"] = [creature("Brine Hound", rating=3.0)]
+    server.asked.clear()
+    monkeypatch.setattr(background, "PACE", AT_ONCE)
+    serving_library = build_server(library)
+    await asyncio.sleep(0.1)
+    assert server.asked == []
+    async with Client(serving_library) as client, asyncio.timeout(SECONDS):
+        facts = ""
+        while "CR 3" not in facts:
+            answer = await client.call_tool("lookup_creature", {"name": "Brine Hound"})
+            (result,) = answer.structured_content["results"]
+            facts = result["facts"]
+            await asyncio.sleep(0.02)
+    number = len(server.asked)
+    await asyncio.sleep(0.1)
+    assert len(server.asked) == number, "it ended with its last client"
