@@ -23,6 +23,7 @@ class Link:
         shown: what the reader sees of it.
         section: heading path of the section that it is in.
         embedded: whether the other note is shown in its place.
+        audience: who may see the section that it is in, as for `Section`.
     """
 
     target: str
@@ -30,6 +31,7 @@ class Link:
     shown: str = ""
     section: str = ""
     embedded: bool = False
+    audience: Audience | None = None
 
 
 @dataclass(frozen=True)
@@ -37,9 +39,11 @@ class Section:
     """A stretch of a note's text under one heading.
 
     Attributes:
-        path: the headings above it, outermost first, joined by `PATH_SEPARATOR`; "" before the first heading.
+        path: the headings above it, outermost first, joined by `PATH_SEPARATOR`, without the title of the note; "" for what
+            stands before the first of them.
         text: Markdown, without what only Obsidian understands.
-        mark: what makes it secret, as written: a heading, a callout, a comment. "" if nothing does.
+        mark: what makes it secret, as written: a heading, a callout, a comment. "" if nothing does, also where a heading
+            such as "Public Knowledge" opens it to all players.
         audience: who may see it, if a mark says so; None if only the note decides.
     """
 
@@ -80,12 +84,16 @@ class Note:
         tags: without "#", in lower case.
         session: number of the session it is about, None for none.
         session_date: its date, if that is a date of our calendar.
-        facts: from front matter, ``**Key**: value`` lines, tables and infoboxes, by key as written.
+        facts: from front matter, ``**Key**: value`` lines, tables and infoboxes, by key as written; none from a stretch
+            that is kept secret.
+        facts_in_text: keys of the facts that a section states as well. The others stand in no section.
         sections: in reading order; paths may repeat.
         links: in reading order, repetitions included.
         stat_blocks: in reading order.
         audience: who may see the whole note, if front matter or the file's name says so.
-        mark: what says so.
+        mark: what keeps it from players; "" if nothing does.
+        title_from: what the name comes from: "name" or "title" of the front matter, "heading", "file" or "folder".
+        heading: the first heading, if it is the title of the whole note: it stands in no section's path. "" for none.
         problems: what could not be read, and was left out.
     """
 
@@ -97,9 +105,12 @@ class Note:
     session: int | None = None
     session_date: date | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
+    facts_in_text: Sequence[str] = ()
     sections: Sequence[Section] = ()
     links: Sequence[Link] = ()
     stat_blocks: Sequence[StatBlock] = ()
     audience: Audience | None = None
     mark: str = ""
+    title_from: str = "file"
+    heading: str = ""
     problems: Sequence[str] = ()

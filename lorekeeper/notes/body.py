@@ -1,0 +1,268 @@
+"""The body of a note: its sections, links, facts, tags and stat blocks, and what is secret of them."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from markdown_it.token import Token
+
+from lorekeeper.folding import fold
+from lorekeeper.notes.callouts import INFOBOX, Callout, callouts, retitled, unquoted
+from lorekeeper.notes.cuts import Cut, cut_callouts, cut_comments
+from lorekeeper.notes.facts import Pair, infobox, leading, tables
+from lorekeeper.notes.links import read_inline
+from lorekeeper.notes.names import file_name, plain
+from lorekeeper.notes.note import PATH_SEPARATOR, Link, Section, StatBlock
+from lorekeeper.notes.secrets import DM, PLAYERS, UNMARKED, Mark, heading_mark, key_mark
+from lorekeeper.notes.source import Code, blocks, language, span
+from lorekeeper.notes.statblocks import LANGUAGE, StatBlockError, read_stat_block
+from lorekeeper.notes.tidying import Tidying
+
+DEEPEST = 8
+"""Secrets within secrets; what is deeper is as secret as what is around it."""
+
+GENERIC = frozenset(
+    "overview description summary notes history background appearance introduction information info details general "
+    "stats statistics personality relationships secrets about intro recap events".split()
+)
+"""Folded headings that begin many notes and name none."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading: its level (1 to 6), its text without marks of Markdown, and what it says of who may see what follows."""
+
+    level: int
+    text: str
+    mark: Mark = UNMARKED
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a note something stands: under which headings, and within which secret."""
+
+    headings: tuple[Heading, ...] = ()
+    mark: Mark = UNMARKED
+    depth: int = 0
+    line: int = 0
+
+    @property
+    def path(self) -> str:
+        """The headings, outermost first."""
+        return PATH_SEPARATOR.join(heading.text for heading in self.headings)
+
+    @property
+    def marked(self) -> Mark:
+        """What says who may see it: the innermost heading that does, else what it is within."""
+        marks = (heading.mark for heading in reversed(self.headings) if heading.mark.audience is not None)
+        return next(marks, self.mark)
+
+    def under(self, heading: Heading) -> Place:
+        """The place below a heading that stands here."""
+        above = tuple(h for h in self.headings if h.level < heading.level)
+        return replace(self, headings=(*above, heading) if heading.text else above)
+
+    def within(self, mark: Mark, line: int) -> Place:
+        """The place within a secret that was cut out here."""
+        unmarked = tuple(replace(heading, mark=UNMARKED) for heading in self.headings)
+        return Place(unmarked, mark, self.depth + 1, line)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact, and whether the text of a section states it as well."""
+
+    key: str
+    value: str
+    in_text: bool = False
+
+
+@dataclass
+class Body:
+    """What was read of a note's body, each in reading order.
+
+    Attributes:
+        code: the code that is hidden in its lines.
+        path: the note's own.
+        title: its first heading, if that is the title of the whole; "" for none.
+    """
+
+    code: Code
+    path: str
+    title: str = ""
+    sections: list[Section] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    links: list[tuple[int, Link]] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    stat_blocks: list[StatBlock] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def read(self, lines: Sequence[str], place: Place) -> None:
+        """Read a stretch of lines that stands at a place."""
+        left, cuts = self._cut(lines, place)
+        tokens = blocks(left)
+        parts = self._parts(left, tokens, place)
+        self._read_blocks(left, tokens, parts)
+        starts = [start for start, _ in parts]
+        waiting: dict[int, list[Cut]] = {}
+        for cut in cuts:
+            waiting.setdefault(max(0, bisect.bisect_right(starts, cut.line) - 1), []).append(cut)
+        for i, (start, here) in enumerate(parts):
+            end = starts[i + 1] if i + 1 < len(parts) else len(left)
+            self._read_part(left, start, end, here, waiting.get(i, []))
+
+    def links_in_order(self) -> list[Link]:
+        """The links, as a reader meets them."""
+        return [link for _, link in sorted(self.links, key=lambda found: found[0])]
+
+    def _cut(self, lines: Sequence[str], place: Place) -> tuple[list[str], list[Cut]]:
+        if place.depth >= DEEPEST:
+            return list(lines), []
+        left, cuts = list(lines), list[Cut]()
+        if any("[!" in line for line in lines):
+            left, cuts = cut_callouts(lines, blocks(lines))
+        left, more, problems = cut_comments(left)
+        self.problems += problems
+        return left, sorted(cuts + more, key=lambda cut: cut.line)
+
+    def _parts(self, lines: list[str], tokens: Sequence[Token], place: Place) -> list[tuple[int, Place]]:
+        """The places of a stretch, each with the number of its first line; the headings leave the lines."""
+        found = headings(lines, tokens)
+        parts = [(0, place)]
+        for i, (start, end, heading) in enumerate(found):
+            text = self.code.show(heading.text).replace("`", "")
+            marked = Heading(heading.level, text, heading_mark(text))
+            if i == 0 and place.depth == 0 and is_title(text, [h.level for _, _, h in found], self.path):
+                self.title = text
+                # the title stands in no path, but what it says of secrecy holds for all below it
+                here = replace(place, mark=marked.mark if marked.mark.audience is not None else place.mark)
+            else:
+                here = parts[-1][1].under(marked)
+            parts.append((start, here))
+            for number in range(start, end):
+                self._add_links(lines[number], place.line + number, here)
+                lines[number] = ""
+        return parts
+
+    def _read_blocks(self, lines: list[str], tokens: Sequence[Token], parts: Sequence[tuple[int, Place]]) -> None:
+        """Take facts and stat blocks out of the blocks that hold them, and give callouts their titles."""
+        starts = [start for start, _ in parts]
+
+        def place_of(line: int) -> Place:
+            return parts[max(0, bisect.bisect_right(starts, line) - 1)][1]
+
+        for callout in callouts(lines, tokens):
+            self._read_callout(lines, callout, place_of(callout.start))
+        for token in tokens:
+            if token.type == "fence" and language(token) == LANGUAGE:
+                self._read_stat_block(lines, token, place_of(span(token)[0]))
+        for rows in tables(lines, tokens):
+            here = place_of(rows[0][0])
+            if here.path and not secret(here):
+                self.facts += (Fact(key, self._value(value), in_text=True) for _, key, value in rows if key and value)
+
+    def _read_callout(self, lines: list[str], callout: Callout, place: Place) -> None:
+        if callout.word.casefold() not in INFOBOX or secret(place):
+            lines[callout.start] = retitled(lines[callout.start], callout)
+            return
+        inner = [unquoted(line, callout.depth) for line in lines[callout.start + 1 : callout.end]]
+        pairs, rest = infobox(inner, callout.start + 1)
+        self._take(pairs, place)
+        length = callout.end - callout.start
+        lines[callout.start : callout.end] = (rest + [""] * length)[:length]
+
+    def _read_stat_block(self, lines: list[str], token: Token, place: Place) -> None:
+        start, end = span(token)
+        try:
+            values, base = read_stat_block(self.code.show(token.content))
+        except StatBlockError as error:
+            self.problems.append(f"stat block: {error}")
+            return
+        mark = place.marked
+        self.stat_blocks.append(StatBlock(values, place.path, base, mark.text, mark.audience))
+        lines[start:end] = [""] * (end - start)
+
+    def _read_part(self, lines: list[str], start: int, end: int, place: Place, cuts: Sequence[Cut]) -> None:
+        if not place.path and not secret(place) and place.depth == 0:
+            pairs, taken = leading(lines[start:end], start)
+            self._take(pairs, place)
+            for i in taken:
+                lines[start + i] = ""
+        at = start
+        for cut in cuts:
+            to = min(max(cut.line, at), end)
+            self._add_section(lines[at:to], place.line + at, place)
+            self.read(cut.lines, place.within(cut.mark, place.line + cut.line))
+            at = to
+        self._add_section(lines[at:end], place.line + at, place)
+
+    def _take(self, pairs: Sequence[Pair], place: Place) -> None:
+        """Facts that leave the text; a key such as "Secret" makes a secret stretch of its own instead."""
+        for line, key, value in pairs:
+            self._add_links(value, place.line + line, place)
+            mark = key_mark(key)
+            if mark.audience == DM:
+                self.sections.append(Section(place.path, f"**{key}**: {self._value(value)}", mark.text, mark.audience))
+            elif key and value:
+                self.facts.append(Fact(self.code.show(key), self._value(value)))
+
+    def _add_links(self, text: str, line: int, place: Place) -> None:
+        self.links += (
+            (line, replace(link, audience=place.marked.audience)) for link in read_inline(text, place.path).links
+        )
+
+    def _value(self, written: str) -> str:
+        return self.code.show(read_inline(written).text).strip()
+
+    def _add_section(self, lines: Sequence[str], line: int, place: Place) -> None:
+        last = place.headings[-1].text if place.headings else ""
+        tidying = Tidying(place.path, fold(last))
+        text = self.code.show(tidying.text(lines, line))
+        mark = place.marked
+        self.links += ((number, replace(link, audience=mark.audience)) for number, link in tidying.links)
+        self.tags += tidying.tags
+        if not secret(place):
+            self.facts += (Fact(key, value, in_text=True) for key, value in tidying.fields)
+        if re.search(r"\w", text):
+            self.sections.append(Section(place.path, text, mark.text, mark.audience))
+
+
+def is_title(heading: str, levels: Sequence[int], path: str) -> bool:
+    """Whether the first of the headings, whose levels are given, is the title of a note.
+
+    One of the first level is, unless it is the like of "Overview" among others of its level; a lower one only if the file has
+    the same name.
+    """
+    folded = fold(heading)
+    if levels[0] > 1:
+        return bool(folded) and folded == fold(file_name(path))
+    return bool(folded) and not (folded in GENERIC and levels.count(1) > 1)
+
+
+def secret(place: Place) -> bool:
+    """Whether something says that not everybody may see what stands at a place."""
+    return place.marked.audience not in (None, PLAYERS)
+
+
+def headings(lines: Sequence[str], tokens: Sequence[Token]) -> list[tuple[int, int, Heading]]:
+    """The headings that are not within other blocks: first line, the line after, and the heading.
+
+    A line over "---" is a heading by the rules of Markdown, but more often a paragraph over a rule: it is taken as one
+    only if it is short and no fact.
+    """
+    found = []
+    for i, token in enumerate(tokens):
+        if token.type != "heading_open" or token.level or (token.markup == "-" and not _is_underlined(lines, token)):
+            continue
+        start, end = span(token)
+        found.append((start, end, Heading(int(token.tag[1:]), plain(tokens[i + 1].content))))
+    return found
+
+
+def _is_underlined(lines: Sequence[str], token: Token) -> bool:
+    start, end = span(token)
+    line = lines[start].strip()
+    return end - start == 2 and len(line) <= 60 and not re.search(r"[.,:;|*]|\[\[|\ufdd0", line)

@@ -1,0 +1,77 @@
+"""Callouts: quoted blocks of Obsidian that begin with a word in brackets, ``> [!note]- Title``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markdown_it.token import Token
+
+from lorekeeper.notes.source import span
+
+INFOBOX = frozenset({"infobox", "info-box", "statbox", "aside-infobox", "profile", "profilebox"})
+
+LAYOUT = frozenset(
+    {"column", "columns", "multi-column", "multicolumn", "blank", "blank-container", "container", "left", "right"}
+)
+"""Words that arrange text and tell nothing, so that no title stands in their place."""
+
+_QUOTE = re.compile(r"[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*>[ \t]?")
+_HEAD = re.compile(r"[ \t]*\[!([^\[\]|\n]{1,60})(?:\|[^\[\]\n]{0,200})?\]([-+]?)[ \t]*(.*)")
+
+
+@dataclass(frozen=True)
+class Callout:
+    """A callout.
+
+    Attributes:
+        start: number of its first line.
+        end: number of the first line after it.
+        depth: how many quotes it stands in, its own included.
+        word: "note", "dm", "infobox", as written.
+        title: "" for none.
+    """
+
+    start: int
+    end: int
+    depth: int
+    word: str
+    title: str
+
+
+def unquoted(line: str, depth: int = 1) -> str:
+    """A line without the marks of so many quotes; a line that continues a quote without them stays."""
+    for _ in range(depth):
+        match = _QUOTE.match(line)
+        if not match:
+            break
+        line = line[match.end() :]
+    return line
+
+
+def callouts(lines: Sequence[str], tokens: Sequence[Token]) -> Iterator[Callout]:
+    """The callouts among the blocks, outer before inner ones."""
+    depth = 0
+    for token in tokens:
+        depth -= token.type == "blockquote_close"
+        if token.type != "blockquote_open":
+            continue
+        depth += 1
+        start, end = span(token)
+        head = _HEAD.fullmatch(unquoted(lines[start], depth))
+        if head:
+            yield Callout(start, end, depth, head[1].strip(), head[3].strip())
+
+
+def headline(callout: Callout) -> str:
+    """A title for readers: as written, else the word of the callout."""
+    if not callout.title and callout.word.casefold() in LAYOUT:
+        return ""
+    return f"**{callout.title or callout.word[:1].upper() + callout.word[1:]}**"
+
+
+def retitled(line: str, callout: Callout) -> str:
+    """The first line of a callout with its title in place of the word in brackets."""
+    inner = unquoted(line, callout.depth)
+    return line[: len(line) - len(inner)] + headline(callout)

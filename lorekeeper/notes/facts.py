@@ -1,0 +1,117 @@
+"""Facts of a note's text: bold keys with a value, headerless tables, infoboxes and inline fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from markdown_it.token import Token
+
+from lorekeeper.notes.links import is_navigation
+from lorekeeper.notes.source import span
+
+Pair = tuple[int, str, str]
+"""Number of a line, and the key and value in it."""
+
+_BULLET = r"[ \t]*(?:[-*+][ \t]+)?"
+_BOLD = re.compile(_BULLET + r"(\*\*|__)([^*_:\n|][^*:\n|]{0,60}?)(?:[ \t]?:[ \t]?\1|\1[ \t]?:)[ \t]*(\S.*)")
+_FIELD = re.compile(_BULLET + r"(\*\*|__|\*|_|)([^\W_][\w /'-]{0,50}?)\1[ \t]?::[ \t]+(\S.*)")
+BRACKETED = re.compile(r"(?P<bracket>[\[(])(?P<key>[^\W_][\w '-]{0,50})::[ \t]?(?P<value>[^\[\]()\n]{1,500})[\])]")
+"""An inline field within a line: ``[key:: value]`` shows its key, ``(key:: value)`` does not."""
+
+_DELIMITER = re.compile(r"\|?[ \t]*:?-+:?(?:[ \t]*\|[ \t]*:?-+:?)*(?:[ \t]*\|)?")
+_CELL_END = re.compile(r"(?<!\\)\|")
+_PASSED = re.compile(
+    r"!\[\[[^\[\]\n]*\]\]|!\[[^\[\]\n]*\]\([^()\n]*\)|(?:[-*_][ \t]*){3,}|<!--[\ufdd2\ufdd3]-->|(?:#[\w/-]+[ \t]*)+|"
+)
+"""What stands among facts without being prose: images, rules, tags, nothing."""
+
+_HEADER_WORDS = frozenset(
+    "type stat stats info information key keys value values attribute attributes detail details field".split()
+)
+
+
+def bold_pair(line: str) -> tuple[str, str] | None:
+    """Key and value of ``**Key**: value`` or ``**Key:** value``, also as an item of a list."""
+    match = _BOLD.fullmatch(line.rstrip())
+    return (_bare(match[2]), match[3].strip()) if match else None
+
+
+def field_pair(line: str) -> tuple[str, str] | None:
+    """Key and value of ``key:: value``, where that is all of a line."""
+    match = _FIELD.fullmatch(line.rstrip())
+    return (_bare(match[2]), match[3].strip()) if match else None
+
+
+def cells(line: str) -> list[str]:
+    """The cells of a table's row, a bar after a backslash being none of its borders."""
+    inner = line.strip().removeprefix("|")
+    inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
+    return [cell.strip() for cell in _CELL_END.split(inner)]
+
+
+def leading(lines: Sequence[str], first: int) -> tuple[list[Pair], list[int]]:
+    """The facts before any prose, and the numbers of their lines."""
+    pairs, taken, i = list[Pair](), list[int](), 0
+    while i < len(lines):
+        pair = field_pair(lines[i]) or bold_pair(lines[i])
+        rows = _rows(lines, i, len(lines)) if pair is None and lines[i].lstrip().startswith("|") else []
+        if pair:
+            pairs.append((first + i, *pair))
+        elif rows:
+            pairs += [(first + line, key, value) for line, key, value in rows]
+        elif not (_PASSED.fullmatch(lines[i].strip()) or is_navigation(lines[i])):
+            break
+        length = rows[-1][0] - i + 1 if rows else 1
+        taken += range(i, i + length) if pair or rows else ()
+        i += length
+    return pairs, taken
+
+
+def _rows(lines: Sequence[str], start: int, end: int) -> list[Pair]:
+    """The facts of the headerless table that begins at a line; none if it is no such table."""
+    header = cells(lines[start])
+    if end < start + 3 or len(header) != 2 or any(header) or not _DELIMITER.fullmatch(lines[start + 1].strip()):
+        return []
+    rows = list[Pair]()
+    for i in range(start + 2, end):
+        row = cells(lines[i])
+        if not lines[i].lstrip().startswith("|") or len(row) != 2:
+            break
+        rows.append((i, _bare(row[0]), row[1]))
+    return rows
+
+
+def tables(lines: Sequence[str], tokens: Sequence[Token]) -> Iterator[list[Pair]]:
+    """The facts of each headerless table of two columns."""
+    for token in tokens:
+        if token.type == "table_open" and (rows := _rows(lines, *span(token))):
+            yield rows
+
+
+def infobox(lines: Sequence[str], first: int) -> tuple[list[Pair], list[str]]:
+    """The facts of an infobox, whose lines are not quoted any more, and the lines that are none."""
+    pairs, rest = list[Pair](), list[str]()
+    for i, line in enumerate(lines):
+        if (pair := field_pair(line) or bold_pair(line)) is not None:
+            pairs.append((first + i, *pair))
+        elif line.lstrip().startswith("|"):
+            following = lines[i + 1] if i + 1 < len(lines) else ""
+            pairs += _infobox_row(line, following, first + i)
+        elif not line.lstrip().startswith("#") and not _PASSED.fullmatch(line.strip()):
+            rest.append(line)
+    return pairs, rest
+
+
+def _infobox_row(line: str, following: str, number: int) -> list[Pair]:
+    row = cells(line)
+    header = bool(_DELIMITER.fullmatch(following.strip())) and all(
+        cell.casefold() in _HEADER_WORDS for cell in row if cell
+    )
+    if header or len(row) < 2 or not row[0] or _DELIMITER.fullmatch(line.strip()):
+        return []
+    return [(number, _bare(row[0]), ", ".join(filter(None, row[1:])))]
+
+
+def _bare(key: str) -> str:
+    return key.strip("*_ \t").rstrip(":").strip()

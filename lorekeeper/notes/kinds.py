@@ -1,0 +1,202 @@
+"""Kinds of notes, and which session one is about: from front matter, tags, folders and names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import date
+
+from lorekeeper.folding import fold
+from lorekeeper.notes.properties import Properties
+
+NOTE, SESSION = "note", "session"
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "npc": (
+        *("npc", "non player character", "people", "person", "villain", "antagonist", "adversary", "adversarie"),
+        *("ally", "allie", "contact", "notable"),
+    ),
+    "character": ("character", "pc", "player character", "party", "main party", "party member", "hero", "player"),
+    "location": (
+        *("location", "place", "settlement", "city", "town", "village", "region", "country", "kingdom", "continent"),
+        *("dungeon", "building", "tavern", "inn", "shop", "district", "landmark", "area", "geography", "plane", "site"),
+        *("point of interest", "poi", "map", "province", "realm", "nation", "hamlet", "ruin", "temple", "room"),
+    ),
+    "faction": ("faction", "group", "organization", "organisation", "guild", "cult", "house", "order", "major group"),
+    "item": (
+        "item",
+        "magic item",
+        "artifact",
+        "artefact",
+        "treasure",
+        "loot",
+        "equipment",
+        "weapon",
+        "armor",
+        "object",
+    ),
+    "session": (
+        *("session", "session note", "session log", "session journal", "session recap", "session report", "recap"),
+        *("campaign journal", "campaign log", "adventure log", "game log", "game session", "session summary"),
+    ),
+    "quest": (
+        "quest",
+        "mission",
+        "plot hook",
+        "hook",
+        "plot",
+        "story thread",
+        "thread",
+        "adventure",
+        "plotline",
+        "side quest",
+    ),
+    "deity": ("deity", "god", "goddess", "pantheon", "religion", "divinity"),
+    "event": ("event", "history", "timeline", "calendar", "holiday", "festival"),
+    "lore": ("lore", "worldbuilding", "world lore", "myth", "legend", "culture", "magic", "cosmology"),
+    "rule": ("rule", "house rule", "homebrew", "mechanic", "homebrew rule"),
+    "creature": ("creature", "monster", "beast", "bestiary", "enemy", "stat block", "statblock", "threat"),
+    "handout": ("handout", "letter", "player handout"),
+    "journal": ("journal", "diary", "diarie"),
+}
+"""Our kinds, and the folded words for them in the singular."""
+
+_BY_WORD = {word: kind for kind, words in KINDS.items() for word in words}
+
+KIND_KEYS = ("type", "kind", "category", "note type", "notetype", "entity type", "fileclass")
+
+NAMED = frozenset({"npc", "character", "location", "faction", "item", "deity", "creature"})
+"""Kinds whose notes bear a name, to which a heading may add an explanation."""
+
+_SESSION_KEYS = ("session", "session number", "session no", "session nr", "session id", "sessionnumber", "sessionnum")
+_DATE_KEYS = (
+    "session date",
+    "date played",
+    "played",
+    "played on",
+    "play date",
+    "game date",
+    "real date",
+    "irl date",
+    "date",
+)
+_LEADING_NUMBER = re.compile(r"^[\W\d_]*(?=[^\W\d_])")
+_SESSION = re.compile(r"\bsession (?:no |nr |number )?0*([0-9]{1,4})\b")
+_SHORT_SESSION = re.compile(r"^(?:s|ep|episode|game|chapter|part) ?0*([0-9]{1,4})\b")
+_NUMBER = re.compile(r"\b0*([0-9]{1,4})\b")
+_FIRST_YEAR, _LAST_YEAR = 1970, 2100
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+_DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|\.)?"
+_YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
+_DATES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?<![0-9]){_YEAR}[-._/](?P<month>[0-9]{{1,2}})[-._/](?P<day>[0-9]{{1,2}})(?![0-9])",
+        rf"(?<![0-9])(?P<day>[0-9]{{1,2}})\.[ ]?(?P<month>[0-9]{{1,2}})\.[ ]?{_YEAR}(?![0-9])",
+        rf"\b{_MONTH}[ ]{_DAY},?[ ]{_YEAR}(?![0-9])",
+        rf"(?<![0-9]){_DAY}[ ](?:of[ ])?{_MONTH},?[ ]{_YEAR}(?![0-9])",
+        rf"(?<![0-9]){_YEAR}(?P<month>[01][0-9])(?P<day>[0-3][0-9])(?![0-9])",
+    )
+)
+"""Dates as people write them, unambiguous ones first. American "5/12/2024" could be either, and is none."""
+
+
+def kind_of(properties: Properties, tags: Iterable[str], path: str, title: str) -> str:
+    """The kind of a note: the first of front matter, tags, folders and names that says one, else "note"."""
+    *folders, file = path.split("/")
+    stem = file.rpartition(".")[0]
+    if written := properties.text(*KIND_KEYS):
+        return known(written) or known(written.partition("/")[0]) or fold(written) or NOTE
+    if is_listing(path):
+        return NOTE
+    tagged = (known(tag.partition("/")[0]) for tag in tags)
+    if kind := next(filter(None, tagged), ""):
+        return kind
+    foldered = (of_folder(folder) for folder in reversed(folders))
+    kind = next(filter(None, foldered), "")
+    return kind or (SESSION if session_number(stem) is not None or session_number(title) is not None else NOTE)
+
+
+def is_listing(path: str) -> bool:
+    """Whether a note stands for a folder of notes of one kind, as an index of it: "npcs/README.md"."""
+    *folders, file = path.split("/")
+    return bool(folders) and stands_for_folder(file, folders) and bool(of_folder(folders[-1]))
+
+
+INDEXES = frozenset({"index", "readme"})
+"""Folded names of files that stand for their folder."""
+
+
+def stands_for_folder(file: str, folders: list[str]) -> bool:
+    """Whether a file is the note of its folder: an index, a README, or of the folder's name."""
+    stem = fold(file.rpartition(".")[0] or file)
+    return stem in INDEXES or (bool(folders) and stem == fold(folders[-1]))
+
+
+def known(words: str) -> str:
+    """Our kind for a word or two, singular or plural; "" if we have none."""
+    folded = fold(words)
+    candidates = (folded, folded.removesuffix("s"), folded.removesuffix("es"), folded.removesuffix("ies") + "y")
+    return next((_BY_WORD[word] for word in candidates if word in _BY_WORD), "")
+
+
+def of_folder(folder: str) -> str:
+    """The kind of the notes in a folder, from its name without leading numbers: "02-SESSIONS", "Important NPCs"."""
+    if number_in(folder, _SESSION) is not None:
+        return SESSION
+    folded = fold(_LEADING_NUMBER.sub("", folder))
+    words = folded.split() or [""]
+    return known(folded) or known(words[-1]) or known(words[0])
+
+
+def session_of(properties: Properties, kind: str, path: str, title: str) -> int | None:
+    """Number of the session a note is about; None for none."""
+    number = _NUMBER.search(properties.text(*_SESSION_KEYS))
+    if number:
+        return int(number[1])
+    if kind != SESSION:
+        return None
+    if (text := properties.text("number", "no", "nr")) and (number := _NUMBER.fullmatch(text)):
+        return int(number[1])
+    *folders, file = path.split("/")
+    places = (file.rpartition(".")[0], title, *reversed(folders))
+    return next((found for place in places if (found := session_number(place)) is not None), None)
+
+
+def session_number(name: str) -> int | None:
+    """The number in "Session 12", "S03", "Session-3 - The Bridge"; None for none."""
+    long = number_in(name, _SESSION)
+    return long if long is not None else number_in(_LEADING_NUMBER.sub("", name), _SHORT_SESSION)
+
+
+def number_in(name: str, pattern: re.Pattern[str]) -> int | None:
+    match = pattern.search(fold(name))
+    return int(match[1]) if match else None
+
+
+def date_of(properties: Properties, kind: str, path: str, title: str) -> date | None:
+    """When a session was played; None where nothing says so, or only in another calendar than ours."""
+    if kind != SESSION:
+        return None
+    stem = path.rpartition("/")[2].rpartition(".")[0]
+    places = (*(properties.text(key) for key in _DATE_KEYS), stem, title)
+    return next((found for place in places if (found := date_in(place))), None)
+
+
+def date_in(text: str) -> date | None:
+    """The first date in a text, from 1970 to 2100: "2025-07-08", "Tuesday, July 8th 2025, 5:13:47 pm", "8.7.2025"."""
+    for pattern in _DATES:
+        match = pattern.search(text[:200])
+        if match and (found := _date(match["year"], match["month"].casefold(), match["day"])):
+            return found
+    return None
+
+
+def _date(year: str, month: str, day: str) -> date | None:
+    number = int(month) if month.isdigit() else _MONTHS.index(month) + 1
+    try:
+        found = date(int(year), number, int(day))
+    except ValueError:
+        return None
+    return found if _FIRST_YEAR <= found.year <= _LAST_YEAR else None

@@ -1,0 +1,124 @@
+"""Links within a line, and the line as a reader sees it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from lorekeeper.notes.note import PATH_SEPARATOR, Link
+
+LINK = re.compile(
+    r"(?P<embed>!?)\[\[(?P<wiki>[^\[\]\n]+)\]\]"
+    r"|(?P<image>!?)\[(?P<text>[^\[\]\n]*)\]\("
+    r"(?:<(?P<bracketed>[^<>\n]{0,2000})>|(?P<url>[^\s()<>]{0,2000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,2000})?))"
+    r"(?:[ \t]{1,9}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}'))?[ \t]{0,9}\)"
+)
+"""A wikilink, or a Markdown link: to a note, a file or a page, shown or embedded."""
+
+FILES = frozenset(
+    "png jpg jpeg gif webp svg bmp avif tif tiff heic ico pdf canvas base excalidraw mp3 m4a wav ogg flac opus mp4 mov "
+    "webm mkv avi zip json csv txt html htm css js docx xlsx pptx odt ttf otf dungeondraft_map dd2vtt uvtt".split()
+)
+"""Suffixes of files that are no notes."""
+
+_NOTES = frozenset({"md", "markdown", "mdown", "mkd"})
+_SUFFIX = re.compile(r"\.([a-z0-9_]{1,16})$", re.IGNORECASE)
+_ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]{0,30}:|//|www\.", re.IGNORECASE)
+_BACKSLASH = re.compile(r"\\(?=([!-/:-@\[-`{-~])?)")
+_LIST_OR_TABLE = re.compile(r"[ \t>]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]|[ \t]*\|")
+_BETWEEN = re.compile(r"[|•·←→⟵⟶«»‹›⬅➡◀▶⏮⏭⬆↑/]|<-|->|<<|>>|::")
+_WAYS = frozenset("previous prev next back to up home index main menu last first return parent top contents".split())
+_WORDS = re.compile(r"[^\W_]+")
+_BLANK_LINK = re.compile(r"\[\s{0,9}\]\([^\s()]{0,2000}\)")
+
+
+@dataclass(frozen=True)
+class Inline:
+    """A line as a reader sees it, and the links to other notes in it, in reading order."""
+
+    text: str
+    links: Sequence[Link]
+
+
+def read_inline(line: str, section: str = "") -> Inline:
+    """Replace the links of a line by what they show. Links to pages elsewhere stay; images and other files go."""
+    if "](" not in line and "[[" not in line:
+        return Inline(line, ())
+    links: list[Link] = []
+
+    def shown(match: re.Match[str]) -> str:
+        found = _wikilink(match, section) if match["wiki"] else _markdown_link(match, section)
+        if isinstance(found, str):
+            return found
+        links.append(found)
+        return found.shown
+
+    text = LINK.sub(shown, line)
+    return Inline(_BLANK_LINK.sub("", text), links)
+
+
+def without_links(line: str) -> tuple[str, int]:
+    """What stands between the links of a line, and how many there are."""
+    return LINK.subn("", line)
+
+
+def is_navigation(line: str) -> bool:
+    """Whether a line has links and separators only, or words such as "Previous", and is no item of a list or table."""
+    rest, number = without_links(line)
+    words = _WORDS.findall(rest.casefold())
+    if not number or _LIST_OR_TABLE.match(line) or any(word not in _WAYS for word in words):
+        return False
+    return bool(words) or (number > 1 and bool(_BETWEEN.search(rest)))
+
+
+def _wikilink(match: re.Match[str], section: str) -> Link | str:
+    """The link to a note, or what a reader sees if it leads to no other note."""
+    written, _, shown = match["wiki"].replace("\\|", "|").partition("|")
+    target, _, heading = written.partition("#")
+    target, shown = _target(target), shown.strip()
+    embedded = bool(match["embed"])
+    if suffix(target) in FILES:
+        return "" if embedded else shown or _last(target)
+    if not target:
+        return "" if embedded else shown or _heading(heading)
+    label = shown or PATH_SEPARATOR.join(filter(None, (_last(target), _heading(heading))))
+    return Link(target, _heading(heading), label, section, embedded)
+
+
+def _markdown_link(match: re.Match[str], section: str) -> Link | str:
+    written = match["url"] if match["bracketed"] is None else match["bracketed"]
+    if _ELSEWHERE.match(written):
+        return "" if match["image"] else match[0]
+    target, _, heading = written.partition("#")
+    target, text = _target(target), match["text"].strip()
+    ending = _SUFFIX.search(target)
+    if ending and ending[1].casefold() not in _NOTES:
+        return "" if match["image"] else text
+    if not target:
+        return "" if match["image"] else text or _heading(heading)
+    return Link(target, _heading(heading), text or _last(target), section, bool(match["image"]))
+
+
+def _target(written: str) -> str:
+    """A path with "/" and without percent signs; a backslash before punctuation only escapes it."""
+    return unquote(_BACKSLASH.sub(lambda match: "" if match[1] else "/", written)).strip()
+
+
+def _heading(written: str) -> str:
+    """The heading that a link names; "" for a block, which has none."""
+    last = unquote(written).replace("\\", "").rpartition("#")[2].strip()
+    return "" if last.startswith("^") else last
+
+
+def _last(target: str) -> str:
+    """The name in a path, without the suffix of a note."""
+    name = target.rstrip("/").rpartition("/")[2]
+    return name[: name.rindex(".")] if suffix(name) in _NOTES else name
+
+
+def suffix(target: str) -> str:
+    """What follows the last full stop, in lower case; "" if that is no suffix."""
+    match = _SUFFIX.search(target)
+    return match[1].casefold() if match else ""

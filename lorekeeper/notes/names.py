@@ -1,0 +1,93 @@
+"""What a note is called: its name, where that comes from, and its other names."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from lorekeeper.folding import fold
+from lorekeeper.notes.kinds import INDEXES, NAMED, stands_for_folder
+from lorekeeper.notes.links import read_inline
+from lorekeeper.notes.properties import Properties, listed
+
+ALIAS_KEYS = ("aliases", "alias", "aka", "also known as", "other names", "nicknames", "nickname")
+
+_ASIDE = re.compile(r"([^()]*?)[ \t]*\(([^()]+)\)[ \t]*")
+_OTHER_NAME = re.compile(
+    r"(?:(?:[\w' ]*\b)?(?:name|names|alias|aliases|title)[ \t]*:|aka\b|a\.k\.a\.?|also known as|known as|alias\b|called|"
+    r"formerly|née|born)[ \t:]*(\S.*)",
+    re.IGNORECASE,
+)
+_EXPLAINED = re.compile(r"[ \t]+[-–—|][ \t]+")
+_EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*|~~|==)(?=\S)([^*~=\n]+?)(?<=\S)\1")
+_UNDERLINED = re.compile(r"(?<!\w)(__|_)(?=\S)([^_\n]+?)(?<=\S)\1(?!\w)")
+_JOINERS = frozenset({"\u200d", "\ufe0f", "\ufe0e", "\u20e3"})
+
+
+def plain(heading: str) -> str:
+    """A heading without the marks of Markdown: links by what they show, no emphasis, no block id."""
+    text = re.sub(r"(?:^|[ \t])\^[\w-]+$", "", read_inline(heading.strip()).text)
+    for pattern in (_EMPHASIS, _EMPHASIS, _UNDERLINED):
+        text = pattern.sub(r"\2", text)
+    return " ".join(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text).replace("`", "").split())
+
+
+def without_emoji(name: str) -> str:
+    """A name without pictures and what joins them; as it is if nothing else is in it."""
+    kept = (
+        c
+        for c in name
+        if unicodedata.category(c) != "So" and c not in _JOINERS and not "\U0001f3fb" <= c <= "\U0001f3ff"
+    )
+    return " ".join("".join(kept).split()).strip("-–—|: ") or name
+
+
+def file_name(path: str) -> str:
+    """What the file is called, without suffix; for the note of a folder, the folder's name."""
+    *folders, file = path.split("/")
+    stem = file.rpartition(".")[0] or file
+    return folders[-1] if folders and stands_for_folder(file, folders) else stem
+
+
+def name_of(properties: Properties, title: str, path: str) -> tuple[str, str]:
+    """A note's name, and what it comes from: "name" or "title" of the front matter, "heading", "file" or "folder"."""
+    for key in ("name", "title"):
+        if (written := plain(properties.text(key))) and "{{" not in written:
+            return written, key
+    if title:
+        return title, "heading"
+    *folders, file = path.split("/")
+    return file_name(path), "folder" if folders and stands_for_folder(file, folders) else "file"
+
+
+def aliases_of(properties: Properties, name: str, title: str, path: str, kind: str) -> list[str]:
+    """Other names, each once and none that only repeats the name."""
+    found: dict[str, str] = {}
+    for alias in _aliases(properties, name, title, path, kind):
+        if alias.strip() and (fold(alias) != fold(name) or alias == without_emoji(name) != name):
+            found.setdefault(fold(alias), alias)
+    return list(found.values())
+
+
+def _aliases(properties: Properties, name: str, title: str, path: str, kind: str) -> Iterator[str]:
+    for key in ALIAS_KEYS:
+        yield from map(plain, listed(properties.texts(key)))
+    for shown in dict.fromkeys(filter(None, (title, name))):
+        bare = without_emoji(shown)
+        yield from (bare, shown, *_in_heading(bare, kind))
+    if fold(called := file_name(path)) not in INDEXES:
+        yield called
+
+
+def _in_heading(heading: str, kind: str) -> Iterator[str]:
+    """The names in a heading: "Morvethri (Trade Name: Veth)" has two, "Holya - Townmaster" of a person one."""
+    aside = _ASIDE.fullmatch(heading)
+    other = _OTHER_NAME.fullmatch(aside[2].strip()) if aside else None
+    if aside and other:
+        yield aside[1]
+        yield from listed([other[1]])
+    elif kind in NAMED:
+        first, *rest = _EXPLAINED.split(heading, maxsplit=1)
+        if rest and len(first) > 1:
+            yield first

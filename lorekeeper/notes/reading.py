@@ -1,0 +1,185 @@
+"""One note: from its text to what there is to know of it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from lorekeeper.folding import fold
+from lorekeeper.notes.body import Body, Fact, Place
+from lorekeeper.notes.kinds import KIND_KEYS, date_of, kind_of, session_of
+from lorekeeper.notes.links import read_inline
+from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, name_of
+from lorekeeper.notes.note import Link, Note, Section
+from lorekeeper.notes.properties import Properties, read_properties, texts
+from lorekeeper.notes.secrets import DM, KEYS, UNMARKED, Mark, heading_mark, key_mark, path_mark, property_mark
+from lorekeeper.notes.source import Code, front_matter, normal
+
+TAG_KEYS = ("tags", "tag")
+
+SETTINGS = frozenset(
+    {
+        *(
+            "cssclass",
+            "cssclasses",
+            "css class",
+            "css classes",
+            "obsidianuimode",
+            "obsidianeditingmode",
+            "banner",
+            "banner x",
+        ),
+        *(
+            "banner y",
+            "banner icon",
+            "cover",
+            "icon",
+            "sticker",
+            "position",
+            "permalink",
+            "layout",
+            "nav order",
+            "uid",
+            "uuid",
+        ),
+        *(
+            "kanban plugin",
+            "excalidraw plugin",
+            "statblock",
+            "fc calendar",
+            "image",
+            "thumbnail",
+            "dg home",
+            "slug",
+            "weight",
+        ),
+        *(
+            "dg permalink",
+            "draft",
+            "enabletoc",
+            "toc",
+            "math",
+            "comments",
+            "mapmarker",
+            "mapzoom",
+            "sticky",
+            "fileclass",
+        ),
+        *(
+            "noteicon",
+            "color",
+            "colour",
+            "iconcolor",
+            "linter yaml title alias",
+            "aat render enabled",
+            "obsidian",
+            "plugin",
+        ),
+    }
+)
+"""Folded keys of front matter by which people and plugins say how a note looks."""
+
+
+def read_note(path: str, text: str) -> Note:
+    """Read one note. Nothing that a text may hold is an error: what has no sense is in `Note.problems`.
+
+    Args:
+        path: of the note within its vault, with "/" or "\\\\" between folders.
+        text: of the whole file; a byte order mark, any line ends and any form of Unicode are taken.
+    """
+    path = unicodedata.normalize("NFC", path.replace("\\", "/"))
+    yaml, lines = front_matter(normal(text))
+    properties, problems = read_properties(yaml)
+    code = Code()
+    body = Body(code, path)
+    body.read(code.hidden(lines), Place())
+    body.problems[:0] = problems
+    return _note(path, properties, body)
+
+
+def _note(path: str, properties: Properties, body: Body) -> Note:
+    """What front matter, text and path say together."""
+    title = body.title
+    tags = _tags(properties, body.tags)
+    kind = kind_of(properties, tags, path, title)
+    name, origin = name_of(properties, title, path)
+    mark = _note_mark(path, properties, title)
+    facts, secrets = _property_facts(properties, origin)
+    return Note(
+        path=path,
+        name=name,
+        kind=kind,
+        aliases=aliases_of(properties, name, title, path, kind),
+        tags=tags,
+        session=session_of(properties, kind, path, title),
+        session_date=date_of(properties, kind, path, title),
+        facts=_merged(facts + body.facts),
+        facts_in_text=_in_text(facts, body.facts),
+        sections=[*secrets, *body.sections],
+        links=[*_property_links(properties), *body.links_in_order()],
+        stat_blocks=body.stat_blocks,
+        audience=mark.audience,
+        mark=mark.text,
+        title_from=origin,
+        heading=title,
+        problems=body.problems,
+    )
+
+
+def _note_mark(path: str, properties: Properties, title: str) -> Mark:
+    """Who may see the whole note: what front matter says, else the names of the file and its folders, else the title."""
+    marks = (property_mark(properties), path_mark(path), heading_mark(title))
+    return next((mark for mark in marks if mark.audience is not None), UNMARKED)
+
+
+def _tags(properties: Properties, inline: Sequence[str]) -> list[str]:
+    written = [tag for text in properties.texts(*TAG_KEYS) for tag in text.replace(",", " ").split()]
+    tags = (tag.strip("#\"'").strip("/").casefold() for tag in (*written, *inline))
+    return [tag for tag in dict.fromkeys(tags) if tag]
+
+
+def _property_facts(properties: Properties, origin: str) -> tuple[list[Fact], list[Section]]:
+    """What front matter tells of the world, and what of it its keys keep secret."""
+    facts, secrets = list[Fact](), list[Section]()
+    for key, value in properties.values.items():
+        shown = ", ".join(read_inline(text).text for text in texts(value))
+        if not shown or not _tells(key, shown, properties, origin):
+            continue
+        if key_mark(key).audience == DM:
+            secrets.append(Section("", f"**{key}**: {shown}", f"{key}:", DM))
+        else:
+            facts.append(Fact(key, shown))
+    return facts, secrets
+
+
+def _tells(key: str, shown: str, properties: Properties, origin: str) -> bool:
+    """Whether a key of front matter tells something that stands nowhere else in the note."""
+    folded = fold(key)
+    if folded in ALIAS_KEYS or folded in TAG_KEYS or folded in SETTINGS or key == properties.key(*KIND_KEYS):
+        return False
+    if folded in ("name", origin):
+        return False
+    # "gm: Geoff" and "secret: he is a lich" say more than who may see a note
+    return folded not in KEYS or property_mark(Properties({key: shown})) is UNMARKED
+
+
+def _property_links(properties: Properties) -> Iterator[Link]:
+    for value in properties.values.values():
+        for text in texts(value):
+            yield from read_inline(text).links
+
+
+def _merged(facts: Sequence[Fact]) -> dict[str, str]:
+    """Facts by key; a key that is told several times, in whatever spelling, has what is new of each."""
+    keys: dict[str, str] = {}
+    values: dict[str, dict[str, str]] = {}
+    for fact in facts:
+        key = keys.setdefault(fold(fact.key), fact.key)
+        values.setdefault(key, {}).setdefault(fold(fact.value), fact.value)
+    return {key: "; ".join(told.values()) for key, told in values.items()}
+
+
+def _in_text(front: Sequence[Fact], body: Sequence[Fact]) -> list[str]:
+    """Keys of the facts that sections state word for word, none of which would be lost without the list of facts."""
+    apart = {fold(fact.key) for fact in (*front, *body) if not fact.in_text}
+    return list(dict.fromkeys(key for key in _merged(body) if fold(key) not in apart))

@@ -1,0 +1,95 @@
+"""Files that are no notes: templates, boards and drawings, notes about tools, and empty ones."""
+
+from __future__ import annotations
+
+import re
+
+from lorekeeper.folding import fold
+from lorekeeper.notes.properties import Properties, read_properties
+from lorekeeper.notes.source import PROGRAMS, front_matter, normal
+
+FEWEST_WORDS = 3
+
+TOOLS = frozenset(
+    {
+        *("claude", "agents", "agent", "gemini", "copilot instructions", "cursorrules", "contributing", "contributors"),
+        *("code of conduct", "security", "support", "changelog", "licence", "license", "pull request template"),
+        *("issue template", "claude local", "llms", "llms txt", "codeowners"),
+    }
+)
+"""Folded names of files about the vault's tools, not about its world."""
+
+_TEMPLATES = frozenset({"template", "templates", "templater"})
+_TEMPLATE_CODE = re.compile(
+    r"<%[-_*+]?\s{0,9}(?:await\s{1,9})?tp\.|\{\{\s{0,9}(?:date|time|title|name|value)\b[^{}\n]{0,60}\}\}", re.IGNORECASE
+)
+_BOARDS = {"kanban plugin": "a kanban board", "excalidraw plugin": "a drawing"}
+_FENCED = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*([^\s`]*)[^\n]*$", re.MULTILINE)
+_COMMENT = re.compile(r"<!--|-->")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def passed_over(path: str, text: str) -> str | None:
+    """Why a file is no note: "a template", "a drawing", ...; None for a note."""
+    *folders, file = path.replace("\\", "/").split("/")
+    stem = file.rpartition(".")[0] or file
+    if fold(stem) in TOOLS:
+        return "about tools"
+    if any(_is_template(name) for name in (*folders, stem)):
+        return "a template"
+    yaml, lines = front_matter(normal(text))
+    properties, _ = read_properties(yaml)
+    if board := _board(stem, properties):
+        return board
+    prose = _without_code("\n".join(lines))
+    if any(fold(tag) in _TEMPLATES for tag in properties.texts("tags", "tag")) or _TEMPLATE_CODE.search(yaml + prose):
+        return "a template"
+    return None if _has_words(properties, prose) else "fewer than three words"
+
+
+def _is_template(name: str) -> bool:
+    return (fold(name).split() or [""])[-1] in _TEMPLATES
+
+
+def _board(stem: str, properties: Properties) -> str:
+    if stem.casefold().endswith(".excalidraw"):
+        return "a drawing"
+    return next((what for key, what in _BOARDS.items() if properties.texts(key)), "")
+
+
+def _without_code(text: str) -> str:
+    """A text without comments, code and programs; the words of stat blocks and of other languages stay out of it."""
+    parts, at, fence, language = list[str](), 0, "", ""
+    for match in _FENCED.finditer(text):
+        if not fence:
+            parts.append(text[at : match.start()])
+            fence, language, at = match[1], match[2].casefold(), match.end()
+        elif match[1].startswith(fence) and not match[2]:
+            parts.append("" if language in PROGRAMS else _blotted(text[at : match.start()]))
+            fence, at = "", match.end()
+    return _without_comments("".join(parts) + ("" if fence else text[at:]))
+
+
+def _blotted(code: str) -> str:
+    """Code as words, which no template is recognised by."""
+    return " ".join(["", *_WORD.findall(code)[:FEWEST_WORDS], ""])
+
+
+def _without_comments(text: str) -> str:
+    text = re.sub(r"`[^`\n]{0,500}`", lambda match: _blotted(match[0]), text)
+    parts, depth, at = list[str](), 0, 0
+    for match in _COMMENT.finditer(text):
+        if not depth:
+            parts.append(text[at : match.start()])
+        depth, at = int(match[0] == "<!--"), match.end()
+    return "".join(parts) + ("" if depth else text[at:])
+
+
+def _has_words(properties: Properties, prose: str) -> bool:
+    found = 0
+    for text in (
+        prose,
+        *(" ".join(properties.texts(key)) for key in list(properties.values) if fold(key) not in ("tags", "tag")),
+    ):
+        found += sum(1 for _, _ in zip(_WORD.finditer(text), range(FEWEST_WORDS), strict=False))
+    return found >= FEWEST_WORDS

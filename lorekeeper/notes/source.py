@@ -1,0 +1,175 @@
+"""A note's text as it is worked on: one form of Unicode and of line ends, parsed into blocks, with code out of the way."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.front_matter import front_matter_plugin
+
+DEEPEST = 20
+"""Blocks within blocks; what is deeper stays in the text as it is."""
+
+PROGRAMS = frozenset(
+    "dataview dataviewjs dataviewapi button buttons leaflet tasks query meta-bind meta-bind-button meta-bind-embed "
+    "meta-bind-js-view js-engine templater timeline-labeled tracker chart charts zoommap kanban excalidraw "
+    "compressed-json base mapview execute run-js folder-index table-of-contents toc".split()
+)
+"""Languages of code blocks that are programs or settings of plugins and say nothing of the world."""
+
+ADMONITION = "ad-"
+"""How the languages of the plugin Admonition begin."""
+
+OPEN, CLOSE = "\ufdd0", "\ufdd1"
+"""Around the number of a piece of code that was hidden: characters that no text may contain."""
+
+GENERATED, WRITTEN = "<!--\ufdd2-->", "<!--\ufdd3-->"
+"""Lines before and after which text was made by a program, as a comment said: comments too, and so no headings."""
+
+_RESERVED = dict.fromkeys(range(0xFDD0, 0xFDF0)) | {0xFEFF: None, 0: 0xFFFD}
+_HIDDEN = re.compile(f"{OPEN}([0-9]+){CLOSE}")
+_TICKS = re.compile("`+")
+_FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*")
+_QUOTE_MARKS = re.compile(r"[ \t]*(?:>[ \t]?)*")
+_QUERY = re.compile(r"`+\s*\$?=\s*\S")
+_ADMONITION_KEY = re.compile(r"^(?:title:[ \t]*(.*)|(?:collapse|icon|color):.*)$")
+_LONGEST_MARKS = 30
+_SIGNS_OF_CODE = ("```", "~~~", "    ", "\t")
+
+_parser = MarkdownIt("commonmark", {"maxNesting": DEEPEST}).enable("table").disable(["inline", "reference"])
+_parser.use(front_matter_plugin)
+
+
+def normal(text: str) -> str:
+    """A text in NFC with ``\\n`` as line end, without byte order marks and the characters that mark hidden code.
+
+    Marks beyond the 30th on one letter are left out, as in the stream-safe text format of Unicode (UAX 15): ordering
+    them takes quadratic time.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_RESERVED)
+    if text.isascii():
+        return text
+    marks = "".join(re.escape(character) for character in set(text) if unicodedata.combining(character))
+    if marks:
+        text = re.sub(f"([{marks}]{{{_LONGEST_MARKS}}})[{marks}]+", r"\1", text)
+    return unicodedata.normalize("NFC", text)
+
+
+def blocks(lines: Sequence[str]) -> list[Token]:
+    """The blocks of a text, as markdown-it sees them; what is within a paragraph is left unparsed."""
+    return _parser.parse("\n".join(lines))
+
+
+def span(token: Token) -> tuple[int, int]:
+    """Number of a block's first line, and of the first one after it."""
+    start, end = token.map or (0, 0)
+    return start, end
+
+
+def front_matter(text: str) -> tuple[str, list[str]]:
+    """The front matter of a text ("" for none), and the lines of the rest."""
+    lines = text.split("\n")
+    if not text.startswith("---"):
+        return "", lines
+    closing = next((i for i, line in enumerate(lines) if i and line.startswith("---")), len(lines) - 1)
+    first = blocks(lines[: closing + 1])[:1]
+    if not first or first[0].type != "front_matter":
+        return "", lines
+    return first[0].content, lines[span(first[0])[1] :]
+
+
+class Code:
+    """The code of one note: out of the way of whatever looks for links, comments and tags, until it is shown again."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+
+    def hide(self, piece: str) -> str:
+        """A placeholder for a piece of code."""
+        self._pieces.append(piece)
+        return f"{OPEN}{len(self._pieces) - 1}{CLOSE}"
+
+    def show(self, text: str) -> str:
+        """A text with its code again."""
+        return _HIDDEN.sub(lambda match: self._pieces[int(match[1])], text)
+
+    def hidden(self, lines: Sequence[str]) -> list[str]:
+        """Lines without code: programs are gone, anything else is a placeholder. As many lines as before."""
+        result = _without_admonitions(lines)
+        lines = list(result)
+        inside = set[int]()
+        # parsing is most of the time that a note takes
+        may_hold_code = any(sign in line for line in lines for sign in _SIGNS_OF_CODE)
+        for token in blocks(lines) if may_hold_code else ():
+            if token.type in ("fence", "code_block"):
+                inside.update(range(*span(token)))
+                self._hide_block(result, token)
+        return [line if i in inside else self._without_spans(line) for i, line in enumerate(result)]
+
+    def _hide_block(self, lines: list[str], token: Token) -> None:
+        start, end = span(token)
+        if language(token) in PROGRAMS:
+            lines[start:end] = [""] * (end - start)
+            return
+        if token.type == "fence":
+            start += 1
+            end -= bool(end > start and _FENCE.fullmatch(lines[end - 1]))
+        for i in range(start, end):
+            marks = _QUOTE_MARKS.match(lines[i])
+            kept = marks[0] if marks else ""
+            if lines[i][len(kept) :]:
+                lines[i] = kept + self.hide(lines[i][len(kept) :])
+
+    def _without_spans(self, line: str) -> str:
+        if "`" not in line:
+            return line
+        parts, at = list[str](), 0
+        for start, end in _spans(line):
+            piece = line[start:end]
+            parts += line[at:start], "" if _QUERY.match(piece) else self.hide(piece)
+            at = end
+        return "".join(parts) + line[at:]
+
+
+def _without_admonitions(lines: Sequence[str]) -> list[str]:
+    """Lines with the code blocks of the plugin Admonition ("ad-note", "ad-dm") as the callouts that they are."""
+    result = list(lines)
+    if not any("ad-" in line for line in lines):
+        return result
+    for token in blocks(lines):
+        if token.type == "fence" and not token.level and language(token).startswith(ADMONITION):
+            start, end = span(token)
+            closed = end - start > 1 and bool(_FENCE.fullmatch(result[end - 1]))
+            inner = [_ADMONITION_KEY.sub(_title, line) for line in result[start + 1 : end - closed]]
+            head = f"> [!{language(token).removeprefix(ADMONITION)}]"
+            result[start:end] = [head, *(f"> {line}" for line in inner), *[""] * closed]
+    return result
+
+
+def _title(match: re.Match[str]) -> str:
+    return f"**{match[1].strip()}**" if match[1] else ""
+
+
+def language(token: Token) -> str:
+    """Language of a code block, in lower case; "" for none."""
+    return (token.info.split() or [""])[0].casefold()
+
+
+def _spans(line: str) -> Iterator[tuple[int, int]]:
+    """Where a line has code: from a run of backticks to the next one of the same length."""
+    runs = [match.span() for match in _TICKS.finditer(line)]
+    later, partners = dict[int, int](), list[int | None]()
+    for i in reversed(range(len(runs))):
+        length = runs[i][1] - runs[i][0]
+        partners.append(later.get(length))
+        later[length] = i
+    partners.reverse()
+    i = 0
+    while i < len(runs):
+        partner = partners[i]
+        if partner is not None:
+            yield runs[i][0], runs[partner][1]
+        i = i + 1 if partner is None else partner + 1

@@ -1,0 +1,105 @@
+"""The lines of a section as readers see them, without what a program put there or only Obsidian understands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lorekeeper.notes.facts import BRACKETED, field_pair
+from lorekeeper.notes.links import is_navigation, read_inline, without_links
+from lorekeeper.notes.note import Link
+from lorekeeper.notes.source import GENERATED, WRITTEN
+
+BACKLINKS = frozenset(
+    {
+        *("backlinks", "back links", "linked mentions", "mentions", "mentioned in", "referenced by", "references in"),
+        *("incoming links", "linked from", "links to this", "links to this note", "links to this page", "inlinks"),
+        *(
+            "related notes generated",
+            "generated backlinks",
+            "auto generated backlinks",
+            "what links here",
+            "pages that link here",
+        ),
+    }
+)
+"""Folded headings of lists that programs make of the notes that link to this one."""
+
+_RULE = re.compile(r"[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t]*")
+_BLOCK_ID = re.compile(r"(?:^|[ \t])\^[A-Za-z0-9-]{1,100}[ \t]*$")
+_HTML = re.compile(
+    r"</?(?:div|span|center|font|details|summary|u|p|small|big|section|aside|article|figure|figcaption|b|i|em|strong|a|img|hr|"
+    r"iframe|video|audio|source|h[1-6]|ul|ol|li|table|tbody|thead|tr|td|th|blockquote|code|mark|sup|sub)(?:\s[^<>]{0,2000})?/?>",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(r"<br\s{0,9}/?>", re.IGNORECASE)
+_HIGHLIGHT = re.compile(r"==(?=\S)([^=\n]+?)(?<=\S)==")
+_TAG = re.compile(r"(?:(?<=\s)|^)#([^\W_][\w/-]*|_[\w/-]+)")
+_WORDS = re.compile(r"[^\W_]+")
+_EMPTY = re.compile(r"[ \t>]*(?:[-*+](?:[ \t]+\[[ xX]\])?)?")
+
+
+class Tidying:
+    """One section's text, and the links, tags and inline fields that were found on the way."""
+
+    def __init__(self, section: str, heading: str) -> None:
+        self.links: list[tuple[int, Link]] = []
+        self.tags: list[str] = []
+        self.fields: list[tuple[str, str]] = []
+        self._section = section
+        self._backlinks = heading in BACKLINKS
+        self._generated = False
+
+    def text(self, lines: Sequence[str], first: int) -> str:
+        """The text of lines; `first` is the number of the first one."""
+        kept = [text for i, line in enumerate(lines) if (text := self._line(line, first + i)) is not None]
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n").rstrip()
+
+    def _line(self, line: str, number: int) -> str | None:
+        """A line for readers, None if it goes."""
+        if GENERATED in line or WRITTEN in line:
+            self._generated = line.rfind(GENERATED) > line.rfind(WRITTEN)
+            line = line.replace(GENERATED, "").replace(WRITTEN, "")
+        if not line.strip():
+            return ""
+        inline = read_inline(line, self._section)
+        self.links += ((number, link) for link in inline.links)
+        if _RULE.fullmatch(line) or self._leads_only(line):
+            return ""
+        return self._shown(inline.text, line)
+
+    def _leads_only(self, line: str) -> bool:
+        """Whether a line only leads elsewhere: navigation, or a list that a program made."""
+        if not (self._generated or self._backlinks):
+            return is_navigation(line)
+        rest, number = without_links(line)
+        return number > 0 and all(word.isdigit() for word in _WORDS.findall(rest))
+
+    def _shown(self, text: str, line: str) -> str | None:
+        tags = [tag for tag in _TAG.findall(text) if not tag.isdigit()] if "#" in text else []
+        self.tags += tags
+        if tags and not _WORDS.search(_TAG.sub("", text)):
+            return ""
+        text = self._without_fields(text)
+        if "<" in text:
+            text = _HTML.sub("", _BREAK.sub(" ", text))
+        if "==" in text:
+            text = _HIGHLIGHT.sub(r"\1", text)
+        text = _BLOCK_ID.sub("", text).rstrip()
+        # what held an image or a program only
+        return None if text != line.rstrip() and _EMPTY.fullmatch(text.strip()) else text
+
+    def _without_fields(self, text: str) -> str:
+        if "::" not in text:
+            return text
+        if (pair := field_pair(text)) is not None:
+            self.fields.append(pair)
+            return text.replace("::", ":", 1)
+        for match in BRACKETED.finditer(text):
+            self.fields.append((match["key"].strip(), match["value"].strip()))
+        return BRACKETED.sub(_field_shown, text)
+
+
+def _field_shown(match: re.Match[str]) -> str:
+    value = match["value"].strip()
+    return f"{match['key'].strip()}: {value}" if match["bracket"] == "[" else value
