@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
+from lorekeeper.render.origin import origin
 from lorekeeper.render.page import Line, capital, italic, labelled, line, section
 from lorekeeper.render.prose import table
 from lorekeeper.render.source import (
@@ -88,7 +89,7 @@ def creature(_: Entity, source: Source) -> Iterator[str]:
     yield italic(_kind(source), source.words("alignment"), separator=", ")
     yield labelled(source, DEFENCES)
     yield ability_scores(source)
-    yield labelled(source, ABLE_TO)
+    yield "\n".join(filter(None, (labelled(source, ABLE_TO), origin(source))))
     yield source.prose("desc", "description")
     yield from _sections(source)
 

@@ -1,0 +1,197 @@
+"""The stat blocks of a note as creatures of its vault."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lorekeeper.entities import MAX_KEY_LENGTH, Entity, Value
+from lorekeeper.errors import FilterError
+from lorekeeper.filters import clean_fields
+from lorekeeper.normalize.build import Origin, build, slugify
+from lorekeeper.normalize.creatures import creature_fields, features_of
+from lorekeeper.normalize.notes import SOURCE, marks
+from lorekeeper.normalize.overrides import DEEDS, decided_by, overridden
+from lorekeeper.normalize.stat_block import Block, line, read_block
+from lorekeeper.notes.note import Note, StatBlock
+from lorekeeper.printable import has_controls, shown
+
+Find = Callable[[str], Entity | None]
+"""The creature of the library that has a name, None if there is none."""
+
+DIGEST_LENGTH = 8
+"""Hexadecimal digits of a slug, which tell creatures of one name apart."""
+
+_SOMEBODY = frozenset({"note", "npc", "character", "creature", "monster", "pc", "person", "villain", "companion"})
+"""Kinds of notes about one creature, whose name is that of a stat block without one."""
+
+_BASES = ("monster", "creature", "extends")
+"""Keys that name the creature that a block changes."""
+
+
+@dataclass
+class Creatures:
+    """The creatures of a note.
+
+    Attributes:
+        entities: in reading order.
+        problems: what could not be read, each with its stat block and the reason.
+        bases: names of the creatures that its stat blocks change, found or not.
+    """
+
+    entities: list[Entity] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    bases: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A creature in the making.
+
+    Attributes:
+        name: its own, the note's, or that of its base.
+        number: of the creatures of that name in the note, it is this one.
+        block: what its stat block says.
+        base: the creature that it changes.
+    """
+
+    note: Note
+    stat_block: StatBlock
+    name: str
+    number: int
+    block: Block
+    base: Entity | None
+
+
+def creatures_of(note: Note, document: str, document_name: str, base: Find) -> Creatures:
+    """The creatures of the stat blocks of a note. Values of any shape are accepted: what cannot be read is a problem.
+
+    A block that names another creature is that creature with the block's values instead of its own. If it has none, and no
+    other name, it only mentions the creature, and gives nothing.
+
+    Args:
+        note: as it was read.
+        document: key of its vault.
+        document_name: name of its vault.
+        base: finds the creature that a block names.
+    """
+    result = Creatures()
+    numbers: Counter[str] = Counter()
+    for stat_block in note.stat_blocks:
+        wanted = _base_name(stat_block)
+        name = _name(note, stat_block, wanted)
+        numbers[name] += 1
+        draft = _Draft(
+            note, stat_block, name, numbers[name], read_block(stat_block.values), base(wanted) if wanted else None
+        )
+        problems = _lacking(draft, wanted)
+        result.entities += _entity(draft, Origin(SOURCE, document, document_name), problems)
+        result.problems += [f"stat block {shown(name, 60)}: {problem}" for problem in problems]
+        result.bases += [wanted] if wanted else []
+    return result
+
+
+def _base_name(stat_block: StatBlock) -> str:
+    return stat_block.base or next((told for key in _BASES if (told := line(stat_block.values.get(key)))), "")
+
+
+def _name(note: Note, stat_block: StatBlock, base_name: str) -> str:
+    """The name that the block has; else that of the note if it is about this creature, else that of its base."""
+    about_it = len(note.stat_blocks) == 1 and note.kind in _SOMEBODY
+    return line(stat_block.values.get("name")) or line(note.name if about_it or not base_name else base_name)
+
+
+def _lacking(draft: _Draft, base_name: str) -> list[str]:
+    """What could not be read, and what is not there."""
+    problems = list(draft.block.problems)
+    if base_name and draft.base is None:
+        problems.append(f"there is no creature {shown(base_name)} in the library that it could change")
+    if not (problems or base_name or draft.block.touched):
+        problems.append("it says nothing about a creature")
+    return problems
+
+
+def _entity(draft: _Draft, origin: Origin, problems: list[str]) -> list[Entity]:
+    """The creature; [] if it only mentions another one, or cannot be stored, which is one more of the problems."""
+    base, name = draft.base, draft.name
+    if not draft.block.touched and (base is None or name == base.name):
+        return []
+    data = {"name": name, **overridden(base.data if base else {}, draft.block), **_origin_of(draft, origin.document)}
+    try:
+        fields = _fields(draft, data, problems)
+        return [build("creatures", data, origin, name=name, kind="creature", slug=_slug(draft), fields=fields)]
+    except FilterError as error:
+        problems.append(str(error))
+        return []
+
+
+def _origin_of(draft: _Draft, document: str) -> dict[str, Any]:
+    """The note and the creature that it comes from, and the marks of secrets of the block and of the note."""
+    note, stat_block, base = draft.note, draft.stat_block, draft.base
+    return {
+        "note": Entity("notes", note.path, note.name, note.kind, document, SOURCE, {}).uri,
+        "note_name": note.name,
+        **({"note_section": stat_block.section} if stat_block.section else {}),
+        **({"base": base.uri, "base_name": base.name} if base else {}),
+        **marks(stat_block.mark, stat_block.audience),
+        **marks(note.mark, note.audience, "note_"),
+    }
+
+
+def _slug(draft: _Draft) -> str:
+    """A key from the name, with a digest of it and the path: it stays the same whatever else of the note is edited."""
+    whole = f"{draft.note.path}\0{draft.name}\0{draft.number}".encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(whole, digest_size=DIGEST_LENGTH // 2).hexdigest()
+    return f"{slugify(draft.name)[: MAX_KEY_LENGTH - DIGEST_LENGTH - 1]}-{digest}"
+
+
+# --- filter fields ---------------------------------------------------------------------------------------------------
+
+
+def _fields(draft: _Draft, data: Mapping[str, Any], problems: list[str]) -> dict[str, Value]:
+    """The filter fields: those of the base that the block says nothing about, and what the data gives for the others."""
+    base = draft.base
+    derived = creature_fields({**data, "name": f"{draft.name} {base.name}" if base else draft.name})
+    if base is None:
+        return _valid(derived, problems)
+    decided = decided_by(draft.block.touched)
+    fields = {name: value for name, value in base.fields.items() if name not in decided}
+    changed = _valid({name: value for name, value in derived.items() if name in decided}, problems)
+    return {**fields, **changed, **_untold(draft.block, base, changed)}
+
+
+def _untold(block: Block, base: Entity, changed: Mapping[str, Value]) -> dict[str, Value]:
+    """What a base without texts of traits and actions is known to do, as far as a block does not replace it."""
+    if "actions" in block.values or any(features_of(base.data)):
+        return {}
+    together: dict[str, Value] = {}
+    for name in DEEDS & base.fields.keys() - ({"spells"} if block.spellcasting else set()):
+        known, more = base.fields[name], changed.get(name)
+        if isinstance(known, tuple) and isinstance(more, tuple):
+            together[name] = tuple(dict.fromkeys((*known, *more)))
+        else:
+            together[name] = more or known
+    return together
+
+
+def _valid(raw: Mapping[str, Any], problems: list[str]) -> dict[str, Value]:
+    """Those values that a filter field can have; the others are problems."""
+    fields: dict[str, Value] = {}
+    for name, value in raw.items():
+        try:
+            cleaned = clean_fields("creatures", {name: value})
+        except FilterError as error:
+            problems.append(str(error))
+            continue
+        if not any(map(_has_controls, cleaned.values())):
+            fields |= cleaned
+    return fields
+
+
+def _has_controls(value: Value) -> bool:
+    return any(
+        isinstance(text, str) and has_controls(text) for text in (value if isinstance(value, tuple) else (value,))
+    )

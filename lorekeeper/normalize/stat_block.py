@@ -1,0 +1,371 @@
+"""Stat blocks as people write them in notes, in the keys of the plugin Fantasy Statblocks for Obsidian.
+
+Every key may have a value of any shape: what can be read becomes the lines of a stat block, in the keys of Open5e's API v1,
+and the rest is a problem with its reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import islice
+
+from lorekeeper.normalize.build import number
+from lorekeeper.printable import one_line, shown
+from lorekeeper.terms import ABILITIES, SENSES
+
+Feature = dict[str, str]
+"""A trait or an action: ``{"name", "desc"}``."""
+
+RUBRICS = (
+    "traits",
+    "actions",
+    "bonus_actions",
+    "reactions",
+    "legendary_actions",
+    "mythic_actions",
+    "lair_actions",
+    "regional_effects",
+)
+"""The lists of features."""
+
+MAX_DEPTH = 6
+"""Most levels of a value that are read: aliases of YAML can make a list contain itself."""
+
+MAX_ITEMS = 500
+"""Most items of a list, or keys of an object, that are read."""
+
+LARGEST = 10**9
+"""Largest number that a stat block may have."""
+
+_LINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]")
+"""A link to another note; what is shown of it is its group."""
+
+_BRACKETS = re.compile(r"\d[\d,.]*\s*\(?([^()]*)\)?")
+_DICE = re.compile(r"\d{1,4}d\d{1,4}(?: ?[+-] ?\d{1,5})?", re.IGNORECASE)
+_BONUS = re.compile(r"(.*?)\s*([+-]?\d{1,9})")
+
+
+@dataclass
+class Block:
+    """What a stat block says.
+
+    Attributes:
+        values: lines, numbers and lists of features, by key of Open5e's API v1.
+        additions: features that come after those of the creature it changes, by rubric.
+        spellcasting: the trait that its ``spells`` are, None without.
+        problems: what could not be read: the key, and why.
+    """
+
+    values: dict[str, object] = field(default_factory=dict)
+    additions: dict[str, list[Feature]] = field(default_factory=dict)
+    spellcasting: Feature | None = None
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def touched(self) -> set[str]:
+        """The keys that it says something about."""
+        return {*self.values, *self.additions, *(["traits"] if self.spellcasting else [])}
+
+
+Values = dict[str, object]
+
+Reader = Callable[[object], Values]
+"""Reads the value of a key; ValueError, with the reason, if that cannot be done."""
+
+
+def read_block(values: Mapping[str, object]) -> Block:
+    """What the values of a stat block say, by its keys; it never raises."""
+    block = Block()
+    for key, value in islice(values.items(), MAX_ITEMS):
+        name = re.sub(r"[\s-]+", "_", str(key).strip().lower())
+        if _is_empty(value) or name in IGNORED:
+            continue
+        try:
+            _take(block, name, value)
+        except ValueError as error:
+            block.problems.append(f"{one_line(str(key), 50)}: {error}")
+    return block
+
+
+def _take(block: Block, key: str, value: object) -> None:
+    rubric = _RENAMED.get(key.removesuffix("+"), key.removesuffix("+"))
+    if key == "spells":
+        block.spellcasting = {"name": "Spellcasting", "desc": _spell_lines(value)}
+    elif rubric not in RUBRICS:
+        block.values |= READERS.get(key, _other(key))(value)
+    else:
+        features, left_out = _features(value)
+        (block.additions if key.endswith("+") else block.values)[rubric] = features
+        if left_out:
+            block.problems.append(f"{key}: {left_out} of its entries have neither name nor text")
+
+
+# --- texts -----------------------------------------------------------------------------------------------------------
+
+
+def line(value: object, depth: int = 0) -> str:
+    """A value in one line: lists with commas, objects with their keys; "" for what says nothing."""
+    match value:
+        case bool():
+            return "yes" if value else ""
+        case str():
+            return " ".join(one_line(_LINK.sub(r"\1", value)).split())
+        case int() if abs(value) > LARGEST:
+            return ""
+        case int() | float() | date():
+            return f"{value}"
+        case _ if depth > MAX_DEPTH:
+            return ""
+        case Mapping():
+            pairs = ((line(key, depth + 1), line(item, depth + 1)) for key, item in islice(value.items(), MAX_ITEMS))
+            return ", ".join(f"{key} {item}".strip() for key, item in pairs if item)
+    return ", ".join(part for part in (line(item, depth + 1) for item in _items(value)) if part)
+
+
+def text(value: object) -> str:
+    """A value as a text that may have several lines: the items of a list are paragraphs."""
+    if isinstance(value, str):
+        return _LINK.sub(r"\1", value).strip()
+    if isinstance(value, (list, tuple)):
+        return (
+            "\n\n".join(part for part in map(text, islice(value, MAX_ITEMS)) if part) if _flat(value) else line(value)
+        )
+    return line(value)
+
+
+def _flat(values: Iterable[object]) -> bool:
+    return all(isinstance(item, (str, int, float)) for item in values)
+
+
+def _items(value: object) -> Iterator[object]:
+    """The items of a list; a set's in order."""
+    if isinstance(value, (list, tuple)):
+        return islice(iter(value), MAX_ITEMS)
+    return iter(sorted(value, key=str)) if isinstance(value, (set, frozenset)) else iter(())
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or value is False or (isinstance(value, (str, list, tuple, Mapping, set)) and not value)
+
+
+def _said(value: object, told: str) -> str:
+    if not told:
+        raise ValueError(f"{shown(value)} is not a text")
+    return told
+
+
+def _line_of(key: str) -> Reader:
+    return lambda value: {key: _said(value, line(value))}
+
+
+def _text_of(key: str) -> Reader:
+    return lambda value: {key: _said(value, text(value))}
+
+
+def _other(key: str) -> Reader:
+    """A key that the plugin does not know, such as one of a layout of the user's own."""
+    return _line_of(key) if re.fullmatch(r"\w{1,60}", key) and key not in RESERVED else lambda _: {}
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def _number(value: object) -> float:
+    found = number(value) if isinstance(value, (int, float, str)) else number(line(value))
+    if found is None or not abs(found) <= LARGEST:  # neither is "not a number"
+        raise ValueError(f"there is no number in {shown(value)}")
+    return int(found) if found == int(found) else found
+
+
+def _whole(value: object) -> int:
+    found = _number(value)
+    if isinstance(found, float):
+        raise ValueError(f"{shown(value)} is not a whole number")
+    return int(found)
+
+
+def _armor_class(value: object) -> Values:
+    """ "15 (natural armor)" is 15, with what it comes from."""
+    detail = _BRACKETS.search(line(value))
+    told = detail[1].strip() if detail else ""
+    return {"armor_class": _whole(value), **({"armor_desc": told} if told else {})}
+
+
+def _hit_points(value: object) -> Values:
+    """ "45 (6d10 + 12)" is 45, with its dice; dice alone have no points."""
+    told = line(value)
+    dice = _DICE.search(told)
+    points = {} if dice and told.startswith(dice[0]) else {"hit_points": _whole(value)}
+    return {**points, **({"hit_dice": dice[0]} if dice else {})}
+
+
+def _rating(value: object) -> Values:
+    return {"challenge_rating": _number(value)}
+
+
+def _scores(value: object) -> Values:
+    """Six scores in the order of the rules, or some by their names; a dash is one that is not known."""
+    if isinstance(value, Mapping):
+        named = {str(key)[:3].lower(): score for key, score in value.items()}
+        given = [(ability, named.get(ability[:3])) for ability in ABILITIES]
+    else:
+        scores = list(_items(value)) or re.split(r"[,/\s]+", line(value))
+        if len(scores) != len(ABILITIES):
+            raise ValueError(f"it must be six numbers, not {shown(value)}")
+        given = list(zip(ABILITIES, scores, strict=True))
+    known = {ability: _whole(score) for ability, score in given if line(score) not in ("", "-", "–", "—")}
+    return {"ability_scores": known} if known else {}
+
+
+def _bonuses(key: str) -> Reader:
+    """Names with bonuses: a text, an object, or a list of objects with one key each, or with a name and a text."""
+
+    def read(value: object) -> Values:
+        pairs = dict(_pairs(value))
+        return {key: {name: _whole(bonus) for name, bonus in pairs.items()} if pairs else _said(value, line(value))}
+
+    return read
+
+
+def _pairs(value: object) -> Iterator[tuple[str, object]]:
+    if isinstance(value, Mapping):
+        named = {"name", "desc"} <= value.keys()
+        pairs = [(value["name"], value["desc"])] if named else list(value.items())
+        yield from ((line(name), bonus) for name, bonus in islice(pairs, MAX_ITEMS) if line(name))
+    for item in _items(value):
+        if isinstance(item, Mapping):
+            yield from _pairs(item)
+        elif isinstance(item, str) and (match := _BONUS.fullmatch(line(item))) and match[1]:
+            yield match[1], match[2]
+
+
+# --- movement, senses ------------------------------------------------------------------------------------------------
+
+
+def _speed(value: object) -> Values:
+    """A line such as "30 ft., fly 60 ft. (hover)", also of numbers by kind of movement."""
+    if isinstance(value, Mapping):
+        hover = " (hover)" if value.get("hover") else ""
+        parts = [_one_speed(line(kind), speed, hover) for kind, speed in islice(value.items(), MAX_ITEMS)]
+        return {"speed": _said(value, ", ".join(sorted(filter(None, parts), key=lambda part: not part[0].isdigit())))}
+    told = line(value)
+    return {"speed": _said(value, f"{told} ft." if re.fullmatch(r"\d{1,4}", told) else told)}
+
+
+def _one_speed(kind: str, value: object, hover: str) -> str:
+    if kind in ("hover", "unit", "") or _is_empty(value):
+        return ""
+    told = line(value)
+    feet = f"{told} ft." if re.fullmatch(r"[\d.]{1,6}", told) else told
+    return feet if kind == "walk" else f"{kind} {feet}{hover if kind == 'fly' else ''}"
+
+
+def _senses(value: object) -> Values:
+    """A line such as "darkvision 60 ft., passive Perception 12", also of numbers by sense."""
+    if not isinstance(value, Mapping):
+        return {"senses": _said(value, line(value))}
+    parts = ((line(key).replace("_", " "), line(item)) for key, item in islice(value.items(), MAX_ITEMS))
+    told = [f"{name} {item} ft." if item.isdigit() and name in SENSES else f"{name} {item}" for name, item in parts]
+    return {"senses": _said(value, ", ".join(told))}
+
+
+def _environments(value: object) -> Values:
+    names = [line(item) for item in _items(value)] or line(value).split(",")
+    return {"environments": [name.strip() for name in names if name.strip()]}
+
+
+# --- features --------------------------------------------------------------------------------------------------------
+
+
+def _features(value: object) -> tuple[list[Feature], int]:
+    """The features of a list or an object, and how many of its entries are none."""
+    entries = [value] if isinstance(value, str) or _is_feature(value) else list(_items(value))
+    if isinstance(value, Mapping) and not entries:
+        entries = [list(pair) for pair in islice(value.items(), MAX_ITEMS)]
+    found = [feature for entry in entries for feature in _named_texts(entry)]
+    features = [feature for feature in found if feature["name"] or feature["desc"]]
+    return features, len(found) - len(features) + (not entries)
+
+
+_TEXTS = ("desc", "description", "text", "entries", "content")
+
+
+def _is_feature(value: object) -> bool:
+    return isinstance(value, Mapping) and ("name" in value or any(key in value for key in _TEXTS))
+
+
+def _named_texts(entry: object) -> Iterator[Feature]:
+    """The features of an entry: ``{"name", "desc"}``, ``[name, text]``, ``{name: text}`` or a text without a name."""
+    if isinstance(entry, Mapping) and not _is_feature(entry):
+        for name, value in islice(entry.items(), MAX_ITEMS):
+            yield {"name": line(name), "desc": text(value)}
+    elif isinstance(entry, Mapping):
+        told = next((entry[key] for key in _TEXTS if not _is_empty(entry.get(key))), "")
+        yield {"name": line(entry.get("name")), "desc": text(told)}
+    elif isinstance(entry, (list, tuple)) and len(entry) > 1:
+        yield {"name": line(entry[0]), "desc": text(list(entry[1:]))}
+    else:
+        yield {"name": "", "desc": text(entry)}
+
+
+def _spell_lines(value: object) -> str:
+    """The spells: texts, and lists of spells by what they cost, as ``{"1st level (4 slots)": "shield"}``."""
+    entries = [value] if isinstance(value, Mapping) else list(_items(value)) or [value]
+    rows: list[str] = []
+    for entry in entries:
+        if isinstance(entry, Mapping):
+            rows += [f"- {line(label)}: {line(spells)}" for label, spells in islice(entry.items(), MAX_ITEMS)]
+        else:
+            rows.append(text(entry))
+    return _said(value, "\n".join(row for row in rows if row))
+
+
+# --- the keys --------------------------------------------------------------------------------------------------------
+
+_LINES = (
+    "size",
+    "type",
+    "subtype",
+    "alignment",
+    "hit_dice",
+    "damage_vulnerabilities",
+    "damage_resistances",
+    "damage_immunities",
+    "condition_immunities",
+    "languages",
+)
+
+READERS: dict[str, Reader] = {
+    **{key: _line_of(key) for key in _LINES},
+    **dict.fromkeys(("ac", "armor_class"), _armor_class),
+    "ac_class": _line_of("armor_desc"),
+    **dict.fromkeys(("hp", "hit_points"), _hit_points),
+    **dict.fromkeys(("cr", "challenge", "challenge_rating"), _rating),
+    **dict.fromkeys(("stats", "ability_scores"), _scores),
+    **dict.fromkeys(("saves", "saving_throws"), _bonuses("saving_throws")),
+    **dict.fromkeys(("skillsaves", "skills"), _bonuses("skills")),
+    "speed": _speed,
+    "senses": _senses,
+    **dict.fromkeys(("environment", "environments"), _environments),
+    **dict.fromkeys(("desc", "description"), _text_of("desc")),
+    **dict.fromkeys(("legendary_description", "legendary_desc"), _text_of("legendary_desc")),
+}
+"""How the value of each key is read."""
+
+_RENAMED = {"special_abilities": "traits", "trait": "traits", "action": "actions"}
+"""Rubrics under other names."""
+
+IGNORED = frozenset(
+    "name monster creature extends layout image columns columnwidth columnheight forcecolumns dice render statblock note "
+    "aliases alias tags cssclass cssclasses bestiary publish visibility audience secret fage_stats".split()
+)
+"""Keys that say how a block is laid out, or what the note says besides."""
+
+RESERVED = frozenset(
+    "key slug document document_name collection kind source source_api source_api url uri base base_name note_name mark "
+    "note_mark note_audience asked_as resistances_and_immunities abilities".split()
+)
+"""Keys with a meaning of their own in an entry of the library."""

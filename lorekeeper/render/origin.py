@@ -1,0 +1,32 @@
+"""Where a creature of a vault comes from, and what its author marks it with."""
+
+from __future__ import annotations
+
+from lorekeeper.render.page import Line, labelled, line
+from lorekeeper.render.source import Source
+
+
+def origin(source: Source) -> str:
+    """The lines about the note that a stat block is in; "" for a creature that is from none."""
+    return labelled(source, ORIGIN) if source.value("note_name") else ""
+
+
+def _entry(label: str, uri: str, *names: str) -> Line:
+    """A line with the name of another entry, and its uri, from these keys."""
+
+    def value(source: Source) -> str:
+        name = " > ".join(part for key in names if (part := source.words(key)))
+        return f"{name} ({source.words(uri)})" if name else ""
+
+    return label, value
+
+
+ORIGIN: tuple[Line, ...] = (
+    _entry("From the note", "note", "note_name", "note_section"),
+    _entry("Changed from", "base", "base_name"),
+    line("Marked", "mark"),
+    line("Shown to", "audience"),
+    line("Note marked", "note_mark"),
+    line("Note shown to", "note_audience"),
+)
+"""The lines, and the keys that they are from."""
