@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help venv demo test wheel fuzz lint spec corpus bench bench-results bench-stall vectors bundle clean
 
 help:
-	@echo "make demo    load the starter compendium and ask it some questions"
+	@echo "make demo    ask the starter compendium and a small campaign some questions"
 	@echo "make test    run the tests (ARGS='-k search' for some of them, ARGS=--thorough for all cases, as CI does)"
 	@echo "make wheel   build the wheel with the embedding model in it, into dist/"
 	@echo "make fuzz    the random tests in their long form: 20,000 tool calls, hostile inputs, 50 programs killed; some minutes"
@@ -49,7 +49,6 @@ $(READY): $(BASE)
 	@$(PIP) -e '.[dev]'
 	@touch $@
 
-demo: export LOREKEEPER_MILVUS_DB_PATH ?= .demo/milvus.db
 demo: $(BASE)
 	@$(BIN)/lorekeeper demo
 

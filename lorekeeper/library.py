@@ -312,8 +312,13 @@ class Library(AsyncClosing):
         later = later_identities((document, slug), list(dict.fromkeys([*order, *present])))
         return await self.cache.load(entity_type, later) if later else []
 
-    async def load_starter(self, **callbacks: Any) -> ImportReport:
-        """Load the starter compendium that ships with the package: with its own vectors if the model is not to be had now."""
+    async def load_starter(self, *, notes: bool = False, **callbacks: Any) -> ImportReport:
+        """Load the starter compendium that ships with the package: with its own vectors if the model is not to be had now.
+
+        Args:
+            notes: whether the campaign notes of the demo come along; no library of a user's has them.
+            callbacks: as for `import_paths`.
+        """
         try:
             await self.embedding.provider_now()
         except EmbeddingError as error:
@@ -321,12 +326,22 @@ class Library(AsyncClosing):
             shipped = self.embedding.beside(default_space)
             library = Library(ThreadedCache(self.cache.store, shipped), shipped, imports=self._imports)
             try:
-                report = await library.import_paths([STARTER], **callbacks)
+                report = await library._load_shipped(notes=notes, **callbacks)
             except EmbeddingError:
                 raise error from None  # without the shipped vectors nothing is loaded, for want of the model
             self.searcher.documents.forget()
             return report
-        return await self.import_paths([STARTER], **callbacks)
+        return await self._load_shipped(notes=notes, **callbacks)
+
+    async def _load_shipped(self, *, notes: bool, **callbacks: Any) -> ImportReport:
+        report = await self.import_paths([STARTER], **callbacks)
+        if notes:
+            from lorekeeper.intake.shipped_notes import shipped_notes
+
+            with report.measured(self.embedding):
+                report.stored += await store_in_batches(self.cache, await asyncio.to_thread(shipped_notes))
+            self.searcher.documents.forget()
+        return report
 
     async def sync(
         self, types: Sequence[str] | None = None, documents: Sequence[str] | None = None, step: Step | None = None

@@ -1,8 +1,8 @@
-"""Embed the starter compendium with the default model, into the file that ships: lorekeeper/data/starter.npz.
+"""Embed the starter compendium and the demo's notes with the default model, into the file that ships: data/starter.npz.
 
     python scripts/build_starter_vectors.py
 
-Run it after any change of the starter, its phrases or the way texts are cut; a test tells when it is due.
+Run it after any change of the starter, its phrases, the notes or the way texts are cut; a test tells when it is due.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from lorekeeper.cache.vectors import load_vectors, save_vectors
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
+from lorekeeper.intake.shipped_notes import shipped_notes
 from lorekeeper.library import load_provider
 from lorekeeper.settings import load_settings
 from lorekeeper.text.passages import passages
@@ -20,9 +21,10 @@ from lorekeeper.text.phrases import SHIPPED_VECTORS, STARTER, hint_text
 
 
 def starter_texts() -> list[str]:
-    """Every text that loading the starter compendium embeds, each once."""
-    found = Reader([STARTER], None, ImportReport()).read()
-    return sorted({p.embedded for entity, _ in found for p in passages(entity, hint=hint_text(entity))})
+    """Every text that loading the starter compendium and the notes of the demo embeds, each once."""
+    entries = [entity for entity, _ in Reader([STARTER], None, ImportReport()).read()]
+    entries += [entity for entities in shipped_notes().values() for entity in entities]
+    return sorted({p.embedded for entity in entries for p in passages(entity, hint=hint_text(entity))})
 
 
 async def main() -> None:

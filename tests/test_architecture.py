@@ -62,7 +62,7 @@ MAY_KNOW = {
     "embedding": FOUNDATION | {"settings", "text"},
     "cache": FOUNDATION | {"settings", "text", "embedding"},
     "search": FOUNDATION | {"text", "cache"},
-    "intake": FOUNDATION | {"text", "normalize", "cache", "search"},
+    "intake": FOUNDATION | {"text", "notes", "normalize", "cache", "search"},
     "library": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "search", "intake"},
     "maintenance": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "intake", "library"},
     "clients": {"errors", "printable", "settings", "version"},

@@ -215,6 +215,7 @@ async def test_what_cannot_exist_is_neither_fetched_nor_blamed_on_the_library(li
     await library.load_starter()
     page = await look(library, types, **filters)
     assert (page.total, server.asked) == (0, [])
+    assert "drowned-bells" not in await library.cache.documents(), "the notes of the demo are for the demo only"
     assert "lorekeeper sync" not in (page.note or "")
 
 

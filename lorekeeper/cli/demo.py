@@ -1,4 +1,7 @@
-"""``lorekeeper demo``: questions to the starter compendium, through a real MCP server over stdio."""
+"""``lorekeeper demo``: questions to the starter compendium and some campaign notes, through a real MCP server over stdio.
+
+The notes are invented, so they are in no library but the demo's own, which is removed after it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
@@ -14,7 +18,10 @@ from rich.text import Text
 from lorekeeper.cli.render import Bar, console, plain
 from lorekeeper.clients.server import program
 from lorekeeper.library import Library
-from lorekeeper.settings import PREFIX, Settings
+from lorekeeper.settings import BACKENDS, PREFIX, Settings
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult
 
 QUESTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (
@@ -34,6 +41,16 @@ QUESTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         {"semantic_query": "we found a dragon's hoard and cannot carry it all"},
     ),
     ("What was that tarasque again?", "search_lore", {"query": "tarasque"}),
+    (
+        "What did we promise the witch?",
+        "lookup_note",
+        {"semantic_query": "what did we promise the witch", "kind": "quest"},
+    ),
+    (
+        "Which monster of my own campaign poses as a lantern?",
+        "lookup_creature",
+        {"semantic_query": "a light in the water that lures people", "documents": ["drowned-bells"]},
+    ),
 )
 
 SHOWN = 3
@@ -47,25 +64,53 @@ To ask from an AI assistant, see which ones it can be added to:"""
 
 
 async def run_demo(settings: Settings) -> None:
-    """Load the starter compendium into the configured library, then ask a server questions and show its answers.
+    """Load the starter compendium and the campaign notes into a library of the demo's own, then ask a server questions.
+
+    Args:
+        settings: as configured; the library that they name is left alone.
 
     Raises:
-        LoreKeeperError: the library or the model is not available.
+        LoreKeeperError: the model is not available.
     """
+    with TemporaryDirectory(prefix="lorekeeper-demo-", ignore_cleanup_errors=True) as folder:
+        own = settings.model_copy(update=_own_library(settings, Path(folder)))
+        await _load(own)
+        await _ask(_environment(own, Path(folder)))
+    console.print(NEXT)
+    command = " ".join(program(Path(sys.executable)))
+    console.print(Text(f"  {command} install"), soft_wrap=True)
+
+
+def _own_library(settings: Settings, folder: Path) -> dict[str, Any]:
+    """What is otherwise in the settings of the demo; in place of a Milvus server, it uses SQLite."""
+    paths = {f"{backend}_db_path": folder / f"{backend}.db" for backend in BACKENDS}
+    return {
+        **paths,
+        "milvus_uri": None,
+        "milvus_token": None,
+        "cache_backend": "sqlite" if settings.milvus_uri else settings.cache_backend,
+    }
+
+
+def _environment(settings: Settings, folder: Path) -> dict[str, str]:
+    """The environment of the server: these settings and no others, neither of the user's own file nor folders of notes."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    told = {PREFIX + name.upper(): str(value) for name, value in settings if value not in (None, False, ())}
+    file = folder / "no settings"
+    file.touch()
+    return {**others, **told, f"{PREFIX}ENV_FILE": str(file)}
+
+
+async def _load(settings: Settings) -> None:
     async with Library.from_settings(settings) as library:
         with Bar("Loading the starter compendium", sizes=True) as bar:
-            report = await library.load_starter(start=bar.start, progress=bar.advance)
-        location = (await library.statistics()).location
-    console.print(
-        f"Starter compendium: {report.stored:,} entries stored, {report.unchanged:,} already there, in {plain(location)}\n"
-    )
+            report = await library.load_starter(notes=True, start=bar.start, progress=bar.advance)
+    console.print(f"The starter compendium and the notes of a small campaign: {report.stored:,} entries.\n")
 
+
+async def _ask(environment: dict[str, str]) -> None:
     from mcp import Client, StdioServerParameters
 
-    environment = {
-        **os.environ,
-        **{PREFIX + k.upper(): str(v) for k, v in settings if v is not None and v is not False},
-    }
     parameters = StdioServerParameters(
         command=sys.executable, args=["-P", "-m", "lorekeeper", "serve"], env=environment
     )
@@ -74,26 +119,33 @@ async def run_demo(settings: Settings) -> None:
             began = time.perf_counter()
             result = await client.call_tool(tool, {**arguments, "limit": SHOWN})
             milliseconds = (time.perf_counter() - began) * 1e3
-            _show(question, tool, arguments, result.structured_content or {}, milliseconds)
-    console.print(NEXT)
-    command = " ".join(program(Path(sys.executable)))
-    console.print(Text(f"  {command} install"), soft_wrap=True)
+            _show(question, tool, arguments, result, milliseconds)
 
 
-def _show(question: str, tool: str, arguments: dict[str, Any], content: dict[str, Any], milliseconds: float) -> None:
+def _show(question: str, tool: str, arguments: dict[str, Any], result: CallToolResult, milliseconds: float) -> None:
+    """A question, its call, and the results in a table; an answer of another shape as its text."""
     console.print(f"[bold]{question}[/]")
     call = ", ".join(f"{k}={v!r}" for k, v in arguments.items())
     console.print(f"[dim]{tool}({call})  {milliseconds:.0f} ms[/]")
+    hits = (result.structured_content or {}).get("results")
+    if hits is None:
+        told = "\n".join(getattr(block, "text", "") for block in result.content)
+        console.print(Text.from_markup("\n".join(map(plain, told.split("\n")))))
+    else:
+        console.print(_table(hits))
+    console.print()
+
+
+def _table(hits: list[dict[str, Any]]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(justify="right", width=4)
     table.add_column(ratio=1)
     table.add_column(style="cyan", no_wrap=True)
-    for hit in content.get("results", []):
+    for hit in hits:
         score = "" if hit["score"] is None else f"{hit['score']:.2f}"
         table.add_row(
             score,
             f"[bold]{plain(hit['name'])}[/]  [green]{plain(hit['facts'])}[/]\n{plain(hit['snippet'])}",
             plain(hit["document_name"]),
         )
-    console.print(table)
-    console.print()
+    return table

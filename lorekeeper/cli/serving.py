@@ -46,7 +46,7 @@ async def serve(call: Call) -> int:
     return DONE
 
 
-@commands.add("demo", "load the starter compendium and ask it some questions", examples=("lorekeeper demo",))
+@commands.add("demo", "ask the starter compendium and a small campaign some questions", examples=("lorekeeper demo",))
 async def demo(call: Call) -> int:
     """See `lorekeeper.cli.demo`."""
     from lorekeeper.cli.demo import run_demo

@@ -21,7 +21,7 @@ IMPORT = ("import PATH", "bring your own books and notes")
 INSTALL = ("install", "see the chat programs that it can be added to")
 
 STEPS: Mapping[State, Sequence[tuple[str, str]]] = {
-    "none": (("demo", "load the starter compendium and see what it answers"), ASK, SYNC, IMPORT),
+    "none": (("demo", "see what it answers, from a small library of the demo's own"), ASK, SYNC, IMPORT),
     "empty": (ASK, SYNC, IMPORT),
     "starter": (SYNC, IMPORT, ASK, INSTALL),
     "books": (
