@@ -33,9 +33,10 @@ ODA = Note(
     ),
     links=(
         Link("Tallow Bridge", shown="the bridge", section="Deeds"),
-        Link("Nowhere", shown="Nowhere"),
+        Link("Nowhere", shown="Nowhere", section="Secrets (GM only)", audience="dm"),
         Link("Tallow Bridge", shown="Tallow Bridge"),
     ),
+    title_from="name",
     audience="players",
     mark="visibility: players",
 )
@@ -59,12 +60,12 @@ def test_a_note_keeps_all_that_was_read():
         "Oda Reedmother",
     )
     assert (entity.document, entity.document_name, entity.source_api) == ("fens", "The Fens", "vault")
-    assert entity.data["aliases"] == ["The Reed Witch"]
+    assert (entity.data["aliases"], entity.data["title_from"]) == (["The Reed Witch"], "name")
     assert entity.data["facts"] == {"Role": "witch", "Lives in": "the fens"}
     assert entity.data["sections"][0] == {"name": "", "desc": "She keeps promises for people."}
     assert entity.data["links"] == [
         {"to": "World/Tallow Bridge.md", "target": "Tallow Bridge", "text": "the bridge", "heading": "Deeds"},
-        {"to": None, "target": "Nowhere", "text": "Nowhere", "heading": ""},
+        {"to": None, "target": "Nowhere", "text": "Nowhere", "heading": "Secrets (GM only)", "audience": "dm"},
         {"to": "World/Tallow Bridge.md", "target": "Tallow Bridge", "text": "Tallow Bridge", "heading": ""},
     ]
     assert checked("notes", entity.as_record()) == entity

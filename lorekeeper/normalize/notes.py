@@ -89,6 +89,7 @@ def _data(note: Note, links: list[dict[str, Any]]) -> dict[str, Any]:
         "facts": dict(note.facts),
         "sections": [_section(section) for section in note.sections],
         "links": links,
+        "title_from": note.title_from,
         **marks(note.mark, note.audience),
     }
 
@@ -98,7 +99,8 @@ def _section(section: Section) -> dict[str, Any]:
 
 
 def _link(link: Link, resolve: Resolve) -> dict[str, Any]:
-    return {"to": resolve(link.target), "target": link.target, "text": link.shown, "heading": link.section}
+    found = {"to": resolve(link.target), "target": link.target, "text": link.shown, "heading": link.section}
+    return {**found, **marks("", link.audience)}
 
 
 def marks(mark: str, audience: Audience | None, prefix: str = "") -> dict[str, Any]:
