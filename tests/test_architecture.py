@@ -262,6 +262,12 @@ def test_the_library_and_the_server_start_without_model_and_store():
     )
 
 
+def test_a_server_starts_without_what_reads_notes():
+    loaded = loaded_by("import lorekeeper.server.mcp, lorekeeper.library, lorekeeper.normalize.notes, lorekeeper.notes")
+    assert "lorekeeper.notes.note" in loaded
+    assert loaded & {"markdown_it", "mdit_py_plugins", "yaml"} == set()
+
+
 def test_an_embedded_library_needs_no_driver_and_a_client_no_engine(tmp_path):
     program = command_of(use_embedded_library, tmp_path)
     done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
