@@ -87,7 +87,7 @@ COLLECTIONS: dict[str, Collection] = {
                 Field(
                     "school",
                     T.TEXT,
-                    "abjuration, conjuration, divination, enchantment, evocation, illusion, necromancy, transmutation",
+                    "abjuration, evocation, ...",
                     ("school",),
                 ),
                 Field(
@@ -111,8 +111,7 @@ COLLECTIONS: dict[str, Collection] = {
                 Field(
                     "damage_types",
                     T.TEXTS,
-                    "damage it deals: acid, bludgeoning, cold, fire, force, lightning, necrotic, piercing, poison, psychic, "
-                    "radiant, slashing, thunder",
+                    "damage it deals: fire, ...",
                     ("damage_type",),
                     revision=2,
                 ),
@@ -139,8 +138,7 @@ COLLECTIONS: dict[str, Collection] = {
                 Field(
                     "type",
                     T.TEXTS,
-                    "aberration, beast, celestial, construct, dragon, elemental, fey, fiend, giant, humanoid, monstrosity, "
-                    "ooze, plant, undead, swarm",
+                    "beast, undead, ...; swarm",
                     ("type",),
                     parts=terms.type_parts,
                 ),
@@ -227,6 +225,7 @@ COLLECTIONS: dict[str, Collection] = {
         ),
         Collection(
             "notes",
+            tool="lookup_note",
             label="note",
             kinds=("note", "npc", "location", "faction", "item", "session", "quest", "character"),
             open_kinds=True,
@@ -235,20 +234,21 @@ COLLECTIONS: dict[str, Collection] = {
                 Field(
                     "folder",
                     T.TEXTS,
-                    "folder, with all below it",
+                    "with all below it",
                     ("folder",),
                     fold_path,
                     path_parents,
                     longest=MAX_URI_LENGTH,
                 ),
-                Field("tags", T.TEXTS, "tag; npc is also npc/ally", ("tags",), fold_tag, path_parents),
+                Field("aliases", T.TEXTS, "another name"),
+                Field("tags", T.TEXTS, "npc is also npc/ally", ("tags",), fold_tag, path_parents),
                 Field("modified", T.DATE, "2026-11-20 or 7d", ("modified_after", "modified_before")),
                 Field("session", T.INTEGER, "number of the session", ("session",)),
                 Field("session_date", T.DATE, "date of the session"),
                 Field(
                     "links",
                     T.TEXTS,
-                    "name, path or uri of a note that it links to",
+                    "note it links to: name, path or uri",
                     ("links_to",),
                     fold_link,
                     path_name,

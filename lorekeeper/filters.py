@@ -340,13 +340,14 @@ def _names(entity_type: str) -> dict[str, Field]:
     fields = COLLECTIONS[entity_type].filters
     names = dict(fields)
     for field in fields.values():
-        for name in (field.name, *_SHORT_NAMES.get(field.name, ()), *map(_without_bound, field.tool)):
+        for name in (field.name, *_SHORT_NAMES.get(field.name, ()), *map(without_bound, field.tool)):
             for spelling in (name, *_numbers(name)):
                 names.setdefault(spelling, field)
     return names
 
 
-def _without_bound(parameter: str) -> str:
+def without_bound(parameter: str) -> str:
+    """What a tool's parameter is about: "cost" of "cost_min", "modified" of "modified_after"."""
     for ending in (*_BOUNDS, *_DATE_BOUNDS):
         parameter = parameter.removesuffix(ending)
     return parameter

@@ -22,6 +22,12 @@ SHORT = ("level", "cr", "ac", "hp", "cost")
 ASCENDING = frozenset({"level", "cost", "weight"})
 """Fields that are sorted from the smallest number up unless the order says ``desc``; the others from the largest down."""
 
+MOMENTS = ("session_date", "modified")
+"""The fields that say when something happened or changed, the first that has a value."""
+
+NUMBER = "session"
+"""The field that says it among those of one document that have no date of their own."""
+
 _DIRECTIONS = {"asc": False, "desc": True}
 
 
@@ -34,12 +40,21 @@ class Order:
         descending: whether the largest number, or the last name, comes first.
         seed: of a random order: the same order for the same seed, in every process and on every page.
         documents: keys of documents whose entities come first, in this order; those of others are last.
+        newest: whether what happened or changed last comes first, by `MOMENTS`.
     """
 
     field: Field | None = None
     descending: bool = False
     seed: int | None = None
     documents: tuple[str, ...] = ()
+    newest: bool = False
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the fields whose values decide."""
+        if self.newest:
+            return (*MOMENTS, NUMBER)
+        return (self.field.name,) if self.field else ()
 
 
 BY_NAME = Order()
@@ -76,7 +91,7 @@ def parse_orders(
     if name == RANDOM:
         return dict.fromkeys(types, Order(seed=seed or 0))
     if name == NEWEST:
-        return dict.fromkeys(types, Order(documents=tuple(newest)))
+        return {t: _newest(COLLECTIONS[t], newest) for t in types}
     reverse = _DIRECTIONS[direction[0]] if direction else None
     if name == "name":
         return dict.fromkeys(types, Order(descending=bool(reverse)))
@@ -92,7 +107,7 @@ def arranged(
     order: Order,
     *,
     identity: Callable[[T], tuple[str, str]],
-    number: Callable[[T], float | None],
+    number: Callable[[T, str], float | None],
 ) -> list[T]:
     """Items in an order.
 
@@ -100,24 +115,58 @@ def arranged(
         items: by name.
         order: of them.
         identity: (document, slug) of an item.
-        number: its value of the order's field.
+        number: its value of a field of the order (`Order.fields`).
     """
     if order.seed is not None:
         return sorted(items, key=lambda item: _drawn(order.seed, identity(item)))
     if order.documents:
         places = {key: place for place, key in enumerate(order.documents)}
         return sorted(items, key=lambda item: places.get(identity(item)[0], len(places)))
+    if order.newest:
+        return _newest_first(items, identity, number)
     if order.field is None:
         return list(items)[:: -1 if order.descending else 1]
-    numbers = [(number(item), item) for item in items]
+    return _by_number(items, order.field.name, number, descending=order.descending)
+
+
+def _newest(collection: Collection, documents: Sequence[str]) -> Order:
+    """The order of the newest entries: of their documents, unless they say themselves when they are from."""
+    if set(MOMENTS) <= collection.filters.keys():
+        return Order(newest=True)
+    return Order(documents=tuple(documents))
+
+
+def _newest_first(
+    items: Iterable[T], identity: Callable[[T], tuple[str, str]], number: Callable[[T, str], float | None]
+) -> list[T]:
+    """Items by their moments, the last one first; of those numbered but not dated, a document's take their places by number."""
+
+    def moment(item: T) -> float:
+        return next((known for name in MOMENTS if (known := number(item, name)) is not None), float("-inf"))
+
+    ordered = sorted(items, key=moment, reverse=True)
+    places: dict[str, list[int]] = {}
+    for place, item in enumerate(ordered):
+        if number(item, NUMBER) is not None and number(item, MOMENTS[0]) is None:
+            places.setdefault(identity(item)[0], []).append(place)
+    for own in places.values():
+        numbered = [ordered[place] for place in own]
+        for place, item in zip(own, _by_number(numbered, NUMBER, number, descending=True), strict=True):
+            ordered[place] = item
+    return ordered
+
+
+def _by_number(items: Iterable[T], name: str, number: Callable[[T, str], float | None], *, descending: bool) -> list[T]:
+    """Items by a field, those without a value last."""
+    numbers = [(number(item, name), item) for item in items]
     known = [(value, item) for value, item in numbers if value is not None]
-    known.sort(key=lambda pair: pair[0], reverse=order.descending)
+    known.sort(key=lambda pair: pair[0], reverse=descending)
     return [item for _, item in known] + [item for value, item in numbers if value is None]
 
 
-def number_of(entity: Entity, order: Order) -> float | None:
-    """The value of an entity that an order sorts by; None if it has none, or the order is not by a field."""
-    value = entity.fields.get(order.field.name) if order.field else None
+def number_of(entity: Entity, name: str) -> float | None:
+    """The number or date that an entity has in a field; None if it has none."""
+    value = entity.fields.get(name)
     return value if isinstance(value, (int, float)) else None
 
 

@@ -60,6 +60,7 @@ def _fields(note: Note, modified: float, links: list[dict[str, Any]]) -> dict[st
     date = note.session_date
     return {
         "folder": _held("folder", [note.path.rpartition("/")[0]]),
+        "aliases": _held("aliases", note.aliases),
         "tags": _held("tags", note.tags),
         "modified": int(modified),
         "session": note.session,

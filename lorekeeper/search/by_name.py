@@ -14,6 +14,7 @@ from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME
 from lorekeeper.filters import MAX_VALUES
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
+from lorekeeper.search import other_names
 from lorekeeper.search.documents import Scopes
 from lorekeeper.text.aliases import Alias, alias_names, aliases_of, aliases_with, aliases_within
 from lorekeeper.text.known import KnownNames
@@ -77,14 +78,18 @@ async def understand(cache: CacheProtocol, types: Sequence[str], filters: Filter
     Other names and stems follow unless the library has the very name; misspellings are looked for if nothing in the library is
     better, whatever the other filters.
     """
-    plain = [(entity_type, filters) for entity_type in types]
+    plain: list[tuple[str, Filters]] = [(entity_type, filters) for entity_type in types]
     written = filters.get(NAME.name)
     wanted = fold(written) if isinstance(written, str) else ""
     names = {t: KnownNames.of(await cache.names(t)) for t in types} if wanted else {}
-    if not any(names.values()) or any(wanted in known for known in names.values()):
+    if not any(names.values()):
+        return Understood(plain)
+    plain += await other_names.called(cache, types, wanted, filters)
+    if any(wanted in known for known in names.values()):
         return Understood(plain)
     named = await asyncio.to_thread(_each, _named, wanted, names)
-    approximate = not named and not any(True for known in names.values() for _ in known.places(wanted))
+    is_part = any(True for known in names.values() for _ in known.places(wanted))
+    approximate = not (named or is_part or len(plain) > len(types))
     if approximate:
         named = await _similar(cache, wanted, names, filters, scopes)
     reasons = dict.fromkeys(group.reason for group in named if group.reason)
@@ -103,6 +108,9 @@ async def narrowed(
     If no name contains it, the names that it is understood as take its place.
     """
     understood = await understand(cache, types, filters, scopes)
+    aliased = [lookup for _, lookup in understood.lookups[len(types) :] if WHOLE_NAME.name not in lookup]
+    if len(types) == 1 and aliased and not await cache.count_entities(types[0], scopes[types[0]], **filters):
+        return aliased[0], understood.note
     meant = [lookup[WHOLE_NAME.name] for _, lookup in understood.lookups if WHOLE_NAME.name in lookup]
     if not meant or any([await cache.count_entities(t, scopes[t], **filters) for t in types]):
         return filters, None
@@ -124,6 +132,7 @@ async def rank(
         _keep_better(best, ranked)
         if not ranked or ranked[0].score < 1:
             inexact.append(fold(wording))
+    _keep_better(best, await other_names.ranked(cache, entity_type, wordings, documents, filters))
     known = KnownNames.of(await cache.names(entity_type) if inexact else ())
     for name, similarity in await asyncio.to_thread(_all_understood_as, entity_type, inexact, known):
         same = await cache.rank_names(entity_type, name, documents, **filters)
@@ -207,6 +216,9 @@ async def _nearest(
     present = _present(aliases, KnownNames.of(await cache.names(entity_type)))
     if present and close[0][1] > best and not {hit.name for hit in ranked}.issuperset(present):
         return [(close[0][1], _Group(entity_type, present, f"showing the nearest name; {_explanation(aliases)}"))]
+    own = await other_names.nearest_alias(cache, entity_type, wanted, scopes[entity_type], others)
+    if own and own[0] > best:
+        return [(own[0], _Group(entity_type, own[1], f"showing the nearest name: {own[2]}"))]
     names = list(dict.fromkeys(hit.name for hit in ranked if hit.score == best))
     if not names:
         return []

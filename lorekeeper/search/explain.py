@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lorekeeper import dates
 from lorekeeper.cache.protocol import CacheProtocol, ValueCounts
 from lorekeeper.entities import COLLECTIONS, NAME, Collection, Field, FieldType
-from lorekeeper.filters import WHERE, Condition, loaded, parse_filters, where_text
+from lorekeeper.filters import WHERE, Condition, loaded, parse_filters, where_text, without_bound
 from lorekeeper.printable import one_line, shown
 from lorekeeper.search.absent import CLOSED, not_open
 from lorekeeper.search.documents import Scopes
@@ -227,7 +228,7 @@ def _written(value: object) -> str:
 
 def _called(field: Field) -> str:
     """What users call a field: the tool's parameter for it, or its name."""
-    return next((name.removesuffix("_min").removesuffix("_max") for name in field.tool), field.name)
+    return next((without_bound(name) for name in field.tool), field.name)
 
 
 def _impossible(collection: Collection, condition: Condition, known: ValueCounts) -> str | None:
@@ -268,8 +269,14 @@ def _beyond(called: str, condition: Condition, wanted: Sequence[float], known: V
     }
     if not beyond.get(condition.op, False):
         return None
-    numbers_asked = " or ".join(f"{value:g}" for value in wanted)
-    return f"{called} is never {_SIGNS.get(condition.op, '')}{numbers_asked}: it goes from {low:g} to {high:g}."
+    asked, lowest, highest = (_as_read(condition.field, values) for values in (wanted, [low], [high]))
+    return f"{called} is never {_SIGNS.get(condition.op, '')}{asked}: it goes from {lowest} to {highest}."
+
+
+def _as_read(field: Field, numbers: Sequence[float]) -> str:
+    """Numbers, or dates, for people."""
+    is_date = field.type is FieldType.DATE
+    return " or ".join(dates.written(number) if is_date else f"{number:g}" for number in numbers)
 
 
 _SIGNS = {"min": "at least ", "above": "above ", "max": "at most ", "below": "below "}

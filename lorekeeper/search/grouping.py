@@ -17,6 +17,9 @@ from lorekeeper.text.sections import sections
 GROUPED = frozenset({"equipment"})
 """The types that have variants: entries of one document that differ in name and facts, but not in their main text."""
 
+ALONE = frozenset({"notes"})
+"""The types whose entries of one name are different things: two notes in two folders."""
+
 SHORTEST_TEXT = 40
 """Fewest characters of a text that shows two entries to be variants: "A sword" does not."""
 

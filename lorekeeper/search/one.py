@@ -11,6 +11,7 @@ from lorekeeper.printable import MAX_SHOWN, one_line, shown
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
 from lorekeeper.text.names import canonical_name
+from lorekeeper.text.notes import aliases
 
 Search = Callable[[Query], Awaitable[ResultPage]]
 
@@ -60,7 +61,7 @@ async def find_entry(
         return Found(first, [entity.uri for entity in others])
     page = await search(Query(types, filters={"name": wanted}, documents=documents, limit=CANDIDATES))
     entities = [result.entity for result in page.results]
-    whole = [e for e in entities if canonical_name(e.name) == canonical_name(wanted)]
+    whole = [e for e in entities if canonical_name(wanted) in map(canonical_name, (e.name, *aliases(e)))]
     candidates = whole or (entities if len({canonical_name(e.name) for e in entities}) == 1 else [])
     if candidates:
         first, *others = candidates

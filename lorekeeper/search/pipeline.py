@@ -23,7 +23,7 @@ from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer
 from lorekeeper.search.explanation import explanation_of, with_filters
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever, fuse
-from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
+from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import stated_conditions, type_asked_for
 from lorekeeper.search.query import Query, check
 from lorekeeper.search.relevance import FEW, relevant
@@ -230,7 +230,8 @@ class Searcher:
         left_out = {key for hit in ranking for key in hit.duplicates if key in labels}  # variants
         if like:
             own = like.type, canonical_name(like.name)
-            left_out |= {k for k, ranked in retrieved.all_ranked.items() if (k[0], canonical_name(ranked.name)) == own}
+            same = {k for k, ranked in retrieved.all_ranked.items() if (k[0], canonical_name(ranked.name)) == own}
+            left_out |= {(like.type, like.identity)} if like.type in ALONE else same
         others = [hit for hit in ranking if hit.key not in left_out]
         return await self._sorted(
             query, relevant(others, retrieved.is_close, everything=few, reworded=retrieved.reworded)
@@ -369,7 +370,7 @@ def _fused(
         _scores(retrieved.keyword),
         _scores(retrieved.names),
         lexical=retrieved.is_lexical(LEXICAL_HITS),
-        group=lambda key: labels.get(key) or (key[0], canonical_name(ranked[key].name)),
+        group=lambda key: labels.get(key) or (key if key[0] in ALONE else (key[0], canonical_name(ranked[key].name))),
         preference=lambda key: places.get(key[1][0], len(places)),
         tail=tail,
     )

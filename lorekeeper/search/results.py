@@ -132,7 +132,8 @@ def ranked_result(
     nearest = ranked.get(hit.key)
     prose = read(entity)
     wording = found_by(entity, prose, asked.wordings) if asked.wordings else ""
-    shown = evidence(entity, wording, nearest.passage if nearest else "", asked.fields, limit, prose)
+    passage, place = (nearest.passage, nearest.section) if nearest else ("", "")
+    shown = evidence(entity, wording, passage, asked.fields, limit, prose, place)
     return Result(
         entity=entity,
         document_name=_title(entity, titles),

@@ -28,11 +28,15 @@ def sorted_hits(
 ) -> list[FusedHit[Key]]:
     """Hits in an order, which is given for each type; those without an entity are left out."""
     existing = [hit for hit in hits if hit.key in entities]
+
+    def number(hit: FusedHit[Key], name: str) -> float | None:
+        return number_of(entities[hit.key], name) if orders[hit.key[0]].fields else None
+
     return arranged(
         sorted(existing, key=lambda hit: (fold(entities[hit.key].name), hit.key)),
         next((order for order in orders.values() if order != BY_NAME), BY_NAME),
         identity=lambda hit: hit.key[1],
-        number=lambda hit: number_of(entities[hit.key], orders[hit.key[0]]),
+        number=number,
     )
 
 

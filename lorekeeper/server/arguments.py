@@ -58,6 +58,10 @@ _QUERIES = frozenset({"query", "q", "text", "search", "search_query"})
 """What callers call a query where there is a name or a description to give."""
 
 
+OneText = Annotated[str | list[str], WithJsonSchema({"type": "string"})]
+"""A text; a list of texts does too, but is not what a model has to read of."""
+
+
 def accepted(kind: FieldType, *, several: bool) -> object:
     """The type of an optional parameter for a field: one value, or if ``several`` a list of them too, any of which match."""
     if several and kind is not FieldType.FLAG:

@@ -12,15 +12,15 @@ from lorekeeper.server.answers import JsonObject
 RESULT = {
     "uri": ("string", "for get_entity"),
     "name": ("string", ""),
-    "type": ("string", "as in types"),
-    "kind": ("string", "within its type"),
+    "type": ("string", ""),
+    "kind": ("string", ""),
     "document": ("string", "key"),
     "document_name": ("string", "title"),
     "edition": ("string", ""),
-    "score": ("number", "higher is better"),
+    "score": ("number", ""),
     "match": ("string", "semantic, keyword, name"),
     "section": ("string", "heading of the snippet"),
-    "facts": ("string", "key facts"),
+    "facts": ("string", ""),
     "snippet": ("string", "best passage"),
     "entity": ("object", "all of it, if detail=full"),
     "variants": ("string", "not listed one by one"),
@@ -30,7 +30,7 @@ RESULT = {
 """Fields of a result: their types, and what they say if the name does not."""
 
 PAGE = {
-    "total": ("integer", "all that match"),
+    "total": ("integer", ""),
     "mode": ("string", "structured, semantic, hybrid, keyword"),
     "next_offset": (["integer", "null"], "null on the last page"),
     "note": (["string", "null"], "to be passed on"),
@@ -39,11 +39,14 @@ PAGE = {
 
 
 def _object(fields: Mapping[str, tuple[object, str]]) -> JsonObject:
-    properties = {
-        name: {"type": kind, "description": description} if description else {"type": kind}
-        for name, (kind, description) in fields.items()
-    }
+    properties = {name: _property(kind, description) for name, (kind, description) in fields.items()}
     return {"type": "object", "properties": properties}
+
+
+def _property(kind: object, description: str) -> JsonObject:
+    """A field without what goes without saying: that it is a string."""
+    said: JsonObject = {} if kind == "string" else {"type": kind}
+    return said | {"description": description} if description else said
 
 
 def _of(name: str, items: JsonObject, **further: JsonObject) -> JsonObject:
@@ -54,24 +57,19 @@ def _of(name: str, items: JsonObject, **further: JsonObject) -> JsonObject:
 FOUND: JsonObject = _of("results", _object(RESULT), **_object(PAGE)["properties"])
 """Of `search_lore`."""
 
-LOOKED_UP: JsonObject = _of("results", {"type": "object"}) | {"description": "as of search_lore"}
+LOOKED_UP: JsonObject = {"type": "object", "description": "as of search_lore"}
 """Of the lookups."""
 
 ENTRY: JsonObject = {
     "type": "object",
     "description": (
-        "uri to facts as of search_lore; licenses; attribution (give it when you quote); entity (all of it); note (other "
-        "books that have it)"
+        "uri to facts as of search_lore; licenses; attribution (give it when quoting); entity; note (other books that have it)"
     ),
-    "properties": {"uri": {"type": "string"}, "entity": {"type": "object"}},
 }
 """Of `get_entity`."""
 
-DOCUMENTS: JsonObject = _of(
-    "documents",
-    {
-        "type": "object",
-        "description": "key, name, publisher, author, game_system, licenses, url, counts (entries by type)",
-    },
-)
+DOCUMENTS: JsonObject = {
+    "type": "object",
+    "description": "documents: key, name, publisher, author, game_system, licenses, url, counts (entries by type)",
+}
 """Of `list_documents`."""

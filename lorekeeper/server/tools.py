@@ -12,13 +12,13 @@ from lorekeeper import entities
 from lorekeeper.editions import LABELS, parse_edition
 from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, Collection, FieldType, parse_uri
 from lorekeeper.errors import LoreKeeperError
-from lorekeeper.filters import unknown_name
+from lorekeeper.filters import bounds_of, unknown_name
 from lorekeeper.library import Library
-from lorekeeper.order import RELEVANCE, order_names
+from lorekeeper.order import NEWEST, RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.query import MAX_LIMIT, MAX_WORDINGS, Query
 from lorekeeper.server.answers import Answer, JsonObject, documents_answer, entity_answer, page_answer
-from lorekeeper.server.arguments import Texts, Wordings, accepted, complaint, unknown_parameter
+from lorekeeper.server.arguments import OneText, Texts, Wordings, accepted, complaint, unknown_parameter
 from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP
 
 SEARCHED = [name for name, collection in COLLECTIONS.items() if collection.tool]
@@ -38,8 +38,15 @@ WHERE_EXAMPLES = {
     "spells": "range>=60 -class:wizard level:1..3",
     "creatures": "cr:5..8 ac>15 -type:beast,undead",
     "equipment": "cost<50 -property:heavy",
+    "notes": "session>=3 -tags:dead",
 }
 """Tests that show the grammar of ``where``, by entity type."""
+
+
+SUBJECTS = {"notes": "notes of the user's own campaign (people, places, sessions)"}
+"""What a lookup finds, where the label does not say it."""
+
+NOTE_ORDERS = (RELEVANCE, NEWEST, "name")
 
 
 class ToolError(LoreKeeperError):
@@ -102,12 +109,19 @@ def _text(description: str) -> Parameter:
     return str | None, Field(None, description=description, min_length=1, max_length=500)
 
 
-_WORDINGS = ", in 2-3 short wordings: effect, looks, game term"
+_FEW = frozenset({"casting_time", "alignment", "category", "rarity", "property", "parent", "folder", "links_to"})
+"""Parameters that are described as one text, since hardly anybody lists several."""
+
+_WORDINGS = ", in 2-3 short wordings"
 """What makes a model ask in more than one way."""
 
 
 def _typed(kind: FieldType, description: str, *, several: bool = True) -> Parameter:
-    return accepted(kind, several=several), Field(None, description=description)
+    return accepted(kind, several=several), Field(None, description=description or None)
+
+
+def _one(description: str) -> Parameter:
+    return OneText | None, Field(None, description=description)
 
 
 def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> dict[str, Parameter]:
@@ -115,22 +129,26 @@ def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> d
     further = f"; more fields: {', '.join(fields)}" if fields else ""
     return {
         "where": (str | None, Field(None, description=f"tests, as in {example}{further}")),
-        "order": (str | None, Field(None, description=f"{', '.join(orders)}; asc, desc")),
+        "order": (str | None, Field(None, description=", ".join(orders))),
         "seed": (int | None, Field(None)),
     }
 
 
 _PAGING: dict[str, Parameter] = {
     "similar_to": (str | None, Field(None, description="a uri", max_length=MAX_URI_LENGTH)),
-    "documents": (Texts | None, Field(None, description="document keys")),
+    "documents": (Texts | None, Field(None, description="keys")),
     "edition": (
         str | None,
-        Field(None, description=f"first: {', '.join(LABELS)} or documents", max_length=MAX_EDITION),
+        Field(None, description=f"first: {', '.join(LABELS)} or keys", max_length=MAX_EDITION),
     ),
     "limit": (int, Field(10, ge=1, le=MAX_LIMIT)),
     "offset": (int, Field(0, ge=0)),
     "detail": (Literal["concise", "full"], Field("concise")),
 }
+
+
+_SHORT_EDITION: Parameter = (str | None, Field(None, description="first, as 2024", max_length=MAX_EDITION))
+"""The same for lookups: `search_lore` says what there is."""
 
 
 def _model(name: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
@@ -152,6 +170,8 @@ def _lean(schema: JsonObject) -> JsonObject:
         del lean["default"]  # null or 0
     if lean.get("minimum") == 0:
         del lean["minimum"]
+    if "enum" in lean and lean["enum"][:1] == [lean.get("default")]:
+        del lean["default"]  # the first one
     alternatives = [_lean(option) for option in schema.get("anyOf", []) if option != {"type": "null"}]
     for alternative in alternatives:
         lean |= alternative
@@ -184,8 +204,17 @@ def _lookup(name: str, collection: Collection) -> Tool:
     return Tool(
         name=name,
         title=f"Look up {collection.label}s",
-        description=f"Find {collection.label}s by name or meaning (semantic_query), under exact filters.",
-        arguments=_model(name, {**parameters, "semantic_query": semantic_query, **_sorting(collection), **_PAGING}),
+        description=f"Find {SUBJECTS.get(collection.name, f'{collection.label}s')} by name, meaning or exact filters.",
+        arguments=_model(
+            name,
+            {
+                **parameters,
+                "semantic_query": semantic_query,
+                **_sorting(collection),
+                **_PAGING,
+                "edition": _SHORT_EDITION,
+            },
+        ),
         run=run,
         output=LOOKED_UP,
         entity_type=collection.name,
@@ -195,27 +224,31 @@ def _lookup(name: str, collection: Collection) -> Tool:
 def _sorting(collection: Collection) -> dict[str, Parameter]:
     """`_asked` for a lookup, with the fields that have no parameter of their own."""
     fields = [field.name for field in collection.fields if not field.tool]
-    return _asked(order_names(collection), WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y"), fields)
+    orders = NOTE_ORDERS if collection.name == "notes" else order_names(collection)
+    return _asked(orders, WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y"), fields)
 
 
 def _filters(collection: Collection) -> dict[str, _Filter]:
     """The filters of a lookup by the name of their parameter."""
-    filters = {"name": _Filter("name", _text("name, or part of it"))}
+    filters = {"name": _Filter("name", _text("or part of it"))}
     if len(collection.kinds) > 1 or collection.open_kinds:
         kinds = [*collection.kinds, *(["..."] if collection.open_kinds else [])]
         filters["kind"] = _Filter("kind", _typed(FieldType.TEXT, ", ".join(kinds)))
     for field in collection.fields:
         for name in field.tool:
-            bound = name[-4:] if name.endswith(tuple(_BOUNDS)) and field.type.ordered else ""
-            filters[name] = _Filter(field.name + bound, _typed(field.type, _help(field, bound), several=not bound))
+            bound = next((ending for ending in _BOUNDS if name.endswith(ending) and ending in bounds_of(field)), "")
+            typed = _one(field.help) if name in _FEW else _typed(field.type, _help(field, bound), several=not bound)
+            filters[name] = _Filter(field.name + bound, typed)
     return filters
 
 
-_BOUNDS = {"_min": "at least", "_max": "at most"}
+_BOUNDS = {"_min": "at least", "_max": "at most", "_after": "", "_before": ""}
 
 
 def _help(field: entities.Field, bound: str) -> str:
     """Description of a field's parameter; a bound beside others of the same field need not repeat what it is about."""
+    if field.type is FieldType.DATE:
+        return field.help if bound == "_after" else ""
     if not bound:
         return field.help
     return _BOUNDS[bound] if len(field.tool) > 1 else f"{_BOUNDS[bound]} {field.help}"
@@ -282,10 +315,12 @@ SEARCH_LORE = Tool(
         {
             "query": (
                 Wordings,
-                Field(description=f"a name, a uri (finds similar entries), or a meaning{_WORDINGS}"),
+                Field(
+                    description=f"a name, a uri (finds similar entries), or a meaning{_WORDINGS}: effect, looks, game term"
+                ),
             ),
             "types": (Texts | None, Field(None, description=f"only these: {', '.join(SEARCHED)}")),
-            **_asked([RELEVANCE, "as in lookups"], "level<=2"),
+            **_asked([RELEVANCE, "as in lookups; asc, desc"], "level<=2"),
             **_PAGING,
         },
     ),

@@ -16,6 +16,7 @@ from lorekeeper.text.cleaning import sentences
 from lorekeeper.text.excerpts import ELLIPSIS, SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import facts
 from lorekeeper.text.matching import occurring, possible, word_stems
+from lorekeeper.text.notes import said
 from lorekeeper.text.sections import Section, sections
 
 NAMED = 0.3
@@ -102,6 +103,7 @@ def evidence(
     asked: Collection[str] = (),
     limit: int = SNIPPET_CHARS,
     prose: Sequence[Section] | None = None,
+    place: str = "",
 ) -> Evidence:
     """The words of an entry that answer a query best.
 
@@ -115,16 +117,19 @@ def evidence(
         asked: names of the fields that filters are about.
         limit: most characters.
         prose: its sections as `read` gives them, if they have been read already.
+        place: heading of the section of that passage.
     """
     wanted = word_stems(query)
     lead = field_line(entity, query, asked)
     room = limit - len(lead)
     prose = read(entity) if prose is None else prose
+    if entity.type == "notes" and query:
+        prose = _best_section(entity.name, prose, wanted, nearest, place)
     found = _sentence(entity.name, prose, wanted, nearest) if wanted else None
     if found:
         body = Evidence(_from_sentence(*found, room), found[0].section.heading)
     else:
-        body = Evidence(nearest) if nearest and query else overview(entity, room, prose)
+        body = Evidence(nearest, place) if nearest and query else overview(entity, room, prose)
     return Evidence(snippet(f"{lead} {body.text}".strip() or facts(entity), limit, FULL), body.section)
 
 
@@ -159,11 +164,38 @@ def overview(entity: Entity, limit: int, prose: Sequence[Section]) -> Evidence:
     """How an entry begins; of a creature, which traits and actions it has, then a decisive trait, or else the longest."""
     titled = [section for section in prose if section.heading]
     if entity.type != "creatures" or len(titled) < 2:
-        return Evidence(str(prose[0])) if prose else Evidence("")
+        return _beginning(entity, prose)
     names = snippet("; ".join(dict.fromkeys(section.heading for section in titled)), max(limit // 2, SNIPPET_CHARS))
     traits = [section for section in titled if section.heading in _trait_names(entity)]
     best = max(traits, key=lambda section: (_is_decisive(section), len(section.text)), default=titled[0])
     return Evidence(f"{names.rstrip('.')}. {best}")
+
+
+def _beginning(entity: Entity, prose: Sequence[Section]) -> Evidence:
+    """How an entry begins: a note with its text, since its facts come before that."""
+    start = prose[1:2] if entity.type == "notes" and said(entity) and len(prose) > 1 else prose[:1]
+    return Evidence(str(start[0]), start[0].heading if entity.type == "notes" else "") if start else Evidence("")
+
+
+def _best_section(
+    name: str, prose: Sequence[Section], wanted: Mapping[str, int], nearest: str, place: str
+) -> Sequence[Section]:
+    """The section of a note that answers a query best: by its words, rare ones before common ones, and by meaning.
+
+    That the nearest passage is in a section counts as one rare word of the query.
+    """
+    held = [occurring(wanted, f"{section.heading} {section.text}") for section in prose]
+    occurrences = Counter(stem for stems in held for stem in set(stems))
+    named = set(occurring(wanted, name))
+    first = next(iter(sentences(nearest)), "")
+
+    def weight(number: int) -> float:
+        words = sum((NAMED if stem in named else 1.0) / math.sqrt(occurrences[stem]) for stem in held[number])
+        section = prose[number]
+        return words + (1.0 if first and section.heading == place and first in section.text else 0.0)
+
+    best = max(range(len(prose)), key=weight, default=None)
+    return prose if best is None or not weight(best) else [prose[best]]
 
 
 def _is_decisive(trait: Section) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from lorekeeper.entities import Entity, Value
+from lorekeeper.text.notes import folder, session, tags
 
 Fact = Callable[[Entity], str]
 """One fact of an entry in a few words, "" if it is unknown."""
@@ -179,6 +180,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
         _field("properties"),
     ),
     "character_options": (lead, _labelled("hit die", "hit_die")),
+    "notes": (lead, folder, session, tags),
     "documents": (_field("publisher"), _field("game_system"), _field("licenses")),
 }
 """The facts of each entity type, in order."""
@@ -209,6 +211,7 @@ INDEXED_FACTS: dict[str, tuple[Fact, ...]] = {
         _field("properties"),
     ),
     "character_options": (lead, _labelled("hit die", "hit_die")),
+    "notes": (lead, folder, session, tags),
     "documents": (_field("publisher"), _field("game_system"), _field("licenses")),
 }
 """The same of the facts that are embedded and indexed."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 from lorekeeper.entities import Entity
 from lorekeeper.text.cleaning import sentences
 from lorekeeper.text.facts import indexed_facts, lead
+from lorekeeper.text.notes import BETWEEN, capped_path
 from lorekeeper.text.sections import Section, sections
 
 logger = logging.getLogger(__name__)
@@ -24,6 +25,9 @@ PASSAGE_TOKENS = 120
 
 SHORT_TEXT_TOKENS = 4
 """An entry with less text than this is embedded by its name, kind and facts."""
+
+PATH_CHARS = 100
+"""Longest heading path that the model reads before a passage of a note, in characters."""
 
 _PIECE = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 
@@ -49,8 +53,10 @@ def passages(entity: Entity, max_tokens: int = PASSAGE_TOKENS, hint: str = "") -
     Sections are packed whole while they fit; a longer one is split at sentence ends, and each piece repeats its
     heading. The first passage says what kind of thing the entry describes. An entry without prose gets one passage of
     name, kind and facts. A ``hint``, words that people search for the entry by, gets passages of its own: they are
-    embedded with the hint, and show the entry's beginning.
+    embedded with the hint, and show the entry's beginning. No passage of a note spans two sections.
     """
+    if entity.type == "notes":
+        return list(_of_note(entity, max_tokens))
     name = _capped(entity.name, max_tokens // 4)
     prefix = f"{name} ({_capped(lead(entity), max_tokens // 8)}): "
     budget = max_tokens - estimate_tokens(prefix)
@@ -63,6 +69,27 @@ def passages(entity: Entity, max_tokens: int = PASSAGE_TOKENS, hint: str = "") -
     for _, parts in _pack([Section("", hint)], budget):
         result.append(Passage(first.section, first.text, f"{name}: {' '.join(parts)}"))
     return result
+
+
+def _of_note(entity: Entity, max_tokens: int) -> Iterator[Passage]:
+    """The passages of a note; the model reads "Title > Heading > Heading: text" of each."""
+    name = _capped(entity.name, max_tokens // 4)
+    title = f"{name} ({_capped(lead(entity), max_tokens // 8)})"
+    for section in _together(_sections_or_facts(entity)):
+        path = _capped(capped_path(section.heading, PATH_CHARS), max_tokens // 4)
+        prefix = f"{title}{BETWEEN}{path}: " if path else f"{title}: "
+        for _, parts in _pack([Section("", section.text)], max_tokens - estimate_tokens(prefix)):
+            text = " ".join(parts)
+            yield Passage(section.heading, text, prefix + text)
+        title = name
+
+
+def _together(prose: list[Section]) -> Iterator[Section]:
+    """The sections of a note, its facts in one with the text before the first heading."""
+    first, *others = prose
+    if others and not others[0].heading and not first.heading:
+        first = Section("", f"{first.text}\n{others.pop(0).text}")
+    yield from (first, *others)
 
 
 def estimate_tokens(text: str) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from lorekeeper.entities import MAX_TEXT_LENGTH, Entity
 from lorekeeper.text.cleaning import clean
+from lorekeeper.text.notes import note_prose, said
 
 TEXT_KEYS = (
     ("desc", ""),
@@ -50,7 +51,12 @@ class Section:
 
 
 def sections(entity: Entity) -> Iterator[Section]:
-    """All prose of an entry, section by section, in reading order; empty sections are left out."""
+    """All prose of an entry, section by section, in reading order; empty sections are left out.
+
+    A note begins with its aliases and facts; its headings are paths.
+    """
+    if entity.type == "notes":
+        yield from _of_note(entity)
     for key, heading in TEXT_KEYS:
         if value := entity.data.get(key):
             yield from _sections_of(value, heading)
@@ -59,6 +65,12 @@ def sections(entity: Entity) -> Iterator[Section]:
 def full_text(entity: Entity) -> str:
     """All prose of an entry in one string, a section a paragraph."""
     return "\n".join(map(str, sections(entity)))
+
+
+def _of_note(entity: Entity) -> Iterator[Section]:
+    for heading, text in (("", said(entity)), *note_prose(entity)):
+        if cleaned := clean(text):
+            yield Section(heading, cleaned)
 
 
 def _sections_of(value: Any, heading: str) -> Iterator[Section]:

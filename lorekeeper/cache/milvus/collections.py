@@ -267,10 +267,10 @@ class Collections:
 
     def find(self, selection: Selection, order: Order = BY_NAME) -> list[Identity]:
         """Identities under the filters in an order; `Store.find` says what it is by name."""
-        info, column = self.info(selection.entity_type), order.field.name if order.field else "part"
-        if info and order.field and not info.has_column(column):  # one of an earlier format: nothing of it has a value
-            order, column = BY_NAME, "part"
-        fields = ["name_folded", "document", "slug", column]
+        info = self.info(selection.entity_type)
+        if info and not all(map(info.has_column, order.fields)):  # one of an earlier format: nothing of it has a value
+            order = BY_NAME
+        fields = ["name_folded", "document", "slug", *order.fields]
         rows = self.scan(selection.entity_type, self.expression(selection, records=True), fields)
         name, places = selection.name or "", {key: place for place, key in enumerate(selection.prefer)}
 
@@ -279,7 +279,7 @@ class Collections:
             return name_rank(row["name_folded"], name), row["name_folded"], preferred, *ms.identity(row)
 
         rows.sort(key=place)
-        arranged_rows = arranged(rows, order, identity=ms.identity, number=lambda row: ms.number(row[column]))
+        arranged_rows = arranged(rows, order, identity=ms.identity, number=lambda row, name: ms.number(row[name]))
         return [ms.identity(row) for row in arranged_rows]
 
     def identities(self, entity_type: str) -> list[Identity]:

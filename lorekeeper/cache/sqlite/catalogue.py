@@ -216,27 +216,27 @@ class Catalogue:
     def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:
         """Identities under the filters in an order; `Store.find` says what it is by name."""
         if order == BY_NAME:
-            return [(document, slug) for document, slug, _ in self._by_name(selection, limit, offset)]
+            return [(document, slug) for document, slug, *_ in self._by_name(selection, limit, offset)]
         rows = arranged(
-            self._by_name(selection, None, 0, order.field),
+            self._by_name(selection, None, 0, order.fields),
             order,
             identity=lambda row: (row[0], row[1]),
-            number=lambda row: row[2],
+            number=lambda row, name: row[2 + order.fields.index(name)],
         )
-        return [(document, slug) for document, slug, _ in rows[offset : None if limit is None else offset + limit]]
+        return [(document, slug) for document, slug, *_ in rows[offset : None if limit is None else offset + limit]]
 
     def _by_name(
-        self, selection: Selection, limit: int | None, offset: int, field: Field | None = None
-    ) -> list[tuple[str, str, int | None]]:
-        """(document, slug, value of a number field) of the entities under the filters, by name."""
+        self, selection: Selection, limit: int | None, offset: int, fields: Sequence[str] = ()
+    ) -> list[tuple[Any, ...]]:
+        """(document, slug, values of number fields) of the entities under the filters, by name."""
         ranked = [] if selection.name is None else [selection.name]
         preferred, keys = document_order(selection.prefer)
-        column = f'"{field.name}"' if field else "NULL"
+        columns = ", ".join(["document", "slug", *(f'"{name}"' for name in fields)])
         order = f"{'name_rank(name_folded, ?), ' * len(ranked)}name_folded, {preferred}document, slug"
 
-        def find(c: sqlite3.Connection) -> list[tuple[str, str, int | None]]:
+        def find(c: sqlite3.Connection) -> list[tuple[Any, ...]]:
             test, values = self._where(c, selection)
-            selected = f"SELECT document, slug, {column} FROM {selection.entity_type} WHERE {test}"
+            selected = f"SELECT {columns} FROM {selection.entity_type} WHERE {test}"
             sql = f"{selected} ORDER BY {order} LIMIT ? OFFSET ?"
             return c.execute(sql, [*values, *ranked, *keys, -1 if limit is None else limit, offset]).fetchall()
 

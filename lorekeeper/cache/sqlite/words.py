@@ -6,6 +6,7 @@ import sqlite3
 
 from lorekeeper.entities import Entity
 from lorekeeper.text.facts import indexed_facts
+from lorekeeper.text.notes import aliases
 from lorekeeper.text.phrases import Hint, hint_of
 from lorekeeper.text.sections import full_text
 
@@ -27,4 +28,5 @@ def insert_words(c: sqlite3.Connection, entity: Entity, row: int) -> None:
 def words_of(entity: Entity) -> tuple[str, str, str, str]:
     """What keywords are looked up in: name, text, phrases and description of the hint."""
     hint = hint_of(entity) or Hint("", ())
-    return entity.name, f"{indexed_facts(entity)}\n{full_text(entity)}", "\n".join(hint.asked_as), hint.description
+    names = " / ".join([entity.name, *aliases(entity)])
+    return names, f"{indexed_facts(entity)}\n{full_text(entity)}", "\n".join(hint.asked_as), hint.description

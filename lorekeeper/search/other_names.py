@@ -1,0 +1,100 @@
+"""Aliases that entries have of their own, as notes do: they are names, in lookups by name and in ranked searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
+from lorekeeper.entities import COLLECTIONS, NAME
+from lorekeeper.filters import MAX_VALUES, WHERE
+from lorekeeper.folding import fold
+from lorekeeper.text.names import name_key, nearest, similar_names
+from lorekeeper.where import MAX_LENGTH
+
+Filters = Mapping[str, object]
+
+ALIASES = "aliases"
+"""The field that holds them."""
+
+SIMILARITY = 0.99
+"""Share of its similarity that an alias keeps: an entry that is itself called so is nearer."""
+
+MAX_ALIASES = 20
+"""Most similar aliases whose entries are ranked."""
+
+
+def has_aliases(entity_type: str) -> bool:
+    """Whether entries of a type have aliases of their own."""
+    return ALIASES in COLLECTIONS[entity_type].filters
+
+
+async def known_aliases(cache: CacheProtocol, entity_type: str) -> list[str]:
+    """All aliases of a type, folded, in order; none of a type that has none."""
+    if not has_aliases(entity_type):
+        return []
+    return sorted(map(str, (await cache.count_values(entity_type, ALIASES)).counts))
+
+
+async def called(
+    cache: CacheProtocol, types: Sequence[str], wanted: str, filters: Filters
+) -> list[tuple[str, dict[str, Any]]]:
+    """Filters for the entries of which an alias, but not the name, contains a folded text: those called so come first."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    for entity_type in types:
+        known = [] if ALIASES in filters else await known_aliases(cache, entity_type)
+        others = [alias for alias in known if wanted in alias and alias != wanted]
+        found += _lookups(entity_type, filters, wanted, [wanted] if wanted in known else [], others)
+    return found
+
+
+def _lookups(
+    entity_type: str, filters: Filters, wanted: str, whole: list[str], others: list[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Filters for aliases that are a text, then for others that contain it; no entry meets two of them."""
+    remaining = {key: value for key, value in filters.items() if key != NAME.name}
+    excluded = [f'-name:"{wanted}"']
+    for aliases in (whole, others[:MAX_VALUES]):
+        tests = " ".join([*([str(filters[WHERE])] if filters.get(WHERE) else []), *excluded])
+        if aliases and len(tests) <= MAX_LENGTH:
+            yield entity_type, {**remaining, ALIASES: aliases, WHERE: tests}
+        excluded += [f'-{ALIASES}:"{alias}"' for alias in aliases]
+
+
+async def ranked(
+    cache: CacheProtocol, entity_type: str, wordings: Sequence[str], documents: Documents, filters: Filters
+) -> list[Ranked]:
+    """The entries of which an alias is similar to one of the wordings of a query, with that similarity."""
+    known = [] if ALIASES in filters else await known_aliases(cache, entity_type)
+    best: dict[str, float] = {}
+    for wording in map(fold, wordings) if known else ():
+        for number, similarity in similar_names(wording, dict(enumerate(known)), _keys(known), MAX_ALIASES):
+            best[known[number]] = max(best.get(known[number], 0.0), similarity)
+    if not best:
+        return []
+    asked: dict[str, Any] = {**filters, ALIASES: list(best)[:MAX_VALUES]}
+    hits = []
+    for entity in await cache.get_entities(entity_type, documents, limit=MAX_VALUES, **asked):
+        own = entity.fields.get(ALIASES)
+        score = max((best.get(alias, 0.0) for alias in own), default=0.0) if isinstance(own, tuple) else 0.0
+        hits.append(Ranked(entity.identity, entity.name, score * SIMILARITY))
+    return hits
+
+
+def _keys(known: Sequence[str]) -> dict[int, str]:
+    return {number: name_key(alias) for number, alias in enumerate(known)}
+
+
+async def nearest_alias(
+    cache: CacheProtocol, entity_type: str, wanted: str, documents: Documents, filters: Filters
+) -> tuple[float, list[str], str] | None:
+    """The alias nearest to a folded text: its similarity, the folded names of its entries, and itself; None for none."""
+    known = [] if ALIASES in filters else await known_aliases(cache, entity_type)
+    close = nearest(wanted, known)
+    if not close:
+        return None
+    alias, similarity = close[0]
+    asked: dict[str, Any] = {**filters, ALIASES: alias}
+    entities = await cache.get_entities(entity_type, documents, limit=MAX_VALUES, **asked)
+    names = list(dict.fromkeys(fold(entity.name) for entity in entities))
+    return (similarity * SIMILARITY, names, alias) if names else None

@@ -1,0 +1,83 @@
+"""Notes: their prose by heading path, their aliases and facts, and the passages that the model reads of them.
+
+A note's object is ``{"path", "aliases": [...], "facts": {key: text}, "sections": [{"name": "Heading > Heading", "desc": text}],
+"links": [{"to", "target", "text", "heading"}]}``; whatever of it is missing or of another type is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from lorekeeper import dates
+from lorekeeper.entities import MAX_TEXT_LENGTH, Entity
+
+BETWEEN = " > "
+"""Between the headings of a path."""
+
+MAX_TAGS = 5
+"""Tags that are shown among the facts."""
+
+
+def note_prose(entity: Entity) -> Iterator[tuple[str, str]]:
+    """Heading path and Markdown of each section of a note, in reading order."""
+    sections = entity.data.get("sections")
+    for section in sections if isinstance(sections, list) else ():
+        if isinstance(section, Mapping) and isinstance(section.get("desc"), str):
+            yield heading_path(section), section["desc"]
+
+
+def heading_path(section: Mapping[str, object]) -> str:
+    """The heading path of a section of a note, "" before the first heading."""
+    name = section.get("name")
+    return " ".join(name[:MAX_TEXT_LENGTH].split()) if isinstance(name, str) else ""
+
+
+def aliases(entity: Entity) -> list[str]:
+    """The other names of a note."""
+    if entity.type != "notes":
+        return []
+    listed = entity.data.get("aliases")
+    found = [alias.strip() for alias in listed if isinstance(alias, str)] if isinstance(listed, list) else []
+    return [alias for alias in dict.fromkeys(found) if alias]
+
+
+def note_facts(entity: Entity) -> dict[str, str]:
+    """What a note says of its subject by keys: ``{"Race": "dwarf"}``."""
+    listed = entity.data.get("facts")
+    pairs = listed.items() if isinstance(listed, Mapping) else ()
+    return {str(key).strip(): value.strip() for key, value in pairs if isinstance(value, str) and value.strip()}
+
+
+def said(entity: Entity) -> str:
+    """Aliases and facts in one text: "Also called the Old Wolf. Race: dwarf. Home: Skara."; "" without any."""
+    names = aliases(entity)
+    parts = [f"Also called {', '.join(names)}"] if names else []
+    parts += [f"{key}: {value}" for key, value in note_facts(entity).items()]
+    return " ".join(f"{part.rstrip('.')}." for part in parts)
+
+
+def folder(entity: Entity) -> str:
+    """The folder of a note as it is written, "" for the uppermost one."""
+    return entity.slug.rpartition("/")[0]
+
+
+def session(entity: Entity) -> str:
+    """Number and date of the session that a note is about: "session 12, 2026-11-20"."""
+    number, date = entity.fields.get("session"), entity.fields.get("session_date")
+    parts = [] if number is None else [f"session {number}"]
+    return ", ".join([*parts, *([dates.written(date)] if isinstance(date, int) else [])])
+
+
+def tags(entity: Entity, limit: int = MAX_TAGS) -> str:
+    """The first tags of a note, without those that contain others: "#npc/ally #dwarf"."""
+    listed = entity.fields.get("tags")
+    found = listed if isinstance(listed, tuple) else ()
+    inner = [tag for tag in found if not any(other.startswith(f"{tag}/") for other in found)]
+    return " ".join(f"#{tag.replace(' ', '-')}" for tag in inner[:limit])
+
+
+def capped_path(path: str, length: int) -> str:
+    """The end of a heading path, at most ``length`` characters: the innermost heading says most."""
+    while len(path) > length and BETWEEN in path:
+        path = path.partition(BETWEEN)[2]
+    return path[:length]
