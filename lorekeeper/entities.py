@@ -63,6 +63,7 @@ __all__ = [
     "parse_json",
     "parse_uri",
     "refuse_constant",
+    "uri_of",
 ]
 
 MAX_LINKS = 4_096
@@ -332,7 +333,7 @@ class Entity:
     @property
     def uri(self) -> str:
         """``lore://{type}/{document}/{slug}``, percent-encoded."""
-        return f"lore://{self.type}/{quote(self.document, safe='')}/{quote(self.slug, safe='')}"
+        return uri_of(self.type, self.document, self.slug)
 
     @cached_property
     def content_hash(self) -> str:
@@ -360,6 +361,11 @@ class Entity:
             if name in declared
         }
         return cls(entity_type, **{name: record[name] for name in RECORD_KEYS} | {"fields": fields})
+
+
+def uri_of(entity_type: str, document: str, slug: str) -> str:
+    """``lore://{type}/{document}/{slug}``, percent-encoded."""
+    return f"lore://{entity_type}/{quote(document, safe='')}/{quote(slug, safe='')}"
 
 
 def parse_uri(uri: str) -> tuple[str, str, str]:

@@ -4,6 +4,7 @@
 """
 
 from lorekeeper.render.lean import lean
+from lorekeeper.render.note import MAX_LINKED, UNRELATED, Linked, Related, linked_paths
 from lorekeeper.render.pages import markdown
 
-__all__ = ["lean", "markdown"]
+__all__ = ["MAX_LINKED", "UNRELATED", "Linked", "Related", "lean", "linked_paths", "markdown"]

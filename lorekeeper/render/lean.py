@@ -201,11 +201,18 @@ def _rule(data: Object) -> LeanObject:
     return {**data, "skills": [words(skill) or skill for skill in skills]}
 
 
+def _note(data: Object) -> LeanObject:
+    """A note; of its links, the paths of the notes that are linked to, or what is written of them, each once."""
+    links = [mapping(link) for link in listed(data.get("links"))]
+    return {**data, "links": list(dict.fromkeys(words(link.get("to") or link.get("target")) for link in links))}
+
+
 LEAN_TYPES: dict[str, Callable[[Object], LeanObject]] = {
     "creatures": _creature,
     "spells": _spell,
     "equipment": _item,
     "character_options": _option,
     "rules": _rule,
+    "notes": _note,
 }
 """What is left out of the objects of a type beside the rest."""

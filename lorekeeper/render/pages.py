@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from lorekeeper.entities import Entity
 from lorekeeper.render.creature import creature
 from lorekeeper.render.item import item
+from lorekeeper.render.note import UNRELATED, Related, note
 from lorekeeper.render.option import background, character_class, feat, species
 from lorekeeper.render.page import assembled, rest, section
 from lorekeeper.render.prose import inline
@@ -35,20 +36,22 @@ BY_KIND: dict[str, Renderer] = {
 """The renderer of a kind of character option."""
 
 
-def markdown(entity: Entity, *, subclasses: Sequence[str] = ()) -> str:
+def markdown(entity: Entity, *, subclasses: Sequence[str] = (), related: Related = UNRELATED) -> str:
     """An entry as Markdown, as its book would print it.
 
     Args:
         entity: of any kind and source.
         subclasses: names of those of a class, which its own object may not know.
+        related: what a note is linked with.
 
     Headings of level 1 to 3 and the labels in bold at the beginning of a line are ours; headings within the entry's own
-    text have level 4 or more. There are no control characters and no links.
+    text have level 4 or more; those of a note are its own. There are no control characters, and no links but to other notes.
     """
     source = Source(entity.data)
     own = BY_KIND if entity.type == "character_options" else {}
     renderer = own.get(entity.kind) or BY_TYPE.get(entity.type, rule)
-    return assembled([f"# {inline(entity.name)}", *renderer(entity, source), *rest(source), _named(subclasses)])
+    blocks = note(entity, source, related) if entity.type == "notes" else renderer(entity, source)
+    return assembled([f"# {inline(entity.name)}", *blocks, *rest(source), _named(subclasses)])
 
 
 def _named(subclasses: Sequence[str]) -> str:

@@ -18,8 +18,9 @@ from lorekeeper.errors import FilterError
 from lorekeeper.filters import unknown_name
 from lorekeeper.library import Library
 from lorekeeper.printable import lines, one_line
-from lorekeeper.render import lean, markdown
+from lorekeeper.render import UNRELATED, Related, lean, markdown
 from lorekeeper.search.results import Result, ResultPage
+from lorekeeper.server.linked import related_of
 from lorekeeper.text.evidence import FULL
 from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.facts import facts
@@ -54,10 +55,17 @@ class Answer:
 # --- results ---------------------------------------------------------------------------------------------------------
 
 
-def page_answer(page: ResultPage, *, full: bool) -> Answer:
-    """A page of results, with the whole entries if ``full``."""
+def page_answer(page: ResultPage, *, full: bool, related: Mapping[str, Related] | None = None) -> Answer:
+    """A page of results, with the whole entries if ``full``; ``related`` says by uri what notes are linked with."""
     contents = _contents(page)
-    return Answer(_page_content(page, contents, full=full), _page_text(page, contents, full=full))
+    texts = [markdown(r.entity, related=(related or {}).get(r.entity.uri, UNRELATED)) for r in page.results if full]
+    return Answer(_page_content(page, contents, full=full), _page_text(page, contents, texts))
+
+
+async def full_answer(library: Library, page: ResultPage) -> Answer:
+    """A page of results with the whole entries, notes with what links to them."""
+    related = {result.entity.uri: await related_of(library, result.entity) for result in page.results}
+    return page_answer(page, full=True, related=related)
 
 
 def page_content(page: ResultPage) -> JsonObject:
@@ -70,7 +78,7 @@ def page_text(page: ResultPage) -> str:
 
     Results that are not `Result.sure` stand under a line that says so.
     """
-    return _page_text(page, _contents(page), full=False)
+    return _page_text(page, _contents(page), [])
 
 
 def _page_content(page: ResultPage, contents: Sequence[JsonObject], *, full: bool) -> JsonObject:
@@ -87,8 +95,8 @@ def _page_content(page: ResultPage, contents: Sequence[JsonObject], *, full: boo
     }
 
 
-def _page_text(page: ResultPage, contents: Sequence[JsonObject], *, full: bool) -> str:
-    """With ``full``, the whole text stands in the place of the snippet."""
+def _page_text(page: ResultPage, contents: Sequence[JsonObject], texts: Sequence[str]) -> str:
+    """``texts`` are those of the whole entries, which stand in the place of the snippets if there are any."""
     parts = [_heading(page)]
     if page.note:
         parts.append(f"Note: {one_line(page.note)}")
@@ -101,7 +109,7 @@ def _page_text(page: ResultPage, contents: Sequence[JsonObject], *, full: bool) 
         wording = f" | found by: {shown['wording']}" if "wording" in shown else ""
         source = f"{_source(shown)} | {shown['uri']}{wording}"
         parts.append(f"{number}. {shown['name']}{variants} ({shown['facts']}) from {source}")
-        parts.append(_quoted(markdown(result.entity) if full else shown["snippet"]))
+        parts.append(_quoted(texts[number - 1] if texts else shown["snippet"]))
     if page.next_offset is not None:
         parts.append(f"More: offset={page.next_offset}")
     return "\n".join(parts)
@@ -217,7 +225,7 @@ async def entity_answer(library: Library, entity: Entity, *others: Entity) -> An
     }
     if others:
         content["note"] = f"Other books have an entry of their own: {', '.join(other.uri for other in others)}"
-    page = markdown(entity, subclasses=await _subclasses(library, entity))
+    page = markdown(entity, subclasses=await _subclasses(library, entity), related=await related_of(library, entity))
     origin = _origin(entity, content)
     note = [f"Note: {content['note']}"] if others else []
     head = [*note, f"{content['name']} ({content['facts']})", f"Source: {origin}", entity.uri, ""]

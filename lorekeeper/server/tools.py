@@ -17,7 +17,7 @@ from lorekeeper.library import Library
 from lorekeeper.order import NEWEST, RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.query import MAX_LIMIT, MAX_WORDINGS, Query
-from lorekeeper.server.answers import Answer, JsonObject, documents_answer, entity_answer, page_answer
+from lorekeeper.server.answers import Answer, JsonObject, documents_answer, entity_answer, full_answer, page_answer
 from lorekeeper.server.arguments import OneText, Texts, Wordings, accepted, complaint, unknown_parameter
 from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP
 
@@ -272,7 +272,10 @@ async def _search(
         seed=arguments.get("seed"),
         similar_to=arguments.get("similar_to"),
     )
-    return page_answer(await library.search(query), full=arguments.get("detail") == "full")
+    page = await library.search(query)
+    if arguments.get("detail") == "full":
+        return await full_answer(library, page)
+    return page_answer(page, full=False)
 
 
 # --- search_lore, get_entity, list_documents -------------------------------------------------------------------------

@@ -1,0 +1,145 @@
+"""Notes: where they stand, what they say of their subject, their sections, and what they are linked with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lorekeeper import dates
+from lorekeeper.entities import Entity, uri_of
+from lorekeeper.render.page import capital, italic, section
+from lorekeeper.render.prose import inline
+from lorekeeper.render.source import Source, mapping, text_of, title, words
+from lorekeeper.text.notes import BETWEEN, aliases, folder, heading_path, note_facts, session, tags
+
+MAX_PAGE_CHARS = 40_000
+"""Characters of its sections that the page of a note shows, about 10,000 tokens; of further ones it has the headings."""
+
+MAX_LINKED = 50
+"""Most notes that are listed among the links, and among those that link to a note."""
+
+MAX_HEADINGS = 100
+"""Most headings that are listed of sections that are left out."""
+
+
+@dataclass(frozen=True)
+class Linked:
+    """Another note.
+
+    Attributes:
+        name: its title.
+        uri: its address.
+    """
+
+    name: str
+    uri: str
+
+
+@dataclass(frozen=True)
+class Related:
+    """What a note is linked with.
+
+    Attributes:
+        names: titles of notes that it links to, by path.
+        linked_from: notes that link to it.
+        more: how many others do.
+    """
+
+    names: Mapping[str, str]
+    linked_from: Sequence[Linked] = ()
+    more: int = 0
+
+
+UNRELATED = Related({})
+
+
+def note(entity: Entity, source: Source, related: Related = UNRELATED) -> Iterator[str]:
+    """The blocks of a note."""
+    source.skip("path", "aliases", "facts", "sections", "links", "title_from", "tags", "folder", "session", "modified")
+    source.skip("session_date", "mark", "audience")
+    yield _line(entity)
+    yield _secret(entity.data)
+    names = aliases(entity)
+    yield f"Also called {', '.join(map(inline, names))}." if names else ""
+    yield "\n".join(f"- **{inline(key)}** {inline(value)}" for key, value in note_facts(entity).items())
+    yield source.prose("desc", "description")
+    yield from _sections(entity)
+    links, more = links_of(entity, related)
+    yield section("Links", _listed(links, more))
+    yield section("Linked from", _listed(related.linked_from, related.more))
+
+
+def links_of(entity: Entity, related: Related = UNRELATED) -> tuple[list[Linked], int]:
+    """The notes that a note links to, each once, and how many there are besides."""
+    paths = linked_paths(entity)
+    known = related.names
+    shown = [
+        Linked(known.get(path) or _stem(path), uri_of(entity.type, entity.document, path))
+        for path in paths[:MAX_LINKED]
+    ]
+    return shown, len(paths) - len(shown)
+
+
+def linked_paths(entity: Entity) -> list[str]:
+    """The paths of the notes that a note links to, each once, without its own."""
+    listed = entity.data.get("links")
+    found = [mapping(link).get("to") for link in listed] if isinstance(listed, list) else []
+    return [path for path in dict.fromkeys(found) if isinstance(path, str) and path and path != entity.slug]
+
+
+def _line(entity: Entity) -> str:
+    """Kind, vault, folder, session, date of the last change and tags in one line."""
+    modified = entity.fields.get("modified")
+    changed = f"changed {dates.written(modified)[:10]}" if isinstance(modified, int) else ""
+    vault = entity.document_name or entity.document
+    parts = [capital(title(entity.kind)), vault, folder(entity), session(entity), changed, tags(entity)]
+    return italic(*map(inline, parts), separator=" · ")
+
+
+def _sections(entity: Entity) -> Iterator[str]:
+    listed = entity.data.get("sections")
+    found = [mapping(each) for each in listed] if isinstance(listed, list) else []
+    used, before = 0, ""
+    for number, each in enumerate(found):
+        path, text = heading_path(each), text_of(each.get("desc"))
+        if used and used + len(text) > MAX_PAGE_CHARS:
+            yield _left_out(found[number:])
+            return
+        shown = text if len(text) <= MAX_PAGE_CHARS else f"{text[:MAX_PAGE_CHARS]} …"
+        yield "\n\n".join(filter(None, [_headings(path, before), _secret(each), shown])) if shown else ""
+        used += len(shown)
+        before = path if shown else before
+
+
+def _headings(path: str, before: str) -> str:
+    """The headings of a path that the section before does not stand under."""
+    names, known = path.split(BETWEEN) if path else [], before.split(BETWEEN) if before else []
+    shared = 0
+    while shared < min(len(names), len(known)) and names[shared] == known[shared]:
+        shared += 1
+    return "\n\n".join(
+        f"{'#' * min(depth + 2, 6)} {inline(name)}" for depth, name in enumerate(names) if depth >= shared
+    )
+
+
+def _secret(found: Mapping[str, object]) -> str:
+    mark = words(found.get("mark"))
+    return f"(secret: {mark})" if mark else ""
+
+
+def _left_out(found: Sequence[Mapping[str, object]]) -> str:
+    """What a page is too long for: how much it is, and under which headings."""
+    size = sum(len(str(each.get("desc") or "")) for each in found)
+    paths = list(dict.fromkeys(filter(None, map(heading_path, found))))
+    more = [f"and {len(paths) - MAX_HEADINGS} more"] if len(paths) > MAX_HEADINGS else []
+    said = f"{size:,} characters of {len(found)} further sections are left out; search for what they say."
+    return section("Further sections", said, "\n".join(f"- {inline(path)}" for path in paths[:MAX_HEADINGS]), *more)
+
+
+def _listed(linked: Sequence[Linked], more: int) -> str:
+    lines = [f"- [{inline(each.name).replace('[', '(').replace(']', ')')}]({each.uri})" for each in linked]
+    return "\n".join([*lines, *([f"- and {more:,} more"] if more else [])])
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].rpartition(".")[0] or path
