@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache
 from typing import Any, Literal
 
 from lorekeeper import dates
 from lorekeeper.entities import (
     COLLECTIONS,
-    MAX_TEXT_LENGTH,
     NAME,
     WHOLE_NAME,
     Collection,
@@ -24,24 +20,43 @@ from lorekeeper.entities import (
     Value,
 )
 from lorekeeper.errors import FilterError
+from lorekeeper.field_values import SCALE, Stored, loaded, read_text, require_unicode, seconds_of, stored
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, shown
 from lorekeeper.where import EXAMPLE, FieldTest, not_a_test, parse_where
 
-SCALE = 1000
-"""Decimals are stored and compared as whole thousandths: equality of floats is unreliable in the engines."""
+__all__ = [
+    "COMPARISONS",
+    "MAX_VALUES",
+    "SCALE",
+    "WHERE",
+    "Condition",
+    "Operator",
+    "Selection",
+    "Stored",
+    "bounds_of",
+    "clean_fields",
+    "collection_of",
+    "field_of",
+    "known_filters",
+    "loaded",
+    "matches",
+    "name_rank",
+    "named_field",
+    "negated",
+    "parse_filters",
+    "require_unicode",
+    "stored",
+    "unknown_name",
+    "where_text",
+    "without_bound",
+]
 
 MAX_VALUES = 500
 """Most values in an any-of filter."""
 
-_NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,9})?|\d{1,6}/\d{1,6}")
-
 _SHORT_NAMES = {"challenge_rating": ("cr",), "armor_class": ("ac",), "hit_points": ("hp",)}
 """What fields are called besides, in stat blocks and at the table."""
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-Stored = str | int | bool | tuple[str, ...]
 
 Operator = Literal["any", "min", "max", "above", "below", "outside", "name"]
 
@@ -148,29 +163,6 @@ def field_of(collection: Collection, name: str) -> Field:
     return collection.field(name)
 
 
-def stored(field: Field, value: Any) -> Stored:
-    """The stored form of a field value, folded or scaled; FilterError if it is of the wrong type."""
-    match field.type:
-        case FieldType.TEXT:
-            return _folded(field, value)
-        case FieldType.TEXTS:
-            values = value if isinstance(value, (list, tuple, set)) else (value,)
-            if len(values) > field.most:
-                raise FilterError(f"{field.name} holds at most {field.most} values, not {len(values)}")
-            return tuple(dict.fromkeys(_folded(field, v) for v in values))
-        case FieldType.FLAG:
-            return _flag(field, value)
-        case FieldType.INTEGER:
-            number = _number(field, value)
-            if number.denominator != 1:
-                raise FilterError(f"{field.name} must be a whole number, not {shown(value)}")
-            return _in_range(field, int(number))
-        case FieldType.DECIMAL:
-            return _in_range(field, round(_number(field, value) * SCALE))
-        case FieldType.DATE:
-            return _seconds(field, value)[0]
-
-
 def clean_fields(entity_type: str, raw: Mapping[str, Any]) -> dict[str, Value]:
     """The filter values of an entity in canonical form: strings folded, decimals exact to a thousandth, None left out.
 
@@ -190,18 +182,6 @@ def _canonical(field: Field, value: Any) -> Value:
     return loaded(field, item)
 
 
-def loaded(field: Field, value: Any) -> Value:
-    """The canonical value of a stored one: the inverse of `stored` on canonical values."""
-    match field.type:
-        case FieldType.DECIMAL:
-            return int(value) / SCALE
-        case FieldType.TEXTS:
-            return tuple(value)
-        case _:
-            result: Value = value
-            return result
-
-
 def _filtered(collection: Collection, key: str, value: Any) -> list[Condition]:
     """The conditions of a filter: one, or two for a day, which has a first and a last second."""
     field, op = _target(collection, key)
@@ -211,7 +191,7 @@ def _filtered(collection: Collection, key: str, value: Any) -> list[Condition]:
     if field.type is FieldType.DATE:
         return _dated(field, op, values)
     if field is NAME:
-        return [Condition(field, "name", (fold(_text(field, value)),))]
+        return [Condition(field, "name", (fold(read_text(field, value)),))]
     if op != "any":
         values = [value]
     return [Condition(field, op, tuple(_stored_values(field, values)))]
@@ -225,7 +205,7 @@ def _dated(field: Field, op: Operator, values: Sequence[Any]) -> list[Condition]
         raise FilterError(f"{field.name} takes one date, such as {dates.EXAMPLE}")
     (value,) = values
     since = dates.ago(value) if isinstance(value, str) else None
-    first, last = _seconds(field, value) if since is None else (since, since)
+    first, last = seconds_of(field, value) if since is None else (since, since)
     if op == "any":
         ends: list[tuple[Operator, int]] = [("min", first), ("max", last)]
         return [Condition(field, end, (second,)) for end, second in ends[: 1 if since is not None else 2]]
@@ -233,7 +213,7 @@ def _dated(field: Field, op: Operator, values: Sequence[Any]) -> list[Condition]
 
 
 def _instant(field: Field, value: Any) -> int:
-    first, last = _seconds(field, value)
+    first, last = seconds_of(field, value)
     if first != last:
         raise FilterError(f"{field.name} takes one day, or a range such as {field.name}:2026-11-01..2026-11-20")
     return first
@@ -301,7 +281,7 @@ def _of_test(field: Field, test: FieldTest) -> list[Condition]:
     if test.ends or test.sign in _OPERATORS:
         return _bounds(field, test)
     if field is NAME:
-        return [Condition(field, "name", (fold(_text(field, " ".join(test.values))),))]
+        return [Condition(field, "name", (fold(read_text(field, " ".join(test.values))),))]
     if field.type is FieldType.DATE:
         return _dated(field, "any", test.values)
     return [Condition(field, "any", tuple(_stored_values(field, list(test.values) or [True])))]
@@ -309,7 +289,7 @@ def _of_test(field: Field, test: FieldTest) -> list[Condition]:
 
 def _bounds(field: Field, test: FieldTest) -> list[Condition]:
     if not field.type.ordered:
-        raise FilterError(f"{field.name} is neither a number nor a date; test it with {field.name}:VALUE")
+        raise FilterError(f"{field.name} is not a number; test it with {field.name}:VALUE")
     if test.ends is None:
         return _bound(field, _OPERATORS[test.sign], test.values[0])
     low, high = test.ends
@@ -417,59 +397,3 @@ def unknown_name(name: str, known: list[str], what: str) -> str:
     near = difflib.get_close_matches(name[:MAX_SHOWN], known, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"unknown {what}: {shown(name)}; {hint}known: {', '.join(known)}"
-
-
-def _text(field: Field, value: Any, longest: int = MAX_TEXT_LENGTH) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise FilterError(f"{field.name} must be a non-empty text, not {shown(value)}")
-    if len(value) > longest or "\0" in value:
-        raise FilterError(f"{field.name} must have no NUL and at most {longest} characters")
-    return require_unicode(field.name, value)
-
-
-def require_unicode(what: str, text: str) -> str:
-    """The text; FilterError if it has a lone surrogate, which stands for an undecodable byte or half a character."""
-    if _SURROGATE.search(text):
-        raise FilterError(f"{what} is not valid Unicode: {text[:200]!r}; check the encoding of your terminal or client")
-    return text
-
-
-def _folded(field: Field, value: Any) -> str:
-    return _text(field, field.fold(_text(field, value, field.longest)))
-
-
-def _flag(field: Field, value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and fold(value) in ("true", "yes", "false", "no"):
-        return fold(value) in ("true", "yes")
-    raise FilterError(f"{field.name} must be true or false, not {shown(value)}")
-
-
-def _number(field: Field, value: Any) -> Fraction:
-    """The exact value of a finite number, or of a text like "1/4" or "2.5"."""
-    try:
-        if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
-            raise ValueError
-        if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
-            raise ValueError
-        return Fraction(value.strip() if isinstance(value, str) else value)
-    except (ValueError, TypeError, ArithmeticError):
-        raise FilterError(f"{field.name} must be a number, not {shown(value)}") from None
-
-
-def _seconds(field: Field, value: Any) -> tuple[int, int]:
-    """The first and the last second of a date, since 1970 in UTC; a number is seconds already."""
-    try:
-        if isinstance(value, str):
-            return dates.span(value)
-        second = _in_range(field, math.floor(_number(field, value)))
-    except (ValueError, FilterError):
-        raise FilterError(f"{field.name} must be a date, such as {dates.EXAMPLE}, not {shown(value)}") from None
-    return second, second
-
-
-def _in_range(field: Field, number: int) -> int:
-    if not -(2**63) < number < 2**63:
-        raise FilterError(f"{field.name} is out of range")
-    return number

@@ -20,7 +20,7 @@ from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity, FieldType, canonical_json
 from lorekeeper.errors import EmbeddingError, FilterError, LoreKeeperError
 from lorekeeper.filters import clean_fields, matches, parse_filters
-from lorekeeper.order import BY_NAME, Order
+from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.text.keywords import KeywordQuery
 from tests.support.backends import Caches
 from tests.support.entities import everything, make
@@ -1140,3 +1140,36 @@ async def test_words_are_known_in_any_form_that_has_their_stem(cache):
     await cache.store_entities([make("ship", "it burns ships", name="Red Tide")], "spells")
     assert await cache.known_words("spells", ["burning", "tide", "quux", '"', ""]) == {"burning", "tide"}
     assert await cache.known_words("creatures", ["burning"]) == set()
+
+
+async def test_the_longest_paths_are_kept_found_and_told_apart(cache: CacheProtocol) -> None:
+    longest = COLLECTIONS["notes"].max_slug
+    paths = [f"{letter * 400}/{letter * (longest - 405)}{n}.md" for letter in ("x", "海", "😀") for n in (1, 2)]
+    kept = [make(path, f"Text {path[-4]}.", type="notes", document="深" * 200, folder=path[:400]) for path in paths]
+    await cache.store_entities([replace(note, name=note.slug[:20]) for note in kept], "notes")
+    for note in kept:
+        found = await cache.get_entity("notes", *note.identity)
+        assert found is not None
+        assert found.slug == note.slug
+        assert {e.slug[:5] for e in await cache.get_entities("notes", folder=note.slug[:400])} == {note.slug[:5]}
+    assert await cache.delete_entities("notes", [kept[0].identity, kept[3].identity]) == 2
+    assert await cache.count_entities("notes") == len(kept) - 2
+
+
+async def test_the_newest_notes_come_first_by_date_number_and_change(cache: CacheProtocol) -> None:
+    day = 86_400
+    notes = [
+        make("dated", "a", type="notes", session=1, session_date=9 * day, modified=0),
+        make("changed", "b", type="notes", modified=8 * day),
+        make("tenth", "c", type="notes", session=10, modified=2 * day),
+        make("ninth", "d", type="notes", session=9, modified=7 * day),
+        make("elsewhere", "e", type="notes", session=1, modified=3 * day, document="other"),
+        make("unknown", "f", type="notes"),
+    ]
+    await cache.store_entities(notes, "notes")
+    newest = parse_orders(["notes"], "newest")
+    assert newest
+    found = await cache.get_entities("notes", order=newest["notes"])
+    assert [note.slug for note in found] == ["dated", "changed", "tenth", "elsewhere", "ninth", "unknown"]
+    page = await cache.get_entities("notes", order=newest["notes"], limit=2, offset=2)
+    assert [note.slug for note in page] == ["tenth", "elsewhere"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError, LoreKeeperError
-from lorekeeper.filters import Condition, named_field, parse_filters
+from lorekeeper.filters import Condition, named_field, parse_filters, without_bound
 from lorekeeper.search.types import types_with
 from lorekeeper.where import MAX_LENGTH
 from tests.support.examples import examples
@@ -114,7 +114,7 @@ def test_every_declared_field_is_reachable_by_its_name_and_its_parameters():
             assert named_field(collection, field.name) is field
             assert named_field(collection, field.name.replace("_", ".").upper()) is field
             for parameter in field.tool:
-                assert named_field(collection, parameter.removesuffix("_min").removesuffix("_max")) is not None
+                assert named_field(collection, without_bound(parameter)) is not None
 
 
 @given(st.text(alphabet='ab level:=<>.,"-_/19 \n', max_size=60) | st.text(max_size=60))

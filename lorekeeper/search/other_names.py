@@ -9,7 +9,7 @@ from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
 from lorekeeper.entities import COLLECTIONS, NAME
 from lorekeeper.filters import MAX_VALUES, WHERE
 from lorekeeper.folding import fold
-from lorekeeper.text.names import name_key, nearest, similar_names
+from lorekeeper.text.names import name_key, similar_names
 from lorekeeper.where import MAX_LENGTH
 
 Filters = Mapping[str, object]
@@ -90,10 +90,11 @@ async def nearest_alias(
 ) -> tuple[float, list[str], str] | None:
     """The alias nearest to a folded text: its similarity, the folded names of its entries, and itself; None for none."""
     known = [] if ALIASES in filters else await known_aliases(cache, entity_type)
-    close = nearest(wanted, known)
+    close = similar_names(wanted, dict(enumerate(known)), _keys(known), 1)
     if not close:
         return None
-    alias, similarity = close[0]
+    (number, similarity), *_ = close
+    alias = known[number]
     asked: dict[str, Any] = {**filters, ALIASES: alias}
     entities = await cache.get_entities(entity_type, documents, limit=MAX_VALUES, **asked)
     names = list(dict.fromkeys(fold(entity.name) for entity in entities))

@@ -32,7 +32,10 @@ FULL = 0.7
 """Least share of a snippet's length at which it ends with a sentence rather than a word."""
 
 MAX_SECTIONS = 200
-"""Sections of an entry that are read: no real entry has as many."""
+"""Sections of an entry that are read: no real entry of a book has as many."""
+
+MAX_NOTE_SECTIONS = 2_000
+"""The same of a note: a journal of years may have one for each day."""
 
 TRAITS = ("special_abilities", "traits")
 """The keys under which sources keep the traits of a creature."""
@@ -156,8 +159,8 @@ def _fields_of(query: str) -> frozenset[str]:
 
 
 def read(entity: Entity) -> list[Section]:
-    """The first `MAX_SECTIONS` sections of an entry."""
-    return list(itertools.islice(sections(entity), MAX_SECTIONS))
+    """The sections of an entry, as many of them as are read."""
+    return list(itertools.islice(sections(entity), MAX_NOTE_SECTIONS if entity.type == "notes" else MAX_SECTIONS))
 
 
 def overview(entity: Entity, limit: int, prose: Sequence[Section]) -> Evidence:

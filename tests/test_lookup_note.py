@@ -1,0 +1,209 @@
+"""Notes in lookups and searches: filters, names, orders, sections and pages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from lorekeeper.entities import COLLECTIONS, MAX_LINKS
+from lorekeeper.errors import FilterError
+from lorekeeper.filters import clean_fields, matches, parse_filters
+from lorekeeper.library import Library
+from lorekeeper.search.one import find_entry
+from lorekeeper.server import resources
+from lorekeeper.server.answers import Answer
+from lorekeeper.server.tools import all_tools
+from tests.support.campaign import VAULT, campaign
+from tests.support.entities import make
+from tests.support.libraries import open_library
+
+TOOLS = {tool.name: tool for tool in all_tools()}
+BRIDGE = f"lore://notes/{VAULT}/World%2FTallow%20Bridge.md"
+ODA = f"lore://notes/{VAULT}/World%2FFens%2FOda.md"
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["milvus", "sqlite"])
+async def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Library]:
+    async with open_library(tmp_path_factory.mktemp("campaign"), backend=request.param) as opened:
+        await opened.cache.store_entities(campaign(), "notes")
+        yield opened
+
+
+async def call(library: Library, tool: str = "lookup_note", **arguments: Any) -> Answer:
+    return await TOOLS[tool].run(library, TOOLS[tool].check(arguments))
+
+
+async def names(library: Library, **arguments: Any) -> list[str]:
+    return [result["name"] for result in (await call(library, **arguments)).structured["results"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"folder": "World"}, ["Oda Reedmother", "Tallow Bridge"]),
+        ({"folder": "world/FENS/"}, ["Oda Reedmother"]),
+        ({"tags": "#npc"}, ["Bors", "Oda Reedmother"]),
+        ({"tags": ["npc/ally"]}, ["Oda Reedmother"]),
+        ({"kind": "npc"}, ["Bors", "Oda Reedmother"]),
+        ({"session": 9}, ["Nine"]),
+        ({"session": [1, 10]}, ["Ten", "The Broken Toll"]),
+        ({"modified_after": "2026-11-06"}, ["Bors", "Bors"]),
+        ({"modified_before": "2026-11-02"}, ["Oda Reedmother", "Tallow Bridge"]),
+        ({"where": "session_date>=2026-10-01 -tags:npc"}, ["The Broken Toll"]),
+        ({"where": "alias:\"the reed witch\""}, ["Oda Reedmother"]),
+        ({"links_to": "Tallow Bridge"}, ["Oda Reedmother", "The Broken Toll"]),
+        ({"links_to": "World/Tallow Bridge.md"}, ["Oda Reedmother", "The Broken Toll"]),
+        ({"links_to": BRIDGE}, ["Oda Reedmother", "The Broken Toll"]),
+        ({"links_to": "nowhere"}, ["Oda Reedmother"]),
+        ({"name": "the reed witch"}, ["Oda Reedmother"]),
+        ({"name": "reed"}, ["Oda Reedmother"]),
+        ({"name": "reed wich"}, ["Oda Reedmother"]),
+        ({"name": "bors"}, ["Bors", "Bors"]),
+        ({"documents": [VAULT], "kind": "location"}, ["Tallow Bridge"]),
+        ({"kind": "session", "order": "newest"}, ["Ten", "Nine", "The Broken Toll"]),
+        ({"kind": "session", "order": "modified"}, ["Ten", "Nine", "The Broken Toll"]),
+        ({"kind": "session", "order": "name"}, ["Nine", "Ten", "The Broken Toll"]),
+    ],
+    ids=str,
+)  # fmt: skip
+async def test_lookups_of_notes(library, arguments, expected):
+    assert await names(library, **arguments) == expected
+
+
+async def test_an_alias_is_found_beside_the_name_that_has_its_words_and_each_note_once(library):
+    witch = make("The Reed Witch's Hut.md", "A hut.", type="notes", name="The Reed Witch's Hut", document="huts")
+    await library.cache.store_entities([witch], "notes")
+    try:
+        assert await names(library, name="the reed witch") == ["The Reed Witch's Hut", "Oda Reedmother"]
+        assert await names(library, name="reed") == ["Oda Reedmother", "The Reed Witch's Hut"]
+        assert await names(library, name="the reed witch", limit=1, offset=1) == ["Oda Reedmother"]
+    finally:
+        await library.cache.delete_document("huts")
+
+
+@pytest.mark.parametrize(
+    ("query", "name", "section", "snippet"),
+    [
+        ("nettle tea", "Oda Reedmother", "", "nettle tea"),
+        ("who held the bridge against the salt men", "Oda Reedmother", "Deeds > In the war", "three nights"),
+        ("the ferryman's toll for a cart", "Tallow Bridge", "Toll", "Three candles"),
+        ("silver candle snuffer", "The Broken Toll", "Loot", "candle snuffer"),
+        ("the reed witch", "Oda Reedmother", "", "Reed Witch"),
+    ],
+)
+@pytest.mark.parametrize("tool", ["lookup_note", "search_lore"])
+async def test_the_section_that_answers_is_named_and_quoted(library, tool, query, name, section, snippet):
+    arguments = {"semantic_query": query} if tool == "lookup_note" else {"query": query, "types": ["notes"]}
+    first = (await call(library, tool, **arguments)).structured["results"][0]
+    assert (first["name"], first["section"]) == (name, section)
+    assert snippet in first["snippet"]
+
+
+async def test_two_notes_of_one_name_are_two_results(library):
+    for arguments in ({"name": "Bors"}, {"semantic_query": "Bors"}):
+        results = (await call(library, **arguments)).structured["results"]
+        assert {result["uri"] for result in results if result["name"] == "Bors"} == {
+            f"lore://notes/{VAULT}/Ideas%2FBors.md",
+            f"lore://notes/{VAULT}/People%2FBors.md",
+        }
+
+
+async def test_similar_notes_do_not_include_the_note_itself(library):
+    results = (await call(library, similar_to=f"lore://notes/{VAULT}/World/Tallow Bridge.md")).structured["results"]
+    assert results
+    assert BRIDGE not in [result["uri"] for result in results]
+
+
+async def test_a_page_says_where_a_note_stands_and_what_it_is_linked_with(library):
+    page = (await call(library, "get_entity", uri=BRIDGE)).page
+    assert page.startswith("# Tallow Bridge\n\n*Location · The Drowned Fens · World · changed 2026-11-02 · #fens*")
+    assert "## Toll\n\nThree candles for a cart" in page
+    linked = page.partition("## Linked from")[2]
+    assert f"- [Oda Reedmother]({ODA})" in linked
+    assert "[The Broken Toll](" in linked
+    full = await call(library, name="tallow", detail="full")
+    assert f"[Oda Reedmother]({ODA})" in full.text
+    assert full.structured["results"][0]["entity"]["sections"][1]["name"] == "Toll"
+
+
+async def test_a_page_keeps_marks_and_names_the_notes_it_links_to(library):
+    page = (await call(library, "get_entity", uri=ODA)).page
+    assert "## Deeds\n\n### In the war\n\nShe held the bridge" in page
+    assert "(secret: Secrets (GM only))" in page
+    assert "Also called The Reed Witch." in page
+    assert "- **Role** witch" in page
+    assert f"## Links\n\n- [Tallow Bridge]({BRIDGE})" in page
+
+
+async def test_notes_are_resources(library):
+    assert "Tallow Bridge" in await resources.read(library, f"lore://notes/{VAULT}")
+    assert "Three candles" in await resources.read(library, BRIDGE)
+    assert "Three candles" in await resources.read(library, f"lore://notes/{VAULT}/World/Tallow%20Bridge.md")
+
+
+@pytest.mark.parametrize("wanted", ["The Reed Witch", "reed witch", "Witch, the Reed"])
+async def test_an_entry_is_found_by_its_alias(library, wanted):
+    found = await find_entry(library.search, library.entities_at, wanted, ["notes"])
+    assert found.entity.name == "Oda Reedmother"
+
+
+async def test_dates_that_no_note_has_are_explained_as_dates(library):
+    note = (await call(library, modified_after="2027-01-01")).structured["note"]
+    assert note == "modified is never at least 2027-01-01: it goes from 2026-11-01 01:00 to 2026-11-07 01:00."
+    with pytest.raises(FilterError, match="modified must be a date, such as 2026-11-20"):
+        await call(library, modified_after="tomorrow")
+
+
+async def test_backlinks_are_counted_where_they_are_too_many(library):
+    hub = make(
+        "Hub.md", type="notes", name="Hub", document="wheel", data={"sections": [{"name": "", "desc": "Centre."}]}
+    )
+    rim = [
+        make(f"Rim {n:03}.md", type="notes", document="wheel", data={"links": [{"to": "Hub.md"}]}, links=["Hub.md"])
+        for n in range(60)
+    ]
+    namesake = make("x.md", type="notes", document="wheel", data={"links": [{"to": "In/Hub.md"}]}, links=["In/Hub.md"])
+    await library.cache.store_entities([hub, *rim, namesake], "notes")
+    try:
+        page = (await call(library, "get_entity", uri=hub.uri)).page
+        assert page.count("](lore://notes/wheel/Rim") == 50
+        assert "- and 10 more" in page
+        assert "x.md" not in page
+    finally:
+        await library.cache.delete_document("wheel")
+
+
+async def test_a_note_may_have_thousands_of_links(library):
+    links = [f"People/Person {n}.md" for n in range(MAX_LINKS)]
+    note = make("Index.md", "All.", type="notes", document="long", links=links)
+    await library.cache.store_entities([note], "notes")
+    try:
+        for wanted in (links[0], links[300], links[-1]):
+            assert await names(library, links_to=wanted) == ["Index.md"]
+    finally:
+        await library.cache.delete_document("long")
+    with pytest.raises(FilterError, match="at most 4096"):
+        clean_fields("notes", {"links": [*links, "One more.md"]})
+
+
+async def test_the_longest_paths_are_kept_found_and_told_apart(library):
+    longest = COLLECTIONS["notes"].max_slug
+    slugs = [f"{letter * 400}/{letter * (longest - 405)}{n}.md" for letter in ("x", "海", "😀") for n in (1, 2)]
+    assert all(len(slug) <= longest for slug in slugs)
+    named: dict[str, dict[str, Any]] = {slug: {"name": slug[:9], "folder": slug.rpartition("/")[0]} for slug in slugs}
+    stored = [make(slug, "Text.", type="notes", document="深" * 200, **values) for slug, values in named.items()]
+    await library.cache.store_entities(stored, "notes")
+    try:
+        found = await library.cache.load("notes", [entity.identity for entity in stored])
+        assert [entity.slug for entity in found] == slugs
+        answer = await call(library, "get_entity", uri=stored[3].uri)
+        assert answer.structured["uri"] == stored[3].uri
+        for entity in stored:
+            assert matches(entity, parse_filters("notes", {"folder": entity.slug.rpartition("/")[0]}))
+    finally:
+        await library.cache.delete_document("深" * 200)
