@@ -1,0 +1,117 @@
+"""Notes as prose: sections, passages, words, evidence, and pages of any size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lorekeeper.cache.sqlite.words import words_of
+from lorekeeper.entities import Entity
+from lorekeeper.render import lean, markdown
+from lorekeeper.text.evidence import evidence
+from lorekeeper.text.facts import facts
+from lorekeeper.text.notes import capped_path
+from lorekeeper.text.passages import PASSAGE_TOKENS, estimate_tokens, passages
+from lorekeeper.text.sections import sections
+from tests.support.campaign import campaign
+from tests.support.entities import make
+
+ODA, BRIDGE, *_ = campaign()
+
+
+def note(*parts: tuple[str, str], name: str = "Log", **data: Any) -> Entity:
+    texts = [{"name": heading, "desc": text} for heading, text in parts]
+    return make("Log.md", type="notes", name=name, kind="note", data={"sections": texts, **data})
+
+
+def test_the_model_reads_title_headings_and_text():
+    read = [passage.embedded for passage in passages(BRIDGE)]
+    assert read == [
+        "Tallow Bridge (location): A toll bridge of black timber.",
+        "Tallow Bridge > Toll: Three candles for a cart, one for a rider. The ferryman Bors collects it.",
+        "Tallow Bridge > History: The salt men burned it twice.",
+    ]
+    assert [passage.section for passage in passages(BRIDGE)] == ["", "Toll", "History"]
+
+
+def test_kind_aliases_and_facts_are_in_the_first_passage():
+    first, *others = passages(ODA)
+    for words in ("(npc)", "The Reed Witch", "Role: witch", "hut of woven reeds"):
+        assert words in first.embedded
+    assert not any("nettle" in passage.embedded for passage in others)
+
+
+def test_no_passage_spans_two_sections_and_none_is_too_long():
+    texts = [(f"Day {n} > Evening {'of rain ' * n}", f"Sentence {n}. " * (1 + n * 12)) for n in range(12)]
+    long = note(*texts, name="A name that is long " * 20)
+    found = passages(long)
+    assert list(dict.fromkeys(p.section for p in found)) == [" ".join(h.split()) for h, _ in texts]
+    for passage in found:
+        assert estimate_tokens(passage.embedded) <= PASSAGE_TOKENS + 5
+        assert len({n for n in range(12) if f"Sentence {n}." in passage.text}) == 1
+
+
+def test_an_empty_note_is_embedded_by_its_name_and_place():
+    (only,) = passages(make("World/Empty.md", type="notes", name="Empty", kind="location", data={}))
+    assert only.embedded == "Empty (location): location · World"
+
+
+def test_a_path_keeps_its_innermost_headings():
+    assert capped_path("Chapter One > The Village > The Inn", 25) == "The Village > The Inn"
+    assert capped_path("x" * 50, 10) == "x" * 10
+
+
+@pytest.mark.parametrize("broken", [None, 3, "text", [3], [{"name": 3, "desc": 4}], [{"desc": None}], {"a": 1}])
+def test_objects_of_any_shape_are_read(broken):
+    for key in ("sections", "aliases", "facts", "links"):
+        entity = make("x.md", type="notes", name="X", data={key: broken})
+        assert passages(entity)
+        assert markdown(entity).startswith("# X")
+        assert lean(entity)
+        assert facts(entity) is not None
+
+
+def test_aliases_are_words_of_the_name_and_facts_words_of_the_text():
+    names, body, *_ = words_of(ODA)
+    assert "The Reed Witch" in names
+    assert "nettle tea" in body
+
+
+def test_headings_of_sections_are_whole_paths():
+    assert [section.heading for section in sections(ODA)] == ["", "", "Deeds > In the war", "Secrets (GM only)"]
+
+
+def test_the_words_of_a_query_find_the_section_without_a_passage():
+    assert evidence(BRIDGE, "how many candles does a cart pay").section == "Toll"
+    assert evidence(BRIDGE, "burned").section == "History"
+
+
+def test_the_nearest_passage_decides_where_words_do_not():
+    days = [(f"Day {n}", "The party walked through the rain.") for n in range(5)]
+    shown = evidence(note(*days), "a march in bad weather", days[3][1], place="Day 3")
+    assert (shown.section, shown.text) == ("Day 3", days[3][1])
+    shown = evidence(note(*days, ("Day 9", "They met Bors.")), "who met Bors", days[3][1], place="Day 3")
+    assert shown.section == "Day 9"
+
+
+def test_a_page_of_a_huge_note_says_what_it_leaves_out():
+    texts = [(f"Year {n // 30} > Day {n}", "It rained. " * 100) for n in range(300)]
+    page = markdown(note(*texts))
+    assert len(page) < 60_000
+    assert "## Further sections" in page
+    assert page.count("- Year") > 50
+    assert "## Year 0\n\n### Day 0\n\nIt rained." in page
+    assert page.count("## Year 0\n") == 1
+    assert len(str(lean(note(*texts)))) < 100_000
+
+
+def test_the_copy_of_a_note_keeps_its_marks():
+    copy = lean(ODA)
+    assert copy["sections"][2]["mark"] == "Secrets (GM only)"  # type: ignore[index]
+    assert copy["aliases"] == ["The Reed Witch"]
+
+
+def test_facts_say_folder_session_and_tags():
+    assert facts(ODA) == "npc · World/Fens · #npc/ally #fens"
+    assert [facts(note) for note in campaign()][2] == "session · Sessions · session 1, 2026-10-02"
