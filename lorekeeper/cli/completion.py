@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from lorekeeper.cli.command import DONE, Call, Commands, argument
 from lorekeeper.editions import LABELS
 from lorekeeper.entities import COLLECTIONS
+from lorekeeper.filters import bounds_of
 from lorekeeper.order import SHORT
 
 commands = Commands()
@@ -55,11 +56,9 @@ def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
 
 
 def filter_names() -> list[str]:
-    """The names of all filters, those of numbers also with ``_min`` and ``_max``."""
-    fields = {field.name: field.type.ordered for collection in COLLECTIONS.values() for field in collection.fields}
-    return sorted(
-        name + end for name, ordered in fields.items() for end in (("", "_min", "_max") if ordered else ("",))
-    )
+    """The names of all filters, those of numbers and dates also with the endings of bounds."""
+    fields = {field.name: field for collection in COLLECTIONS.values() for field in collection.fields}
+    return sorted(name + end for name, field in fields.items() for end in ("", *bounds_of(field)))
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:

@@ -151,7 +151,7 @@ class ReadThroughSearcher:
         return replace(page, note=" ".join(filter(None, [page.note, note]))) if note else page
 
     async def _search(self, query: Query) -> ResultPage:
-        if query.text is not None or query.similar_to is not None:
+        if query.text is not None or query.similar_to is not None or not endpoints(query.types):  # it has no notes
             return await self._searcher.search(query)
         query = query.resolved()
         page, unknown = await self._answer(query)

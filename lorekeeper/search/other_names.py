@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
 from lorekeeper.entities import COLLECTIONS, NAME
@@ -24,16 +27,48 @@ MAX_ALIASES = 20
 """Most similar aliases whose entries are ranked."""
 
 
+@dataclass(frozen=True)
+class Aliases:
+    """The aliases of a type.
+
+    Attributes:
+        names: those of the entries themselves, as the cache gave them: the same list until the type changes.
+        folded: the aliases, folded, in order.
+    """
+
+    names: Sequence[str] = ()
+    folded: Sequence[str] = ()
+
+    @cached_property
+    def by_number(self) -> dict[int, str]:
+        """The aliases by number."""
+        return dict(enumerate(self.folded))
+
+    @cached_property
+    def keys(self) -> dict[int, str]:
+        """`name_key` of each by number."""
+        return {number: name_key(alias) for number, alias in enumerate(self.folded)}
+
+
+_KNOWN: WeakKeyDictionary[CacheProtocol, dict[str, Aliases]] = WeakKeyDictionary()
+"""The aliases of the types of each cache, as they were last read: counting them reads the whole table."""
+
+
 def has_aliases(entity_type: str) -> bool:
     """Whether entries of a type have aliases of their own."""
     return ALIASES in COLLECTIONS[entity_type].filters
 
 
-async def known_aliases(cache: CacheProtocol, entity_type: str) -> list[str]:
-    """All aliases of a type, folded, in order; none of a type that has none."""
+async def known_aliases(cache: CacheProtocol, entity_type: str) -> Aliases:
+    """All aliases of a type; none of a type that has none."""
     if not has_aliases(entity_type):
-        return []
-    return sorted(map(str, (await cache.count_values(entity_type, ALIASES)).counts))
+        return Aliases()
+    names, of_cache = await cache.names(entity_type), _KNOWN.setdefault(cache, {})
+    known = of_cache.get(entity_type)
+    if known is None or known.names is not names:
+        folded = sorted(map(str, (await cache.count_values(entity_type, ALIASES)).counts))
+        known = of_cache[entity_type] = Aliases(names, folded)
+    return known
 
 
 async def called(
@@ -42,7 +77,7 @@ async def called(
     """Filters for the entries of which an alias, but not the name, contains a folded text: those called so come first."""
     found: list[tuple[str, dict[str, Any]]] = []
     for entity_type in types:
-        known = [] if ALIASES in filters else await known_aliases(cache, entity_type)
+        known = () if ALIASES in filters else (await known_aliases(cache, entity_type)).folded
         others = [alias for alias in known if wanted in alias and alias != wanted]
         found += _lookups(entity_type, filters, wanted, [wanted] if wanted in known else [], others)
     return found
@@ -65,11 +100,12 @@ async def ranked(
     cache: CacheProtocol, entity_type: str, wordings: Sequence[str], documents: Documents, filters: Filters
 ) -> list[Ranked]:
     """The entries of which an alias is similar to one of the wordings of a query, with that similarity."""
-    known = [] if ALIASES in filters else await known_aliases(cache, entity_type)
+    known = Aliases() if ALIASES in filters else await known_aliases(cache, entity_type)
     best: dict[str, float] = {}
-    for wording in map(fold, wordings) if known else ():
-        for number, similarity in similar_names(wording, dict(enumerate(known)), _keys(known), MAX_ALIASES):
-            best[known[number]] = max(best.get(known[number], 0.0), similarity)
+    for wording in map(fold, wordings):
+        for number, similarity in similar_names(wording, known.by_number, known.keys, MAX_ALIASES):
+            alias = known.folded[number]
+            best[alias] = max(best.get(alias, 0.0), similarity)
     if not best:
         return []
     asked: dict[str, Any] = {**filters, ALIASES: list(best)[:MAX_VALUES]}
@@ -81,20 +117,16 @@ async def ranked(
     return hits
 
 
-def _keys(known: Sequence[str]) -> dict[int, str]:
-    return {number: name_key(alias) for number, alias in enumerate(known)}
-
-
 async def nearest_alias(
     cache: CacheProtocol, entity_type: str, wanted: str, documents: Documents, filters: Filters
 ) -> tuple[float, list[str], str] | None:
     """The alias nearest to a folded text: its similarity, the folded names of its entries, and itself; None for none."""
-    known = [] if ALIASES in filters else await known_aliases(cache, entity_type)
-    close = similar_names(wanted, dict(enumerate(known)), _keys(known), 1)
+    known = Aliases() if ALIASES in filters else await known_aliases(cache, entity_type)
+    close = similar_names(wanted, known.by_number, known.keys, 1)
     if not close:
         return None
     (number, similarity), *_ = close
-    alias = known[number]
+    alias = known.folded[number]
     asked: dict[str, Any] = {**filters, ALIASES: alias}
     entities = await cache.get_entities(entity_type, documents, limit=MAX_VALUES, **asked)
     names = list(dict.fromkeys(fold(entity.name) for entity in entities))

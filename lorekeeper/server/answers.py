@@ -24,11 +24,15 @@ from lorekeeper.server.linked import related_of
 from lorekeeper.text.evidence import FULL
 from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.facts import facts
+from lorekeeper.text.notes import capped_path
 
 JsonObject = dict[str, Any]
 
 MAX_FACTS = 90
 """Longest facts of a concise result, in characters."""
+
+MAX_SECTION = 160
+"""Longest heading path of a concise result, in characters; a longer one loses its outer headings."""
 
 MAX_VARIANTS = 60
 """Most characters of the names of variants."""
@@ -156,7 +160,7 @@ def _content(result: Result) -> JsonObject:
         "edition": result.edition,
         "score": result.score,
         "match": result.match,
-        "section": _short(one_line(result.section)),
+        "section": capped_path(one_line(result.section), MAX_SECTION),
         "facts": _short(one_line(result.facts)),
         "snippet": one_line(result.snippet),
     }

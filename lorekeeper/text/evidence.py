@@ -25,6 +25,9 @@ NAMED = 0.3
 NEAREST = 0.6
 """What it counts that a sentence is in the passage nearest in meaning."""
 
+NEAR = 1.5
+"""What it counts that the passage nearest in meaning is in a section of a note: more than one rare word of the query."""
+
 BEFORE = 50
 """Most characters before the first word of a query, in a sentence too long to be shown from its beginning."""
 
@@ -185,7 +188,7 @@ def _best_section(
 ) -> Sequence[Section]:
     """The section of a note that answers a query best: by its words, rare ones before common ones, and by meaning.
 
-    That the nearest passage is in a section counts as one rare word of the query.
+    That the nearest passage is in a section counts `NEAR`.
     """
     held = [occurring(wanted, f"{section.heading} {section.text}") for section in prose]
     occurrences = Counter(stem for stems in held for stem in set(stems))
@@ -195,7 +198,7 @@ def _best_section(
     def weight(number: int) -> float:
         words = sum((NAMED if stem in named else 1.0) / math.sqrt(occurrences[stem]) for stem in held[number])
         section = prose[number]
-        return words + (1.0 if first and section.heading == place and first in section.text else 0.0)
+        return words + (NEAR if first and section.heading == place and first in section.text else 0.0)
 
     best = max(range(len(prose)), key=weight, default=None)
     return prose if best is None or not weight(best) else [prose[best]]
