@@ -408,10 +408,18 @@ def test_a_damaged_text_is_refused_or_read_alike_and_never_made_worse(case, data
     assert json_file.find(new, PATH) == {"command": "x"}
 
 
-def test_a_comment_before_the_last_entry_swallows_nothing():
-    text = '{"mcpServers": {"a": 1, // the last\n"b": 2}}'
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", " \n"])
+def test_a_comment_before_the_last_entry_swallows_nothing(end):
+    text = '{"mcpServers": {"a": 1, // the last\n"b": 2}' + end + "}" + end
     left = json_file.take(text, ("mcpServers", "b"))
-    assert left == '{"mcpServers": {"a": 1 // the last\n}}'
+    assert json_tree.read(left).data == {"mcpServers": {"a": 1}}
+    outermost = json_file.take('{"a": 1, // the last\n"b": 2}' + end, ("b",))
+    assert outermost == '{"a": 1 // the last\n}' + end
+
+
+def test_a_comment_that_a_carriage_return_ends_swallows_nothing():
+    text = '{"mcpServers": {"a": 1 // the last\r}}'
+    assert json_tree.read(json_file.put(text, PATH, {"b": 2})).data == {"mcpServers": {"a": 1, NAME: {"b": 2}}}
 
 
 def test_new_entries_look_like_their_neighbours():

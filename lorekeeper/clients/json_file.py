@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 from lorekeeper.clients.json_tree import SPACE, Member, Object, Value, in_line_comment, read
@@ -13,6 +14,8 @@ Entry = Mapping[str, object]
 
 _UNIT = "  "
 """Indentation of a text that has none."""
+
+_LINE_END = re.compile(r"[ \t]*[\r\n]")
 
 
 def find(text: str, path: Sequence[str]) -> object | None:
@@ -123,7 +126,7 @@ def _removed(text: str, parent: Object, position: int) -> str:
     before = parent.members[position - 1] if position else None
     start = len(text[: member.start].rstrip(SPACE))
     end = member.value.end if member.comma is None else member.comma + 1
-    if "\n" not in text[end : end + 2] and in_line_comment(text, start):
+    if not _LINE_END.match(text, end) and in_line_comment(text, start):
         start = member.start  # what follows would become a part of the comment
     if member.comma is None and before and before.comma is not None:
         return text[: before.comma] + text[before.comma + 1 : start] + text[end:]
@@ -131,8 +134,9 @@ def _removed(text: str, parent: Object, position: int) -> str:
 
 
 def _spread(text: str, parent: Object, first: Member) -> bool:
-    """Whether the members of an object are on lines of their own."""
-    return "\n" in text[parent.start : first.start] or "\n" in text[parent.inside : parent.end]
+    """Whether the members of an object are on lines of their own; after a comment they have to be."""
+    lines = text[parent.start : first.start] + text[parent.inside : parent.end]
+    return "\n" in lines or in_line_comment(text, parent.inside)
 
 
 def _indent(text: str, position: int) -> str:
