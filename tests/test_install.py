@@ -463,6 +463,13 @@ def test_an_entry_put_into_yaml_is_there_and_everything_else_too(others, extensi
     assert new.count("\r\n") == new.count("\n") or not crlf or not text
 
 
+@pytest.mark.parametrize("text", ["a: |+\n  b\n\n\n", "extensions:\n  a:\n    b: >2+\n      c\n\n\nz: 1\n"])
+def test_a_text_that_ends_in_empty_lines_keeps_them(text):
+    new = yaml.safe_load(yaml_file.put(text, ("extensions", NAME), {"cmd": "x"}))
+    assert new.pop("extensions") == {**(yaml.safe_load(text).get("extensions") or {}), NAME: {"cmd": "x"}}
+    assert new == {name: value for name, value in yaml.safe_load(text).items() if name != "extensions"}
+
+
 # --- what is started -------------------------------------------------------------------------------------------------
 
 

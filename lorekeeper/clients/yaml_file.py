@@ -26,6 +26,9 @@ _NAME = re.compile(
 _GOES_ON = ("- ", "-\n", "-\r", "]", "}")
 """How a line begins that belongs to the name above it although it is not indented further."""
 
+_KEEPS_BREAKS = re.compile(r"[|>]\d?\+\d?\s")
+"""The header of a text whose value has the empty lines after it."""
+
 _NOTHING = re.compile(r"(\{\s*\}|null|~)?\s*(#.*)?$")
 """The value of a name that has no entries."""
 
@@ -132,10 +135,13 @@ def _begins(lines: list[str], number: int, indent: str) -> bool:
 
 
 def _end(lines: list[str], number: int, following: int, indent: str) -> int:
-    """Where a block ends: comments and empty lines after it belong to it only if they are indented further than it."""
+    """Where a block ends: comments after it belong to it only if indented further than it, empty lines only to some texts."""
     end = following
     while end > number + 1 and not _belongs(lines[end - 1], indent):
         end -= 1
+    if any(_KEEPS_BREAKS.search(line) for line in lines[number:end]):
+        while end < following and not lines[end].strip():
+            end += 1
     return end
 
 
