@@ -271,6 +271,10 @@ REFUSED = {
     "YAML servers in a list": ("goose", b"extensions:\n  - a\n", "line 2 is not a name"),
     "YAML with tabs": ("goose", b"extensions:\n\ta:\n", "line 2"),
     "several YAML documents": ("goose", b"a: 1\n---\nb: 2\n", "line 2"),
+    "YAML indented as a whole": ("goose", b" a: 1\n b: 2\n", "its outermost names are indented"),
+    "YAML with old line ends": ("goose", b"a: 1\rextensions:\r  x: 2\r", "ends with a carriage return alone"),
+    "YAML with what is no comment": ("goose", b"extensions: null#x\n", "'extensions' has its value on the same line"),
+    "YAML with an escaped name": ("goose", b'"ext\\x65nsions":\n  a: {b: 1}\n', "line 1 is not a name with a colon"),
     "broken YAML": ("goose", b"a: 1\nnothing at all\n", "line 2 is not a name with a colon: 'nothing at all'"),
 }
 
@@ -468,6 +472,13 @@ def test_a_text_that_ends_in_empty_lines_keeps_them(text):
     new = yaml.safe_load(yaml_file.put(text, ("extensions", NAME), {"cmd": "x"}))
     assert new.pop("extensions") == {**(yaml.safe_load(text).get("extensions") or {}), NAME: {"cmd": "x"}}
     assert new == {name: value for name, value in yaml.safe_load(text).items() if name != "extensions"}
+
+
+def test_a_name_with_a_quote_at_its_end_is_another_name():
+    text = "extensions:\n  lorekeeper': 3\n"
+    assert yaml.safe_load(yaml_file.put(text, ("extensions", NAME), {"cmd": "x"})) == {
+        "extensions": {"lorekeeper'": 3, NAME: {"cmd": "x"}}
+    }
 
 
 # --- what is started -------------------------------------------------------------------------------------------------

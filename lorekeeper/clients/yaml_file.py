@@ -21,7 +21,7 @@ Entry = Mapping[str, object]
 _UNIT = "  "
 
 _NAME = re.compile(
-    r"""(?P<name>"[^"]*"|'[^']*'|[^\s#'"\[\]{}&*!|>%@`,?:-][^#:]*?)\s*:(?:\s+(?P<rest>.*?))?\s*$""", re.DOTALL
+    r"""(?P<name>"[^"\\]*"|'[^']*'|[^\s#'"\[\]{}&*!|>%@`,?:-][^#:]*?)\s*:(?:\s+(?P<rest>.*?))?\s*$""", re.DOTALL
 )
 _GOES_ON = ("- ", "-\n", "-\r", "]", "}")
 """How a line begins that belongs to the name above it although it is not indented further."""
@@ -29,7 +29,7 @@ _GOES_ON = ("- ", "-\n", "-\r", "]", "}")
 _KEEPS_BREAKS = re.compile(r"[|>]\d?\+\d?\s")
 """The header of a text whose value has the empty lines after it."""
 
-_NOTHING = re.compile(r"(\{\s*\}|null|~)?\s*(#.*)?$")
+_NOTHING = re.compile(r"((\{\s*\}|null|~)(?=\s|$))?\s*(#.*)?$")
 """The value of a name that has no entries."""
 
 
@@ -89,14 +89,23 @@ def take(text: str, path: Sequence[str]) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines with their ends; `str.splitlines` would break at separators that are content in YAML."""
+    """The lines with their ends; `str.splitlines` would break at separators that are content in YAML.
+
+    Raises:
+        ClientFileError: a carriage return alone ends a line, as on no system of today.
+    """
+    if re.search(r"\r(?!\n)", text):
+        raise ClientFileError("a line ends with a carriage return alone; end it with a line feed")
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
 def _located(lines: list[str], path: Sequence[str]) -> tuple[_Block | None, _Block | None]:
     """The block of the outer name and that of the inner one, where they exist."""
     first = 1 if lines and re.match(r"---\s*(#|$)", lines[0]) else 0
-    outer = _one(list(_blocks(lines, first, len(lines))), path[0])
+    outermost = list(_blocks(lines, first, len(lines)))
+    if outermost and outermost[0].indent:
+        raise ClientFileError("its outermost names are indented; move them to the beginning of their lines")
+    outer = _one(outermost, path[0])
     if outer is None:
         return None, None
     if not _NOTHING.match(outer.rest):
@@ -122,8 +131,8 @@ def _blocks(lines: list[str], start: int, end: int) -> Iterator[_Block]:
         match = _NAME.match(lines[number][len(indent) :])
         if match is None:
             _refuse(lines, number)
-        name, rest = match["name"].strip("\"'"), match["rest"] or ""
-        yield _Block(name, rest, indent, number, _end(lines, number, following, indent))
+        name = match["name"][1:-1] if match["name"][0] in "\"'" else match["name"]
+        yield _Block(name, match["rest"] or "", indent, number, _end(lines, number, following, indent))
 
 
 def _begins(lines: list[str], number: int, indent: str) -> bool:
