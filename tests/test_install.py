@@ -302,6 +302,20 @@ def test_a_read_only_file_stays(tmp_path):
     assert everything(tmp_path) == {"mcp.json": SERVERS}
 
 
+@pytest.mark.parametrize("since", [SERVERS + b" ", None])
+def test_what_something_else_writes_between_reading_and_writing_stays(since, tmp_path):
+    file = tmp_path / "mcp.json"
+    file.write_bytes(SERVERS)
+    change = installation(CLIENTS["cursor"], file, SERVER)
+    if since is None:
+        file.unlink()
+    else:
+        file.write_bytes(since)
+    with pytest.raises(ClientFileError, match="something else has changed it meanwhile; try again"):
+        change.apply()
+    assert everything(tmp_path) == ({} if since is None else {"mcp.json": since})
+
+
 def test_a_folder_in_its_place_or_above_it_is_refused(tmp_path):
     (tmp_path / "mcp.json").mkdir()
     with pytest.raises(ClientFileError, match="it cannot be read"):

@@ -69,10 +69,12 @@ class Change:
         """Write it. Blocking.
 
         Raises:
-            ClientFileError: the file cannot be written; it is as it was.
+            ClientFileError: the file cannot be written, or something else has written it since it was read.
         """
         if self.before == self.after:
             return
+        if _content(self.client, self.file) != self.before:
+            raise _refused(self.client, self.file, "something else has changed it meanwhile; try again")
         try:
             if self.before is not None and not self.file.stat().st_mode & stat.S_IWUSR:
                 raise _refused(self.client, self.file, "it is read-only; make it writable first")
