@@ -224,6 +224,20 @@ def test_what_the_client_wrote_meanwhile_stays(home):
     assert content(made.client, file) is not None
 
 
+@pytest.mark.parametrize("damaged", [b"\xff\xfe", b"{", None])
+def test_a_damaged_copy_keeps_nobody_from_uninstalling(damaged, tmp_path):
+    file, copy = tmp_path / "mcp.json", tmp_path / f"mcp.json{COPY_SUFFIX}"
+    file.write_bytes(SERVERS)
+    installation(CLIENTS["cursor"], file, SERVER).apply()
+    if damaged is None:
+        copy.unlink()
+        copy.mkdir()
+    else:
+        copy.write_bytes(damaged)
+    removal(CLIENTS["cursor"], file).apply()
+    assert file.read_bytes() == SERVERS
+
+
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=lambda client: client.name)
 @pytest.mark.parametrize("system", [MAC, WINDOWS, LINUX])
 def test_every_client_has_a_file_on_every_system(client, system, tmp_path):

@@ -126,8 +126,8 @@ def removal(client: Client, file: Path) -> Change:
         if rest == text:
             return Change(client, file, before, before)
         if _copy_file(file).exists():
-            original = _content(client, _copy_file(file)) or b""
-            if _is_without_entry(client, original, before):
+            original = _original(client, file, before)
+            if original is not None:
                 return Change(client, file, before, original, restores=True)
         elif _is_own(client, text):
             return Change(client, file, before, None, restores=True)
@@ -151,6 +151,14 @@ def new_file(client: Client, server: Server) -> str:
 def _is_own(client: Client, text: str) -> bool:
     """Whether a text holds nothing but what an installation without a file writes."""
     return _rest(client, EDITORS[client.format].put("", client.path, {})) == _rest(client, text)
+
+
+def _original(client: Client, file: Path, content: bytes) -> bytes | None:
+    """The copy of a file, if the content differs from it by our entry only; None also if it cannot be read."""
+    with contextlib.suppress(OSError, ClientFileError):
+        original = _copy_file(file).read_bytes()
+        return original if _is_without_entry(client, original, content) else None
+    return None
 
 
 def _is_without_entry(client: Client, original: bytes, content: bytes) -> bool:
