@@ -183,6 +183,14 @@ async def test_what_was_moved_aside_long_ago_is_named_and_kept(library):
     assert old.exists()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links are those of POSIX")
+@pytest.mark.parametrize("library", ["sqlite"], indirect=True)
+async def test_a_link_to_nowhere_is_left_alone(library):
+    library.library_path.with_name(f"{library.library_path.name}.damaged-2026-01-01-000000").symlink_to("nowhere")
+    fixes = await fix(library)
+    assert (fixes.fixed, fixes.left) == ([], [])
+
+
 @pytest.mark.parametrize("library", ["sqlite"], indirect=True)
 async def test_damage_that_only_a_repair_undoes_is_left_to_it(library):
     with closing(sqlite3.connect(file_of(library))) as c, c:

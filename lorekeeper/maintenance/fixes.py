@@ -6,6 +6,7 @@ Each fix says what it did. Files that may be worth something to their owner are 
 from __future__ import annotations
 
 import asyncio
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -69,17 +70,19 @@ def _made_private(settings: Settings) -> Iterator[str]:
     """
     own_settings = [own_file(None)] if settings.env_file is None else []
     for path in [*_own_files(settings), *own_settings]:
-        if _is_plain(path) and path.stat().st_mode & _OTHERS:
+        if _mode(path) & _OTHERS:
             keep_private(path)
-            if not path.stat().st_mode & _OTHERS:  # the file of another user, and any on Windows, stays as it is
+            if not _mode(path) & _OTHERS:  # the file of another user, and any on Windows, stays as it is
                 yield f"{path} could be read by other users; now it is private"
 
 
 def _leftovers(settings: Settings) -> Iterator[str]:
     """What is left of repairs and upgrades, with its age and size."""
     for path in _own_files(settings):
+        if not _mode(path) or path.suffix == ".lock":
+            continue
         age = (time.time() - path.stat().st_mtime) / 86_400
-        if any(mark in path.name and age >= days for mark, days in LEFTOVERS) and path.suffix != ".lock":
+        if any(mark in path.name and age >= days for mark, days in LEFTOVERS):
             yield f"{path} is {age:.0f} days old and takes {_size(path) / 1e6:,.1f} MB; delete it if nothing is missing"
 
 
@@ -91,9 +94,13 @@ def _own_files(settings: Settings) -> list[Path]:
     return [path for path in files if path.name == name or path.name.startswith(beginnings)]
 
 
-def _is_plain(path: Path) -> bool:
-    """Whether it is a file or folder itself: neither a link, whose target may be anywhere, nor a device such as /dev/null."""
-    return not path.is_symlink() and (path.is_file() or path.is_dir())
+def _mode(path: Path) -> int:
+    """What a file or folder is and who may use it; 0 for what is neither, such as a link, a device, or what has just gone."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return 0
+    return mode if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else 0
 
 
 def _size(path: Path) -> int:
