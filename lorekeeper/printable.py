@@ -65,7 +65,7 @@ def shown(value: object, limit: int = MAX_SHOWN) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def json_text(value: Any, indent: int | None = None) -> str:
+def json_text(value: Any, indent: int | str | None = None) -> str:
     """A JSON document in which every invisible character is escaped, so that it can be printed as it is."""
     return _LEFT_BY_JSON.sub(_escape, json.dumps(value, ensure_ascii=False, indent=indent))
 

@@ -526,6 +526,11 @@ def test_settings_of_the_environment_go_along_but_no_secrets_and_no_defaults(tmp
     assert "env" not in current_server(*settings()).entry(CLIENTS["cursor"])
 
 
+def test_a_path_that_is_no_text_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="is not in UTF-8"):
+        current_server(*settings(MILVUS_DB_PATH=os.fsdecode(b"/lore\xff/my.db")))
+
+
 def test_a_vault_is_a_folder_by_its_full_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes").mkdir()
@@ -609,6 +614,19 @@ def test_print_shows_what_would_be_written_and_where_and_writes_nothing(run, tmp
     assert list(shown[CLIENTS[client].servers]) == [NAME]
     assert str(CLIENTS[client].file(LINUX, tmp_path, {})) in where
     assert everything(tmp_path) == {}
+
+
+@pytest.mark.parametrize("client", ["claude-desktop", "goose"])
+def test_what_is_shown_and_written_has_no_invisible_characters_and_means_the_same(run, tmp_path, client, monkeypatch):
+    path = "/lo\u200fre\x7f\x85\u2028/😀é.db"
+    monkeypatch.setenv("LOREKEEPER_MILVUS_DB_PATH", path)
+    said = run("install", "--client", client, "--print")[1]
+    run("install", "--client", client)
+    file = CLIENTS[client].file(LINUX, tmp_path, {})
+    for text in (said, file.read_text(encoding="utf-8")):
+        entry = (yaml.safe_load(text) if client == "goose" else json.loads(text))[CLIENTS[client].servers][NAME]
+        assert entry[CLIENTS[client].environment]["LOREKEEPER_MILVUS_DB_PATH"] == path
+        assert all(line.isprintable() for line in text.split("\n"))
 
 
 def test_a_refused_file_is_a_failure_with_its_reason(run, tmp_path):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from lorekeeper.clients.json_tree import SPACE, Member, Object, Value, in_line_comment, read
 from lorekeeper.errors import ClientFileError
-from lorekeeper.printable import shown
+from lorekeeper.printable import json_text, shown
 
 Entry = Mapping[str, object]
 
@@ -35,7 +35,7 @@ def put(text: str, path: Sequence[str], entry: Entry) -> str:
         ClientFileError: as for `find`.
     """
     if not text.strip(SPACE):
-        return text + json.dumps(_nested(path, entry), indent=_UNIT, ensure_ascii=False) + "\n"
+        return text + json_text(_nested(path, entry), _UNIT) + "\n"
     parent, depth = _deepest(text, path)
     member = parent.member(path[depth]) if depth < len(path) else None
     if member is None:
@@ -158,4 +158,4 @@ def _written(name: str, value: Entry, unit: str | None = None, line_start: str =
 
 def _dumped(value: Entry, unit: str | None = None, line_start: str = "\n") -> str:
     """A value as JSON; with a unit of indentation on several lines, each of which begins with ``line_start``."""
-    return json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", line_start)
+    return json_text(value, unit).replace("\n", line_start)

@@ -62,13 +62,24 @@ def current_server(settings: Settings, origins: Mapping[str, str], vaults: Seque
         vaults: folders of notes to add.
 
     Raises:
-        ConfigError: a vault is not a folder.
+        ConfigError: a vault is not a folder, or a path is not text in UTF-8, in which clients read their files.
     """
     command, *arguments = program(Path(sys.executable))
     environment = carried(settings, origins)
     if vaults:
         environment[PREFIX + VAULTS.upper()] = _joined(vaults)
+    for value in (command, *arguments, *environment.values()):
+        _require_utf8(value)
     return Server(command, (*arguments, "serve"), environment)
+
+
+def _require_utf8(value: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"{shown(value)} is not in UTF-8, as clients' files are; give that folder another name"
+        ) from error
 
 
 def program(python: Path) -> list[str]:

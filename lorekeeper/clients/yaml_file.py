@@ -6,7 +6,6 @@ such as brackets around everything, several documents or tabs, is refused.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from itertools import pairwise
 from typing import NoReturn
 
 from lorekeeper.errors import ClientFileError
-from lorekeeper.printable import shown
+from lorekeeper.printable import json_text, shown
 
 Entry = Mapping[str, object]
 
@@ -179,6 +178,6 @@ def _written(value: object, indent: str) -> Iterator[str]:
                 yield f"{indent}{name}:"
                 yield from _written(inner, indent + _UNIT)
             else:
-                yield f"{indent}{name}: {json.dumps(inner, ensure_ascii=False)}"
+                yield f"{indent}{name}: {json_text(inner)}"
     elif isinstance(value, list):
-        yield from (f"{indent}- {json.dumps(item, ensure_ascii=False)}" for item in value)
+        yield from (f"{indent}- {json_text(item)}" for item in value)
