@@ -234,6 +234,18 @@ async def test_at_most_100_values_and_how_many_there_are(tmp_path):
     assert (found.total, found.has_more) == (130, True)
 
 
+async def test_names_that_many_books_have_are_written_as_in_the_books(tmp_path):
+    entities = [
+        make(f"owl-{n:03}", "x", name=f"Owl's {n:03}", type="creatures", document=f"book-{book}")
+        for n in range(100)
+        for book in range(5)
+    ]
+    async with open_library(tmp_path, backend="sqlite") as library, connected(library, "auto") as client:
+        await library.cache.store_entities(entities, "creatures")
+        found = await completed(client, "stat_block", "creature", "owl")
+    assert found.values == [f"Owl's {n:03}" for n in range(100)]
+
+
 async def test_beginnings_come_before_words_parts_and_near_misses():
     names = ["Iron Golem", "Go", "Gorgon", "Mangoose", "Golem Bear", "Wolf"]
     assert best("go", names) == ["Go", "Golem Bear", "Gorgon", "Iron Golem", "Mangoose"]

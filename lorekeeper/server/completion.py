@@ -79,7 +79,7 @@ class Completer:
         for entity_type in dict.fromkeys(known[name] for name in unseen):
             wanted = [name for name in unseen if known[name] == entity_type]
             filters: dict[str, Any] = {WHOLE_NAME.name: wanted}
-            for entity in await self._library.cache.get_entities(entity_type, limit=3 * MAX_VALUES, **filters):
+            for entity in await self._library.cache.get_entities(entity_type, **filters):
                 self._written[fold(entity.name)] = one_line(entity.name)
         return [self._written.get(name, name) for name in folded]
 
