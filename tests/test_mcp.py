@@ -7,12 +7,13 @@ import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from xml.etree import ElementTree
 
 import mcp_types as types
 import pytest
 from mcp import Client
+from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 
 from lorekeeper.entities import COLLECTIONS
@@ -396,6 +397,35 @@ async def test_clients_hear_of_documents_that_come_and_go(tmp_path, monkeypatch,
         assert "newcomer" in str(found.structured_content)
         await library.cache.delete_document("newcomer")
         await eventually(lambda: len(heard) == 2)
+
+
+class Session:
+    """A client's session; what it is sent, or nothing ever if it does not read."""
+
+    protocol_version = "2025-06-18"
+
+    def __init__(self, *, reads: bool) -> None:
+        self.client_params = object()
+        self.reads = reads
+        self.heard: list[str] = []
+
+    async def send_notification(self, notification: Any) -> None:
+        if not self.reads:
+            await asyncio.Event().wait()
+        self.heard.append(notification.method)
+
+
+async def test_a_client_that_does_not_read_holds_up_nobody(tmp_path, monkeypatch):
+    monkeypatch.setattr(notifications, "SEND_SECONDS", 0.01)
+    clients, asleep, awake = notifications.Clients(), Session(reads=False), Session(reads=True)
+    for session in (asleep, awake):
+        clients.met(cast("ServerSession", session))
+    async with open_library(tmp_path, backend="sqlite") as library, asyncio.timeout(SECONDS):
+        watch = notifications.Watch(library, clients, changed=lambda: asyncio.sleep(0))
+        await watch.check()
+        await library.cache.store_entities([make("new", "text", document="newcomer")], "spells")
+        await watch.check()
+    assert (asleep.heard, awake.heard) == ([], ["notifications/resources/list_changed"])
 
 
 async def test_clients_of_the_later_protocol_subscribe(tmp_path, monkeypatch):

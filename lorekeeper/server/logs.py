@@ -16,7 +16,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from lorekeeper.addresses import without_secrets
 from lorekeeper.printable import one_line
-from lorekeeper.server.notifications import LEVELS, Clients
+from lorekeeper.server.notifications import LEVELS, Clients, send
 
 MAX_MESSAGE = 2000
 """Longest message sent to a client, in characters."""
@@ -120,5 +120,4 @@ class LogToClients(logging.Handler):
     async def _send(self, message: types.LoggingMessageNotification, asked: _Asked | None) -> None:
         if asked:
             await asked.session.send_notification(message, related_request_id=asked.request)
-        for session in self._clients.listening(message.params.level):
-            await session.send_notification(message)
+        await send(self._clients.listening(message.params.level), message)

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, get_args
 
 import mcp_types as types
@@ -34,11 +34,25 @@ MAX_CLIENTS = 100
 MAX_FOLLOWED = 100
 """Most resources that a client may subscribe to, and that all subscriptions of later protocols follow."""
 
+SEND_SECONDS = 5.0
+"""How long a client may take to accept a notification; one that takes longer goes without it, and holds up nobody else."""
+
 LEVELS: tuple[str, ...] = get_args(types.LoggingLevel)
 """Levels of log messages, the least important first."""
 
 CallNext = Callable[[Any], Awaitable[Any]]
 """Answers a message, for what stands around that (`mcp.server.context.CallNext`)."""
+
+
+async def send(sessions: Iterable[ServerSession], notification: types.ServerNotification) -> None:
+    """Send a notification to clients, to all at once."""
+    await asyncio.gather(*(_send(session, notification) for session in sessions))
+
+
+async def _send(session: ServerSession, notification: types.ServerNotification) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(SEND_SECONDS):
+            await session.send_notification(notification)
 
 
 class Clients:
@@ -176,8 +190,7 @@ class Watch:
         self._texts = texts
         for uri in changed:
             updated = types.ResourceUpdatedNotification(params=types.ResourceUpdatedNotificationParams(uri=uri))
-            for session in followers.get(uri, []):
-                await session.send_notification(updated)
+            await send(followers.get(uri, []), updated)
             await self._bus.publish(ResourceUpdated(uri))
 
     async def _text(self, uri: str) -> int | None:
@@ -195,6 +208,5 @@ class Watch:
             await asyncio.sleep(PERIOD_SECONDS)
 
     async def _tell(self) -> None:
-        for session in self._clients.everyone():
-            await session.send_resource_list_changed()
+        await send(self._clients.everyone(), types.ResourceListChangedNotification())
         await self._bus.publish(ResourcesListChanged())
