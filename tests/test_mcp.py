@@ -442,6 +442,16 @@ async def test_clients_of_the_later_protocol_subscribe(tmp_path, monkeypatch):
     assert kinds == {"ResourceUpdated", "ResourcesListChanged"}
 
 
+async def test_nothing_is_kept_of_a_subscription_that_has_ended(tmp_path):
+    async with open_library(tmp_path, backend="sqlite") as library:
+        watch = notifications.Watch(library, notifications.Clients(), changed=lambda: asyncio.sleep(0))
+        for number in range(3):
+            wanted = types.SubscriptionFilter(resource_subscriptions=[f"lore://spells/book-{number}"])
+            with pytest.raises(AttributeError):  # there is no request to answer
+                await watch.listen(None, types.SubscriptionsListenRequestParams(notifications=wanted))
+    assert not watch._listened
+
+
 @pytest.mark.thorough
 async def test_a_client_follows_an_entry_until_it_has_had_enough(tmp_path, monkeypatch):
     monkeypatch.setattr(notifications, "PERIOD_SECONDS", 0.05)

@@ -144,7 +144,7 @@ class Watch:
         try:
             return await self._listener(context, params)
         finally:
-            self._listened.subtract(uris)
+            self._listened -= Counter(uris)
 
     async def follow(self, session: ServerSession, uri: str) -> None:
         """Tell a client of the handshake protocol when a resource changes."""
