@@ -167,6 +167,16 @@ def test_a_failed_download_is_not_begun_again_in_the_same_session(here: Path, mo
     assert fetching._downloads == begun
 
 
+def test_a_download_that_is_killed_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with silent() as address:
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        with pytest.raises(ModelPendingError):
+            require_download(TINY, graphs=True)
+        fetching._downloads[TINY, True]._process.kill()
+        with pytest.raises(EmbeddingError, match=f"{TINY} could not be downloaded: the process ended with status"):
+            ended()
+
+
 def test_offline_nothing_is_begun(here: Path) -> None:
     with pytest.raises(EmbeddingError, match="LOREKEEPER_OFFLINE"):
         configured_model(settings(embedding_model=TINY, offline=1), graphs=True)

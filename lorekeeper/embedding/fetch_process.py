@@ -15,6 +15,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from lorekeeper.embedding.fetching import GIVEN_UP
+
 SILENT_SECONDS = 20.0
 """How long the hub may send nothing."""
 
@@ -32,7 +34,7 @@ HUB_SETTINGS = {
 
 
 def main(name: str, *, graphs: bool) -> int:
-    """Download a model into the hub cache; 0 if it is there now."""
+    """Download a model into the hub cache; 0 if it is there now, `GIVEN_UP` if not."""
     os.environ.update(HUB_SETTINGS)
     with suppress(AttributeError, OSError):  # Windows has no such call
         os.nice(NICENESS)
@@ -45,7 +47,7 @@ def main(name: str, *, graphs: bool) -> int:
         find_model(name, offline=False, graphs=graphs)
     except EmbeddingError as error:
         _tell(one_line(str(error)))
-        return 1
+        return GIVEN_UP
     _tell(f"The embedding model {name} is here; searches by meaning use it from now on.")
     return 0
 
@@ -65,7 +67,7 @@ def _watch(name: str, folder: Path | None) -> None:
         f"the embedding model {name} could not be downloaded: the model hub has sent nothing for {SILENT_SECONDS:.0f} s. "
         "Until the next start, questions are answered by keywords, names and filters"
     )
-    os._exit(2)
+    os._exit(GIVEN_UP)
 
 
 def _size(folder: Path | None) -> int:

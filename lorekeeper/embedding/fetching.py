@@ -16,6 +16,9 @@ from typing import IO
 
 from lorekeeper.errors import EmbeddingError
 
+GIVEN_UP = 2
+"""Status of a process whose last line says why there is no model."""
+
 
 class ModelPendingError(EmbeddingError):
     """The model is being downloaded: it may be there at the next attempt."""
@@ -55,8 +58,13 @@ class Download:
                 f"the embedding model {self._name} is being downloaded ({self._said}). Ask again in a minute"
             )
         self._relay.join()
-        if status:
+        if status == GIVEN_UP:
             raise EmbeddingError(self._said)
+        if status:
+            raise EmbeddingError(
+                f"the embedding model {self._name} could not be downloaded: the process ended with status {status} "
+                f"({self._said}). The next start tries again"
+            )
 
     def _pass_on(self, lines: IO[bytes]) -> None:
         for line in lines:
