@@ -647,6 +647,12 @@ def test_without_a_client_all_are_listed_with_their_state(run, tmp_path):
     assert "cursor" in run("install")[1]
 
 
+def test_a_client_whose_folder_cannot_be_looked_into_does_not_spoil_the_list(run, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/" + "x" * 300)  # longer than a name may be: as bad as a forbidden folder
+    status, said, _ = run("install", "--json")
+    assert (status, {entry["state"] for entry in json.loads(said)}) == (0, {"not found"})
+
+
 def test_the_entry_that_is_written_starts_a_server_that_answers(run, tmp_path):
     """As an app would, with no other environment than its own and that of the entry."""
     run("install", "--client", "claude-desktop")

@@ -109,7 +109,15 @@ def _state(client: Client) -> str:
     file = _file(client)
     if is_installed(client, file):
         return "installed"
-    return "there" if file.exists() or (file.parent != Path.home() and file.parent.exists()) else "not found"
+    return "there" if _exists(file) or (file.parent != Path.home() and _exists(file.parent)) else "not found"
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is such a file or folder; False if this user may not know."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 def _print_list(states: dict[str, str]) -> None:
