@@ -302,6 +302,19 @@ async def test_what_is_not_there_is_an_error_with_the_address(client, uri):
     assert (caught.value.error.code, caught.value.error.data) == (types.INVALID_PARAMS, {"uri": uri})
 
 
+@pytest.mark.parametrize("uri", [f"lore://spells/{ATLAS}/tide-lance", "lore://spells", None])
+async def test_a_library_that_cannot_be_read_is_not_one_without_the_resource(library, client, uri, monkeypatch):
+    async def fail(*_: Any, **__: Any) -> Any:
+        raise CacheError("it cannot be read; run 'lorekeeper doctor'")
+
+    for name in ("get_entity", "get_entities", "count_entities", "documents"):
+        monkeypatch.setattr(library.cache, name, fail)
+    asked = client.read_resource(uri, cache_mode="bypass") if uri else completed(client, "stat_block", "document", "")
+    with pytest.raises(MCPError, match="run 'lorekeeper doctor'") as caught:
+        await asked
+    assert caught.value.error.code == types.INTERNAL_ERROR
+
+
 async def test_a_document_says_when_it_was_published(tmp_path):
     record = make("old", "A book.", type="documents", document="old", data={"publication_date": "2014-07-03T00:00:00"})
     async with open_library(tmp_path, backend="sqlite") as library, connected(library, "auto") as client:

@@ -8,7 +8,7 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from lorekeeper.errors import LoreKeeperError
+from lorekeeper.errors import CacheError, LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.printable import one_line, shown
 from lorekeeper.server import resources
@@ -66,7 +66,7 @@ class Handlers:
             prompt = prompt_named(params.name)
             text = prompt.filled(params.arguments or {})
         except PromptError as error:
-            raise _invalid(error) from error
+            raise _error(error) from error
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=prompt.description, messages=[message])
 
@@ -75,14 +75,14 @@ class Handlers:
         try:
             return types.CompleteResult(completion=await self._completer.complete(params))
         except LoreKeeperError as error:
-            raise _invalid(error) from error
+            raise _error(error) from error
 
     async def list_resources(self, _: Any, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         """A page of the documents, and of the lists of their entries."""
         try:
             return await resources.listed(self._library, params.cursor if params else None)
         except LoreKeeperError as error:
-            raise MCPError(code=types.INTERNAL_ERROR, message=one_line(str(error), MAX_ERROR)) from error
+            raise _error(error) from error
 
     async def list_templates(self, _: Any, __: Any) -> types.ListResourceTemplatesResult:
         """The addresses of all resources."""
@@ -91,7 +91,10 @@ class Handlers:
     async def read_resource(self, _: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         """An entry, or a page of a list, as Markdown."""
         uri = str(params.uri)
-        text = await resources.read(self._library, uri)
+        try:
+            text = await resources.read(self._library, uri)
+        except LoreKeeperError as error:
+            raise _error(error) from error
         content = types.TextResourceContents(uri=uri, mime_type=resources.PAGE_TYPE, text=text)
         return types.ReadResourceResult(contents=[content])
 
@@ -122,8 +125,10 @@ def _prompt(prompt: Prompt) -> types.Prompt:
     )
 
 
-def _invalid(error: LoreKeeperError) -> MCPError:
-    return MCPError(code=types.INVALID_PARAMS, message=one_line(str(error), MAX_ERROR))
+def _error(error: LoreKeeperError) -> MCPError:
+    """The protocol's error: what was asked is wrong, unless the library cannot be read."""
+    code = types.INTERNAL_ERROR if isinstance(error, CacheError) else types.INVALID_PARAMS
+    return MCPError(code=code, message=one_line(str(error), MAX_ERROR))
 
 
 def _failure(text: str) -> types.CallToolResult:

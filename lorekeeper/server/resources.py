@@ -11,7 +11,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, Entity, parse_uri
-from lorekeeper.errors import LoreKeeperError
+from lorekeeper.errors import CacheError, LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.server.answers import entity_answer
@@ -157,6 +157,8 @@ async def read(library: Library, uri: str) -> str:
         return await _list_page(library, page, uri)
     try:
         found = await library.entities_at(*parse_uri(uri))
+    except CacheError:
+        raise
     except (ValueError, LoreKeeperError) as error:
         raise not_found(str(error), uri) from error
     if not found:
@@ -178,6 +180,8 @@ async def _list_page(library: Library, page: _List, uri: str) -> str:
         entities = await library.cache.get_entities(
             page.entity_type, page.document, limit=LIST_PAGE, offset=page.offset
         )
+    except CacheError:
+        raise
     except LoreKeeperError as error:
         raise not_found(str(error), uri) from error
     if not entities:
