@@ -107,9 +107,12 @@ def write(folder: Path) -> None:
 
     Raises:
         EmbeddingError: the source is not on this machine, or damaged.
-        ValueError: its tokenizer is another one.
+        ValueError: its weights or its tokenizer are others.
     """
-    source = find_model(MINILM, offline=True).path
+    found = find_model(MINILM, offline=True)
+    source = found.path
+    if found.sha256 != MINILM_SHA256:  # as may be in the hub cache, where another revision is as good as any
+        raise ValueError(f"{source / WEIGHTS} is not that of {MINILM}")
     if file_sha256(source / TOKENIZER) != TOKENIZER_SHA256:
         raise ValueError(f"{source / TOKENIZER} is not that of {MINILM}")
     model, data = build(source / WEIGHTS)

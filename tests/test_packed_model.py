@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from lorekeeper.embedding.onnx import OnnxProvider
 from lorekeeper.embedding.packed import DATA, GRAPH, MANIFEST, TOKENIZER
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.version import DISTRIBUTION
+from scripts import build_model
 from scripts.build_model import build, quantised, write
 from tests.support.providers import check_contract
 
@@ -51,6 +53,16 @@ def float32() -> OnnxProvider:
 def copy(packed: Path, tmp_path: Path) -> Path:
     """A copy that may be spoilt."""
     return Path(shutil.copytree(packed, tmp_path / "model"))
+
+
+def test_other_weights_are_not_packed_under_the_name_of_the_default_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = replace(find_model(MINILM, offline=True), sha256="0" * 64)
+    monkeypatch.setattr(build_model, "find_model", lambda *_, **__: source)
+    with pytest.raises(ValueError, match=f"{WEIGHTS} is not that of {MINILM}"):
+        write(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
 
 
 def test_it_keeps_the_contract_of_providers(provider: OnnxProvider) -> None:
