@@ -18,7 +18,7 @@ SPACE = " \t\r\n"
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]+)
       | (?P<comment>//[^\r\n]*|/\*.*?\*/)
-      | (?P<string>"(?:[^"\\\x00-\x1f]|\\.)*")
+      | (?P<string>"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*")
       | (?P<mark>[{}\[\],:])
       | (?P<plain>[\w.+-]+)""",
     re.VERBOSE | re.DOTALL,
