@@ -526,6 +526,18 @@ def test_settings_of_the_environment_go_along_but_no_secrets_and_no_defaults(tmp
     assert "env" not in current_server(*settings()).entry(CLIENTS["cursor"])
 
 
+def test_the_folder_of_a_model_goes_along_by_its_full_path_and_a_name_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models" / "mine").mkdir(parents=True)
+    for value, written in (
+        ("models/mine", str(tmp_path / "models/mine")),
+        ("owner/name", "owner/name"),
+        ("models", "models"),
+    ):
+        server = current_server(*settings(EMBEDDING_MODEL=value))
+        assert server.environment == {"LOREKEEPER_EMBEDDING_MODEL": written}
+
+
 def test_a_path_that_is_no_text_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="is not in UTF-8"):
         current_server(*settings(MILVUS_DB_PATH=os.fsdecode(b"/lore\xff/my.db")))

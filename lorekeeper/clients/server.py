@@ -31,6 +31,9 @@ CARRIED = (
 VAULTS = "vaults"
 """The setting that names folders of notes, separated as PATH is."""
 
+MODEL = "embedding_model"
+"""The setting that may name a folder, or a model."""
+
 _PASSING = ("archive-v0", "builds-v0", "environments-v2")
 """Folders of uv's cache, in which the environments of ``uvx`` last until the cache is cleaned."""
 
@@ -97,7 +100,17 @@ def program(python: Path) -> list[str]:
 def carried(settings: Settings, origins: Mapping[str, str]) -> dict[str, str]:
     """The variables of `CARRIED` settings that come from the environment; paths in them are absolute."""
     names = [name for name in CARRIED if origins.get(name) == "environment"]
-    return {PREFIX + name.upper(): _written(getattr(settings, name)) for name in names}
+    values = {name: _written(getattr(settings, name)) for name in names}
+    if MODEL in values:
+        values[MODEL] = _model(values[MODEL])
+    return {PREFIX + name.upper(): value for name, value in values.items()}
+
+
+def _model(name: str) -> str:
+    """A model's name, or the full path of its folder: clients start the server in a folder of their own."""
+    folder = Path(name).expanduser()
+    is_path = "/" in name or os.sep in name
+    return os.path.abspath(folder) if is_path and folder.is_dir() else name
 
 
 def _written(value: object) -> str:
