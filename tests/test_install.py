@@ -526,6 +526,11 @@ def test_settings_of_the_environment_go_along_but_no_secrets_and_no_defaults(tmp
     assert "env" not in current_server(*settings()).entry(CLIENTS["cursor"])
 
 
+def test_prefixes_go_along_because_vectors_depend_on_them():
+    server = current_server(*settings(QUERY_PREFIX="query: ", PASSAGE_PREFIX=""))
+    assert server.environment == {"LOREKEEPER_QUERY_PREFIX": "query: ", "LOREKEEPER_PASSAGE_PREFIX": ""}
+
+
 def test_the_folder_of_a_model_goes_along_by_its_full_path_and_a_name_as_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "models" / "mine").mkdir(parents=True)
@@ -639,6 +644,17 @@ def test_what_is_shown_and_written_has_no_invisible_characters_and_means_the_sam
         entry = (yaml.safe_load(text) if client == "goose" else json.loads(text))[CLIENTS[client].servers][NAME]
         assert entry[CLIENTS[client].environment]["LOREKEEPER_MILVUS_DB_PATH"] == path
         assert all(line.isprintable() for line in text.split("\n"))
+
+
+def test_what_may_hold_a_secret_is_named_and_left_out(run, tmp_path, monkeypatch):
+    assert run("install", "--client", "cursor")[2] == ""
+    monkeypatch.setenv("LOREKEEPER_EMBEDDING_URL", "http://me:hush@127.0.0.1:9")
+    monkeypatch.setenv("LOREKEEPER_MILVUS_TOKEN", "hush")
+    for option in ((), ("--print",), ("--json",)):
+        _, said, error = run("install", "--client", "cursor", *option)
+        assert "hush" not in said
+        assert "LOREKEEPER_EMBEDDING_URL, LOREKEEPER_MILVUS_TOKEN. Set them in" in error
+    assert "hush" not in (tmp_path / ".cursor/mcp.json").read_text()
 
 
 def test_a_refused_file_is_a_failure_with_its_reason(run, tmp_path):

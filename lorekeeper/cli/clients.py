@@ -47,6 +47,7 @@ async def install(call: Call) -> int:
         return _list(call)
     client = CLIENTS[call.arguments.client]
     server = current_server(call.settings, call.origins, call.arguments.vault or ())
+    _tell_left_out(call)
     if call.arguments.print:
         call.show({**_where(client), "entry": server.entry(client)}, lambda: _print_entry(client, server))
         return DONE
@@ -125,6 +126,16 @@ def _print_list(states: dict[str, str]) -> None:
     for name, state in states.items():
         print(f"{name:{width}}  {state:{wide}}  {one_line(str(_file(CLIENTS[name])))}")
     print("'lorekeeper install --client CLIENT' adds LoreKeeper to one.")
+
+
+def _tell_left_out(call: Call) -> None:
+    """Name the variables without which the client's server may have another library or model than this command."""
+    from lorekeeper.clients.server import left_out
+    from lorekeeper.settings import own_file
+
+    if names := left_out(call.origins):
+        file = one_line(str(own_file(call.settings.env_file)))
+        print(f"Not passed on, as secrets may be in them: {', '.join(names)}. Set them in {file}", file=sys.stderr)
 
 
 def _print_entry(client: Client, server: Server) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from lorekeeper.clients.table import Client
 from lorekeeper.errors import ConfigError
 from lorekeeper.printable import shown
-from lorekeeper.settings import PREFIX, Settings
+from lorekeeper.settings import ADDRESSES, PREFIX, SECRETS, Settings
 from lorekeeper.version import DISTRIBUTION
 
 CARRIED = (
@@ -21,6 +21,8 @@ CARRIED = (
     "sqlite_db_path",
     "embedding_model",
     "embedding_provider",
+    "query_prefix",
+    "passage_prefix",
     "offline",
     "edition",
     "vaults",
@@ -104,6 +106,11 @@ def carried(settings: Settings, origins: Mapping[str, str]) -> dict[str, str]:
     if MODEL in values:
         values[MODEL] = _model(values[MODEL])
     return {PREFIX + name.upper(): value for name, value in values.items()}
+
+
+def left_out(origins: Mapping[str, str]) -> list[str]:
+    """The variables of the environment that no client gets, because they may hold a secret."""
+    return [PREFIX + name.upper() for name in sorted(SECRETS | ADDRESSES) if origins.get(name) == "environment"]
 
 
 def _model(name: str) -> str:
