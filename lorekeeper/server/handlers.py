@@ -16,12 +16,10 @@ from lorekeeper.server.completion import Completer
 from lorekeeper.server.icons import icon
 from lorekeeper.server.progress import reported
 from lorekeeper.server.prompts import PROMPTS, Prompt, PromptError, prompt_named
+from lorekeeper.server.resources import MAX_ERROR
 from lorekeeper.server.tools import Tool, ToolError, all_tools
 
 logger = logging.getLogger(__name__)
-
-MAX_ERROR = 2000
-"""Longest error text sent to a client, in characters."""
 
 
 class Handlers:

@@ -1,5 +1,4 @@
-"""The prompts: tasks of a game master, as instructions that tell a model which tools to use, in which order, and \
-how."""
+"""The prompts: tasks of a game master, as instructions that tell a model which tools to use, in which order, and how."""
 
 from __future__ import annotations
 
@@ -63,8 +62,7 @@ class Prompt:
         description: what a user gets.
         icon: name of its icon.
         arguments: what a user may fill in.
-        text: what the model is told. A line that names an argument, as in ``{place}``, is left out unless that is \
-given.
+        text: what the model is told. A line that names an argument, as in ``{place}``, is left out unless that is given.
     """
 
     name: str

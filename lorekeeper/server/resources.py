@@ -26,6 +26,9 @@ PAGE = 50
 LIST_PAGE = 200
 """Entries on a page of a list: about 5,000 tokens."""
 
+MAX_DIGITS = 9
+"""Most digits of a cursor."""
+
 MAX_ERROR = 2000
 """Longest error text sent to a client, in characters."""
 
@@ -91,16 +94,12 @@ async def listed(library: Library, cursor: str | None) -> types.ListResourcesRes
         MCPError: the cursor is none of ours.
         CacheError: the library cannot be read.
     """
-    if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < MAX_DIGITS):
+    if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= MAX_DIGITS):
         raise MCPError(code=types.INVALID_PARAMS, message="unknown cursor: begin again without one")
     start = int(cursor or 0)
     resources = await _resources(library)
     more = str(start + PAGE) if start + PAGE < len(resources) else None
     return types.ListResourcesResult(resources=resources[start : start + PAGE], next_cursor=more)
-
-
-MAX_DIGITS = 10
-"""Digits that a cursor has fewer than."""
 
 
 async def _resources(library: Library) -> list[types.Resource]:
