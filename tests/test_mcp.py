@@ -17,7 +17,7 @@ from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.errors import CacheError
+from lorekeeper.errors import CacheError, EmbeddingError
 from lorekeeper.library import Library
 from lorekeeper.server import notifications, progress, resources
 from lorekeeper.server.completion import best
@@ -410,6 +410,26 @@ async def test_clients_hear_of_documents_that_come_and_go(tmp_path, monkeypatch,
         assert "newcomer" in str(found.structured_content)
         await library.cache.delete_document("newcomer")
         await eventually(lambda: len(heard) == 2)
+
+
+async def test_without_a_model_clients_hear_of_documents_and_books_are_remembered(tmp_path, monkeypatch):
+    monkeypatch.setattr(notifications, "PERIOD_SECONDS", 0.05)
+    heard: list[str] = []
+
+    async def hear(message: Any) -> None:
+        heard.append(getattr(message, "method", ""))
+
+    async def fail() -> Any:
+        raise EmbeddingError("the model is being downloaded")
+
+    async with sample_library(tmp_path, "sqlite") as library:
+        library.books_file = tmp_path / "cache.db.books"
+        monkeypatch.setattr(library.embedding, "provider_now", fail)
+        async with connected(library, "legacy", message_handler=hear) as client:
+            await client.list_tools()
+            await eventually(library.books_file.exists)
+            await library.cache.delete_document(ATLAS)
+            await eventually(lambda: heard == ["notifications/resources/list_changed"])
 
 
 class Session:

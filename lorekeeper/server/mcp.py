@@ -14,7 +14,7 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.errors import ConfigError, LoreKeeperError
+from lorekeeper.errors import ConfigError, EmbeddingError, LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.server import stdio
 from lorekeeper.server.handlers import Handlers
@@ -190,10 +190,13 @@ class _Opening:
             self._opened()
 
     async def _open_types(self, types: Sequence[str]) -> bool:
-        """Whether they are open."""
+        """Whether they are open, with or without a model."""
         try:
             with collector_paused():
                 await self._library.open(types)
+        except EmbeddingError as error:  # an error of the store would have come first
+            logger.info("the model is not loaded in advance: %s", error)
+            return True
         except LoreKeeperError as error:
             logger.info("not opened in advance: %s", error)
         except Exception:
