@@ -25,6 +25,9 @@ from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.normalize.again import fields_again
 from lorekeeper.normalize.renewed import later_identities
+from lorekeeper.search.dossier.gather import gather
+from lorekeeper.search.dossier.lines import Dossier
+from lorekeeper.search.dossier.sources import TYPES, Sources
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
@@ -298,6 +301,19 @@ class Library(AsyncClosing):
 
             self._read_through = ReadThroughSearcher(self.searcher, self.cache, self.source, offline=self.offline)
         return await self._read_through.search(query)
+
+    async def topic(self, topic: str, types: Sequence[str] | None = None, limit: int = 10) -> Dossier:
+        """What the library has on a person, place or theme: see `search.dossier.gather.gather`.
+
+        Args:
+            topic: words, or a ``lore://`` uri.
+            types: only entries of these types, all by default.
+            limit: most lines of a part.
+        """
+        if self.embedding.loaded:
+            await self._renew(TYPES if types is None else types)
+        sources = Sources.of(self.cache, self.searcher.documents, self.search, self.entities_at, types)
+        return await gather(sources, topic, limit)
 
     async def entities_at(self, entity_type: str, document: str, slug: str) -> list[Entity]:
         """The entry of that identity; if there is none, the entries that earlier versions stored under it as one.

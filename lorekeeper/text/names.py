@@ -14,6 +14,9 @@ from lorekeeper.text.keywords import content_words
 SIMILAR = 0.78
 """Least similarity at which a query counts as a name: one wrong letter in five."""
 
+REMOTE = 0.6
+"""Least similarity at which a name is suggested."""
+
 REORDERED = 0.99
 """Share of its similarity that a name keeps if it is similar only with the words of both in alphabetical order."""
 
@@ -61,3 +64,9 @@ def nearest(text: str, names: Sequence[str]) -> list[tuple[str, float]]:
     """
     matches = process.extract(text, names, scorer=fuzz.ratio, score_cutoff=SIMILAR * 100, limit=None)
     return [(name, score / 100) for name, score, _ in matches if score == matches[0][1]]
+
+
+def closest(text: str, names: Sequence[str], limit: int) -> list[tuple[str, float]]:
+    """The names that come closest to a folded text, best first, and their similarity, as of `nearest`, from `REMOTE` on."""
+    matches = process.extract(text, set(names), scorer=fuzz.ratio, score_cutoff=REMOTE * 100, limit=limit)
+    return [(name, score / 100) for name, score, _ in sorted(matches, key=lambda match: (-match[1], match[0]))]

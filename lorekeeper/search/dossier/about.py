@@ -1,0 +1,295 @@
+"""Who or what a topic is: the entries that are about it, and what they say."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from lorekeeper.entities import Entity, parse_uri
+from lorekeeper.errors import FilterError, NotFoundError
+from lorekeeper.folding import fold
+from lorekeeper.printable import MAX_SHOWN, one_line, shown
+from lorekeeper.search.by_name import MAX_NAME_WORDS
+from lorekeeper.search.dossier.lines import Line, Quote
+from lorekeeper.search.dossier.names import EVERYDAY, Called, plain_names, short_names
+from lorekeeper.search.dossier.sources import CANDIDATES, NOTES, SESSION, Sources, Subject, names_in
+from lorekeeper.search.dossier.stretches import Stretch, stretches
+from lorekeeper.search.other_names import known_aliases
+from lorekeeper.search.query import Query
+from lorekeeper.text.facts import facts
+from lorekeeper.text.keywords import content_words
+from lorekeeper.text.known import KnownNames
+from lorekeeper.text.matching import occurring, word_stems
+from lorekeeper.text.notes import note_facts
+from lorekeeper.text.stems import corrected, names_of_stems, names_with_words
+
+FURTHER = 3
+"""Notes beside the main one that count as being about the topic."""
+
+NEAREST = 30
+"""Entries that are looked at for a theme."""
+
+PIECE_CHARS = 560
+"""Characters after which no further sentence of a section is quoted."""
+
+THEME_CHARS, THEME_LINES = 420, 3
+"""The same of what is quoted on a theme, and most sections of one entry."""
+
+BRIEF_CHARS = 260
+"""The same of a note beside the main one."""
+
+NEEDLESS = frozenset(
+    fold(key)
+    for key in """
+    created modified updated date last-updated last-visited last-modified session-introduced first-appearance version publish
+    visibility name title full-name type kind category tags aliases
+    """.split()
+)
+"""Folded keys of facts that say nothing of the subject."""
+
+MAIN_LINES, BRIEF_LINES = 4, 2
+"""Lines of the main entry before those of others, and lines of each of these."""
+
+PERSONS = frozenset(
+    {"npc", "pc", "character", "player character", "person", "people", "deity", "god", "villain", "ally"}
+)
+"""Kinds of notes whose names people shorten."""
+
+
+# --- which entries ---------------------------------------------------------------------------------------------------
+
+
+async def subject_of(sources: Sources, topic: str) -> Subject:
+    """What a topic is, a uri or words: an entry, several, or a theme.
+
+    Raises:
+        FilterError: the uri is not one of an entry.
+        NotFoundError: there is no entry of the uri.
+    """
+    if topic.startswith("lore://"):
+        return await _named(sources, topic, [await _entity_at(sources, topic)])
+    by_name = await _by_name(sources, topic)
+    return by_name or await _theme(sources, topic)
+
+
+async def _entity_at(sources: Sources, uri: str) -> Entity:
+    try:
+        found = await sources.entities_at(*parse_uri(uri))
+    except ValueError as error:
+        raise FilterError(str(error)) from error
+    if not found:
+        raise NotFoundError(f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results")
+    return found[0]
+
+
+async def _by_name(sources: Sources, topic: str) -> Subject | None:
+    """The entries that a topic names: as their whole name, within it, as a part of their names, or nearly."""
+    notes = await _notes_named(sources, topic) if sources.notes else []
+    whole = [note for note in notes if fold(topic) in all_names(note)]
+    if whole:
+        return await _named(sources, topic, _fullest(whole))
+    book = [entity for name in sources.books for entity in await _books_called(sources, name, fold(topic))]
+    if book:
+        return await _named(sources, topic, book[:1])
+    within = await _notes_within(sources, topic) if sources.notes else []
+    if within or notes:
+        return await _named(sources, topic, within or _fullest(notes))
+    near = await _nearly_named(sources, topic) if sources.notes else []
+    note = f"Nothing is called {shown(topic)}; this is the nearest name."
+    return await _named(sources, topic, near, note) if near else None
+
+
+async def _books_called(sources: Sources, entity_type: str, wanted: str) -> list[Entity]:
+    """The book entries of a name, in the singular or in the plural."""
+    named = await sources.called(entity_type, [wanted])
+    if named or len(wanted.split()) > MAX_NAME_WORDS:
+        return named
+    whole, _ = names_of_stems(wanted, await sources.names(entity_type))
+    return await sources.called(entity_type, whole[:CANDIDATES])
+
+
+async def _nearly_named(sources: Sources, topic: str) -> list[Entity]:
+    """The note whose name is a topic misspelt, or has its misspelt words if the library knows none of them."""
+    near = await sources.cache.rank_names(NOTES, topic)
+    if near:
+        return await sources.cache.load(NOTES, [near[0].identity])
+    if await sources.knows(topic):
+        return []
+    known = await sources.names(NOTES)
+    text = corrected(fold(topic), known)
+    names = names_with_words(text, known)[:1] if text else []
+    return await sources.cache.get_entities(NOTES, limit=1, name_folded=names) if names else []
+
+
+async def _notes_named(sources: Sources, topic: str) -> list[Entity]:
+    """The notes with all words of a topic in one of their names: those that are called so come first."""
+    wanted = fold(topic)
+    if not content_words(wanted):
+        return []
+    whole = await sources.notes_called([wanted, f"the {wanted}", wanted.removeprefix("the ")])
+    names = names_with_words(wanted, await sources.names(NOTES))
+    aliases = names_with_words(wanted, KnownNames.of((await known_aliases(sources.cache, NOTES)).folded))
+    part = await sources.notes_called([*names[:CANDIDATES], *aliases[:CANDIDATES]])
+    return list({note.identity: note for note in [*whole, *part]}.values())
+
+
+async def _notes_within(sources: Sources, topic: str) -> list[Entity]:
+    """The notes whose name, or alias, a question has: of several the longest."""
+    names = names_in(topic, await sources.note_names())
+    telling = [name for name in names if not EVERYDAY.issuperset(content_words(name))]
+    return await sources.notes_called(telling[:1])
+
+
+async def _named(sources: Sources, topic: str, found: Sequence[Entity], note: str | None = None) -> Subject:
+    """The subject of a named entry, with what else has its name."""
+    main = found[0]
+    same = [entity for entity in found[1:] if all_names(entity) & all_names(main)]
+    others = [entity for entity in found[1:] if entity not in same]
+    notes = [note or "", _named_as("have the same name", same), _named_as("have it in their names", others)]
+    further = [entity for entity in [*others, *await _continued(sources, main)] if entity.kind != SESSION]
+    unique = {entity.uri: entity for entity in [main, *further] if entity not in same}
+    return Subject(
+        topic, list(unique.values())[: 1 + FURTHER], await _called(sources, main), " ".join(filter(None, notes)) or None
+    )
+
+
+def _named_as(how: str, entities: Sequence[Entity]) -> str:
+    """Which other entries have a name, the first of them with their uris."""
+    if not entities:
+        return ""
+    listed = ", ".join(f"{one_line(entity.name, MAX_SHOWN)} ({entity.uri})" for entity in entities[:FURTHER])
+    return f"{len(entities)} more {how}: {listed}{', ...' if len(entities) > FURTHER else '.'}"
+
+
+async def _continued(sources: Sources, main: Entity) -> list[Entity]:
+    """The notes whose names begin with that of another: "Holya - Background"."""
+    known = await sources.names(NOTES)
+    return await sources.notes_called(known.beginning_with(f"{fold(main.name)} ")[:CANDIDATES])
+
+
+async def _called(sources: Sources, main: Entity) -> Called:
+    names = all_names(main)
+    if main.type != NOTES:
+        return Called(names, common=main.type == "creatures")
+    if fold(main.kind) not in PERSONS:
+        return Called(names)
+    others = [name for name in await sources.note_names() if name not in names]
+    return Called(names, short_names(main.name, others))
+
+
+async def _theme(sources: Sources, topic: str) -> Subject:
+    """A theme: the notes that are nearest in meaning, of those that are near among all entries or have half of its words."""
+    page = await sources.search(Query(list(sources.types), topic, limit=NEAREST))
+    results = list(page.results)
+    if sources.notes:
+        results += (await sources.search(Query([NOTES], topic, limit=NEAREST))).results
+    near, stems = {result.entity.uri for result in page.results}, word_stems(topic)
+
+    def is_about(note: Entity) -> bool:
+        text = " ".join([note.name, *(part.text for part in stretches(note))])
+        return note.kind != SESSION and (note.uri in near or 2 * len(occurring(stems, text)) >= len(stems))
+
+    notes = [result.entity for result in results if result.entity.type == NOTES and result.sure]
+    about = [note for note in {note.uri: note for note in notes}.values() if is_about(note)]
+    return Subject(topic, about[: 1 + FURTHER], nearest=results)
+
+
+def all_names(entity: Entity) -> frozenset[str]:
+    """The folded names of an entry: its name, that without an article, and its aliases."""
+    aliases = entity.data.get("aliases") if entity.type == NOTES else None
+    names = plain_names([entity.name, *(aliases if isinstance(aliases, list) else [])]) or frozenset(
+        [fold(entity.name)]
+    )
+    return names | {name.removeprefix("the ") for name in names if len(name) > 8}
+
+
+def _fullest(notes: Sequence[Entity]) -> list[Entity]:
+    """Notes in the order of how much they say; sessions come last."""
+    return sorted(notes, key=lambda note: (note.kind == SESSION, -sum(len(s.text) for s in stretches(note))))
+
+
+# --- what they say ---------------------------------------------------------------------------------------------------
+
+
+def about_lines(subject: Subject) -> list[Line]:
+    """What the entries say: of the main one its facts and the sections that say most, then something of each other one.
+
+    Of a theme, each says what it has of it. What else the main one says comes last.
+    """
+    if not subject.called:
+        return [line for entity in subject.about for line in _theme_lines(subject, entity)]
+    main, *others = subject.about
+    first = [Line(main, "about", [quote]) for quote in _quotes(main, subject.wanted, PIECE_CHARS)]
+    further = [
+        Line(entity, "about", [quote])
+        for entity in others
+        for quote in itertools.islice(_quotes(entity, subject.wanted, BRIEF_CHARS), BRIEF_LINES)
+    ]
+    return [*first[:MAIN_LINES], *further, *first[MAIN_LINES:]]
+
+
+def _theme_lines(subject: Subject, entity: Entity) -> list[Line]:
+    """What an entry says of a theme, in a few sections."""
+    quotes = quotes_about(entity, subject.topic, subject.sections.get(entity.uri))
+    return [Line(entity, "about", [quote]) for quote in quotes[:THEME_LINES]]
+
+
+def quotes_about(entity: Entity, text: str, nearest: str | None) -> list[Quote]:
+    """The sentences of an entry with most words of a text, by section, the best first.
+
+    Args:
+        entity: the entry.
+        text: some words.
+        nearest: the section nearest in meaning, which is quoted even without any of the words; None for none.
+    """
+    stems = list(word_stems(text))
+    quotes: list[tuple[tuple[int, bool], Quote]] = []
+    for stretch in stretches(entity):
+        counts = [len(occurring(stems, sentence)) for sentence in stretch.sentences]
+        most, near = max(counts, default=0), stretch.section == nearest
+        if near or most > 1 or (most and len(stems) == 1):
+            told = [s for s, n in zip(stretch.sentences, counts, strict=True) if n and n >= most - 1]
+            quote = Quote(beginning(told or stretch.sentences, THEME_CHARS), stretch.section, stretch.mark)
+            quotes.append(((most + near, near), quote))
+    return [quote for _, quote in sorted(quotes, key=lambda each: each[0], reverse=True) if quote.sentences]
+
+
+def _quotes(entity: Entity, wanted: Sequence[str], chars: int) -> Iterator[Quote]:
+    """The facts of an entry, then the beginnings of its sections."""
+    told, parts = facts_of(entity), stretches(entity)
+    if len(told) > 1 or entity.type != NOTES or not any(part.sentences for part in parts):
+        yield Quote(told)  # the kind alone stands beside the name
+    for stretch in _by_weight(parts, wanted):
+        sentences = beginning(stretch.sentences, chars)
+        if sentences:
+            yield Quote(sentences, stretch.section, stretch.mark)
+
+
+def beginning(sentences: Sequence[str], chars: int) -> list[str]:
+    """The first sentences up to a number of characters, at least one."""
+    taken: list[str] = []
+    for sentence in sentences:
+        if taken and sum(map(len, taken)) + len(sentence) > chars:
+            break
+        taken.append(sentence)
+    return taken
+
+
+def _by_weight(parts: Sequence[Stretch], wanted: Sequence[str]) -> list[Stretch]:
+    """Stretches in the order of what they say: what was asked for, the opening, then by their number of different words."""
+    opening = next((part for part in parts if len(content_words(fold(part.text))) > 5), None)
+
+    def weight(part: Stretch) -> tuple[int, bool, int]:
+        asked = len(occurring(wanted, f"{part.heading} {part.text}")) if wanted else 0
+        return asked, part is opening, len(content_words(fold(part.text)))
+
+    return sorted(parts, key=weight, reverse=True)
+
+
+def facts_of(entity: Entity) -> list[str]:
+    """Kind and facts of an entry, none of them cut."""
+    own = note_facts(entity)
+    if not own:
+        return [one_line(facts(entity))]
+    telling = [one_line(f"{key}: {value}") for key, value in own.items() if fold(key) not in NEEDLESS]
+    return [one_line(entity.kind), *beginning(telling, BRIEF_CHARS)]
