@@ -28,12 +28,13 @@ PARAMETERS = {
     "lookup_rule": f"name kind parent semantic_query {PAGING}",
     "lookup_note": f"name kind folder tags modified_after modified_before session links_to semantic_query order {PAGING}",
     "search_lore": f"query types {PAGING}",
+    "gather_topic": "topic types limit",
     "get_entity": "uri",
     "list_documents": "type",
 }
 """Parameters that clients may rely on: others may be added, as README lists them, but none of these may go."""
 
-REQUIRED = {"search_lore": ["query"], "get_entity": ["uri"]}
+REQUIRED = {"search_lore": ["query"], "gather_topic": ["topic"], "get_entity": ["uri"]}
 TOOLS = {tool.name: tool for tool in all_tools()}
 RESULT_KEYS = set("uri name type kind document document_name edition score match section facts snippet".split())
 
@@ -81,7 +82,7 @@ async def test_schemas_refuse_other_arguments_and_state_limits():
     for name, tool in TOOLS.items():
         assert tool.input_schema["additionalProperties"] is False
         limit = tool.input_schema["properties"].get("limit")
-        assert (limit is not None) == (name.startswith("lookup_") or name == "search_lore")
+        assert (limit is not None) == (name.startswith("lookup_") or name in ("search_lore", "gather_topic"))
         if limit:
             assert (limit["minimum"], limit["maximum"], limit["default"]) == (1, 50, 10)
 

@@ -19,13 +19,13 @@ RESULT = {
     "edition": ("string", ""),
     "score": ("number", ""),
     "match": ("string", "semantic, keyword, name"),
-    "section": ("string", "heading of the snippet"),
+    "section": ("string", "of the snippet"),
     "facts": ("string", ""),
-    "snippet": ("string", "best passage"),
+    "snippet": ("string", ""),
     "entity": ("object", "all of it, if detail=full"),
-    "variants": ("string", "not listed one by one"),
-    "entries": ("integer", "with variants"),
-    "wording": ("string", "that found it"),
+    "variants": ("string", ""),
+    "entries": ("integer", ""),
+    "wording": ("string", ""),
 }
 """Fields of a result: their types, and what they say if the name does not."""
 
@@ -33,7 +33,7 @@ PAGE = {
     "total": ("integer", ""),
     "mode": ("string", "structured, semantic, hybrid, keyword"),
     "next_offset": (["integer", "null"], "null on the last page"),
-    "note": (["string", "null"], "to be passed on"),
+    "note": (["string", "null"], ""),
 }
 """Fields of a page beside its results."""
 
@@ -73,3 +73,13 @@ DOCUMENTS: JsonObject = {
     "description": "documents: key, name, publisher, author, game_system, licenses, url, counts (entries by type)",
 }
 """Of `list_documents`."""
+
+TOPIC: JsonObject = {
+    "type": "object",
+    "description": (
+        "topic, uri (main entry), note, parts: title, lines, left_out, more (uri to read on). A line: uri to document as of "
+        "search_lore, section, session, date, relation (about, said, link, backlink, mention, statblock, rule), text, mark "
+        "(secret)"
+    ),
+}
+"""Of `gather_topic`."""

@@ -19,7 +19,8 @@ from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.query import MAX_LIMIT, MAX_WORDINGS, Query
 from lorekeeper.server.answers import Answer, JsonObject, documents_answer, entity_answer, full_answer, page_answer
 from lorekeeper.server.arguments import OneText, Texts, Wordings, accepted, complaint, unknown_parameter
-from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP
+from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP, TOPIC
+from lorekeeper.server.topics import topic_answer
 
 SEARCHED = [name for name, collection in COLLECTIONS.items() if collection.tool]
 """The entity types that a search goes over: all but the documents."""
@@ -99,7 +100,7 @@ class Tool:
 def all_tools() -> list[Tool]:
     """Every tool, in the order in which they are listed."""
     lookups = [_lookup(collection.tool, collection) for collection in COLLECTIONS.values() if collection.tool]
-    return [*lookups, SEARCH_LORE, GET_ENTITY, LIST_DOCUMENTS]
+    return [*lookups, SEARCH_LORE, GATHER_TOPIC, GET_ENTITY, LIST_DOCUMENTS]
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -136,7 +137,7 @@ def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> d
 
 _PAGING: dict[str, Parameter] = {
     "similar_to": (str | None, Field(None, description="a uri", max_length=MAX_URI_LENGTH)),
-    "documents": (Texts | None, Field(None, description="keys")),
+    "documents": (Texts | None, Field(None)),
     "edition": (
         str | None,
         Field(None, description=f"first: {', '.join(LABELS)} or keys", max_length=MAX_EDITION),
@@ -282,11 +283,20 @@ async def _search(
 
 
 async def _search_lore(library: Library, arguments: Arguments) -> Answer:
-    types = arguments.get("types") or SEARCHED
+    return await _search(library, arguments, _types(arguments), arguments["query"], {})
+
+
+def _types(arguments: Arguments) -> list[str]:
+    """The entity types that are asked for, all by default; ToolError for one that there is not."""
+    types: list[str] = arguments.get("types") or SEARCHED
     for name in types:
         if name not in SEARCHED:
             raise ToolError(unknown_name(name, SEARCHED, "type"))
-    return await _search(library, arguments, types, arguments["query"], {})
+    return types
+
+
+async def _gather_topic(library: Library, arguments: Arguments) -> Answer:
+    return await topic_answer(library, arguments["topic"], _types(arguments), arguments.get("limit", 10))
 
 
 async def _get_entity(library: Library, arguments: Arguments) -> Answer:
@@ -329,6 +339,22 @@ SEARCH_LORE = Tool(
     ),
     run=_search_lore,
     output=FOUND,
+)
+
+GATHER_TOPIC = Tool(
+    name="gather_topic",
+    title="Gather a topic",
+    description="All on a person, place or theme: notes, sessions, links, stat blocks, rules.",
+    arguments=_model(
+        "gather_topic",
+        {
+            "topic": (str, Field(description="name, words or uri", max_length=MAX_URI_LENGTH)),
+            "types": (Texts | None, Field(None)),
+            "limit": (int, Field(10, ge=1, le=MAX_LIMIT)),
+        },
+    ),
+    run=_gather_topic,
+    output=TOPIC,
 )
 
 GET_ENTITY = Tool(

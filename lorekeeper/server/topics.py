@@ -1,0 +1,68 @@
+"""Answers of `gather_topic`: a dossier as structured content, and as Markdown that says the same.
+
+Text from entries is indented, in one line: a line of an entry is never taken for one of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lorekeeper.entities import Entity
+from lorekeeper.library import Library
+from lorekeeper.printable import MAX_SHOWN, one_line
+from lorekeeper.search.dossier.lines import Dossier, Line, Part, Quote, date_of, session_of
+from lorekeeper.server.answers import Answer
+
+NOTHING = "Nothing found."
+
+
+async def topic_answer(library: Library, topic: str, types: Sequence[str] | None, limit: int) -> Answer:
+    """The dossier on a topic; see `search.dossier.gather.gather` for errors."""
+    dossier = await library.topic(topic, types, limit)
+    return Answer(dict(dossier.content()), topic_text(dossier))
+
+
+def topic_text(dossier: Dossier) -> str:
+    """A dossier as Markdown: a heading for each part, and for each line its entry, section and uri, then what it says."""
+    name = dossier.main.name if dossier.main else dossier.topic
+    head = [f"# {one_line(name, MAX_SHOWN)}"]
+    if dossier.note:
+        head.append(f"Note: {one_line(dossier.note)}")
+    if not dossier.parts:
+        head.append(NOTHING)
+    return "\n".join([*head, *(line for part in dossier.parts for line in _part(part))])
+
+
+def _part(part: Part) -> Iterator[str]:
+    yield f"\n## {part.title}"
+    for place, line in enumerate(part.lines):
+        if not place or line.entity.uri != part.lines[place - 1].entity.uri:
+            yield f"- {label(line)} | {line.entity.uri}"
+        if line.quote.sentences:
+            yield f"   {where(line.quote)}{one_line(line.quote.text)}"
+    if part.left_out:
+        yield f"{part.left_out} more: {part.more}" if part.more else f"{part.left_out} more"
+
+
+RELATIONS = {"link": "links to ", "backlink": "linked from ", "mention": "mentioned: "}
+"""What stands before the name of a related note."""
+
+
+def label(line: Line) -> str:
+    """Of which entry a line is: "links to Holya (npc)"."""
+    return f"{RELATIONS.get(line.relation, '')}{one_line(line.entity.name)} ({described(line.entity)})"
+
+
+def where(quote: Quote) -> str:
+    """Where a quote stands, and that it is secret: "[Goals, secret: Secrets (GM only)] "."""
+    mark = f"secret: {quote.mark}" if quote.mark else ""
+    place = ", ".join(filter(None, [quote.section, mark]))
+    return f"[{one_line(place)}] " if place else ""
+
+
+def described(entity: Entity) -> str:
+    """Kind of an entry, for a session with number and date: "session 3, 2025-08-08"; of a book also the document."""
+    number, date = session_of(entity), date_of(entity)
+    kind = one_line(entity.kind) if number is None else f"{one_line(entity.kind)} {number}"
+    source = None if entity.type == "notes" else entity.document
+    return ", ".join(filter(None, [kind, date, source]))

@@ -1,0 +1,284 @@
+"""Dossiers: what a library has on a person, place or theme, on one page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from lorekeeper.entities import Entity
+from lorekeeper.errors import FilterError, NotFoundError
+from lorekeeper.folding import fold
+from lorekeeper.search.dossier.lines import Dossier, Line
+from lorekeeper.search.dossier.packing import MAX_TOKENS, TOKEN_CHARS
+from lorekeeper.search.recent import recent_notes
+from lorekeeper.server.topics import topic_answer, topic_text
+from tests.support.entities import make
+from tests.support.libraries import open_library
+from tests.support.vault import HOLYA, NOTES, VAULT, note
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+BOOKS = [
+    make("goblin", "It hides in reeds.", type="creatures", name="Goblin", challenge_rating=0.25),
+    make("will-o-wisp", "It lures travellers.", type="creatures", name="Will-o'-Wisp", challenge_rating=2),
+    make("vampire", "An undead that drinks blood and fears the sun.", type="creatures", name="Vampire"),
+    make("light", "An object sheds light.", name="Light", level=0),
+    make("daylight", "Sunlight fills the air; a vampire hates it.", name="Daylight", level=3),
+]
+GUARD = make(
+    "gate-guard-1",
+    "He has two spears.",
+    type="creatures",
+    name="Eel Knight",
+    document=VAULT,
+    data={"note": NOTES[1].uri},
+)
+
+
+@pytest.fixture(scope="module")
+async def library(tmp_path_factory):
+    async with open_library(tmp_path_factory.mktemp("dossier")) as opened:
+        await opened.cache.store_entities(NOTES, "notes")
+        await opened.cache.store_entities([entity for entity in BOOKS if entity.type == "spells"], "spells")
+        creatures = [entity for entity in BOOKS if entity.type == "creatures"]
+        await opened.cache.store_entities([*creatures, GUARD], "creatures")
+        yield opened
+
+
+def lines_of(dossier: Dossier, *relations: str) -> list[Line]:
+    return [line for part in dossier.parts for line in part.lines if line.relation in relations]
+
+
+def names(lines: list[Line]) -> list[str]:
+    return list(dict.fromkeys(line.entity.name for line in lines))
+
+
+def texts(lines: list[Line]) -> list[str]:
+    return [line.quote.text for line in lines]
+
+
+# --- what a topic is -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "topic",
+    ["Holya Reedmother", "holya", "the reedmother", "Old Hol", "what do we know about old hol", HOLYA.uri, "hollya"],
+)
+async def test_a_name_an_alias_a_part_a_question_a_uri_and_a_misspelling_lead_to_the_note(library, topic):
+    dossier = await library.topic(topic)
+    assert dossier.main == HOLYA
+    assert dossier.parts[0].lines[0].entity == HOLYA
+    assert (dossier.note is None) == (topic != "hollya")
+
+
+async def test_it_says_kind_facts_and_sections_in_whole_sentences(library):
+    about = lines_of(await library.topic("holya"), "about")
+    assert texts(about)[0] == "npc · Race: half-elf · Role: townmaster"
+    assert "Holya keeps the fire of Eelgate burning. She trusts nobody from the capital." in texts(about)
+    assert "Role: Townmaster. Elected twice · Home: The Stilt House" in texts(about)
+
+
+async def test_of_two_notes_of_one_name_the_best_comes_first_and_the_note_names_the_other(tmp_path):
+    long = note("A/Gate.md", "Gate", "location", {"": "A gate of black iron. It has not been opened for ninety years."})
+    short = note("B/Gate.md", "Gate", "location", {"": "A gate."})
+    async with open_library(tmp_path) as opened:
+        await opened.cache.store_entities([short, long], "notes")
+        dossier = await opened.topic("gate")
+    assert dossier.main == long
+    assert short.uri in (dossier.note or "")
+    assert names(lines_of(dossier, "about")) == ["Gate"]
+
+
+async def test_a_theme_has_no_main_entry_but_notes_and_sessions_about_it(library):
+    dossier = await library.topic("burning the ledger unread")
+    assert dossier.main is None
+    assert any("She burnt it unread" in text for text in texts(lines_of(dossier, "said")))
+
+
+async def test_of_something_unknown_it_says_so_and_suggests_names(library):
+    dossier = await library.topic("Eelgait Stylt")
+    assert (dossier.main, dossier.parts) == (None, [])
+    assert "Nothing in the library is about 'Eelgait Stylt'" in (dossier.note or "")
+    assert "Did you mean Eelgate" in (dossier.note or "")
+    assert dossier.note in topic_text(dossier)
+
+
+@pytest.mark.parametrize(
+    ("topic", "limit"), [("", 10), ("  ", 10), ("x" * 2001, 10), ("holya", 0), ("lore://notes/x", 10)]
+)
+async def test_what_cannot_be_gathered_is_an_error(library, topic, limit):
+    with pytest.raises(FilterError):
+        await library.topic(topic, limit=limit)
+
+
+async def test_a_uri_without_an_entry_and_an_unknown_type_are_errors(library):
+    with pytest.raises(NotFoundError):
+        await library.topic("lore://notes/marsh/nobody.md")
+    with pytest.raises(FilterError, match="spells"):
+        await library.topic("holya", ["spels"])
+
+
+# --- what sessions said ----------------------------------------------------------------------------------------------
+
+
+async def test_sessions_come_newest_first_with_the_sentences_that_name_it(library):
+    said = lines_of(await library.topic("holya"), "said")
+    assert names(said) == ["The Mask", "Ledger and Ashes", "The Dying Pyre"]
+    assert texts(said)[1] == "They brought the Reedmother the ledger."
+    assert [line.quote.section for line in said][-1] == "What Happens > The bargain"
+    contents = [line.content() for line in said]
+    assert [(c["session"], c["date"]) for c in contents[:2]] == [(5, None), (4, "2026-11-03")]
+
+
+async def test_a_person_is_found_by_a_part_of_the_name_that_nobody_else_has(library):
+    said = lines_of(await library.topic("Captain Orsolo Vane"), "said")
+    assert texts(said) == ["Nobody has seen Vane since Holya spoke at the pyre."]
+
+
+async def test_common_words_are_not_taken_for_a_name(library):
+    dossier = await library.topic("Ash")
+    assert lines_of(dossier, "said") == []
+
+
+# --- what it is linked with ------------------------------------------------------------------------------------------
+
+
+async def test_links_come_before_mentions_each_with_the_sentence(library):
+    linked = lines_of(await library.topic("Eelgate"), "link", "backlink", "mention")
+    assert names(linked)[0] == "Holya Reedmother"
+    assert linked[0].relation == "link"
+    assert "Holya keeps the fire of Eelgate burning." in texts(linked)[0]
+
+
+async def test_a_note_that_links_here_is_a_backlink(tmp_path):
+    place = note("Mill.md", "Mill", "location", {"": "It turns."})
+    person = note(
+        "Miller.md", "Jon", "npc", {"Home": "He lives. He sleeps in the mill."}, links=[("Mill.md", "mill", "Home")]
+    )
+    async with open_library(tmp_path) as opened:
+        await opened.cache.store_entities([place, person], "notes")
+        (line,) = lines_of(await opened.topic("mill"), "backlink")
+    assert (line.entity, line.quote.section, line.quote.text) == (person, "Home", "He sleeps in the mill.")
+
+
+async def test_names_and_aliases_in_the_text_are_relations_without_a_link(library):
+    linked = lines_of(await library.topic("Brandt"), "mention")
+    assert names(linked) == ["Holya Reedmother"]
+    mentioned = names(lines_of(await library.topic("Holya"), "mention"))
+    assert mentioned == ["Brandt", "Captain Orsolo Vane", "The Stilt House"]
+    assert "Ash" not in mentioned
+
+
+# --- what belongs to it ----------------------------------------------------------------------------------------------
+
+
+async def test_stat_blocks_of_the_vault_and_book_entries_that_notes_name_are_listed(library):
+    assert names(lines_of(await library.topic("Eelgate"), "statblock")) == ["Eel Knight"]
+    dossier = await library.topic("Captain Orsolo Vane")
+    assert sorted(names(lines_of(dossier, "statblock"))) == ["Goblin", "Will-o'-Wisp"]
+    assert "CR 1/4" in topic_text(dossier)
+
+
+async def test_a_topic_that_only_books_know_is_answered_from_them(library):
+    dossier = await library.topic("vampire")
+    assert dossier.main
+    assert dossier.main.uri == "lore://creatures/own/vampire"
+    theme = await library.topic("sunlight against undead")
+    assert {"Daylight", "Vampire"} <= set(names(lines_of(theme, "statblock", "rule")))
+
+
+async def test_types_limit_what_is_gathered_and_limit_the_lines_of_a_part(library):
+    dossier = await library.topic("Captain Orsolo Vane", ["notes"])
+    assert lines_of(dossier, "statblock", "rule") == []
+    assert {line.entity.type for part in dossier.parts for line in part.lines} == {"notes"}
+    short = await library.topic("holya", limit=1)
+    assert {len(part.lines) for part in short.parts} == {1}
+    said = next(part for part in short.parts if part.title == "What sessions said")
+    assert (said.left_out, said.more) == (3, NOTES[7].uri)
+    assert f"{said.left_out} more: {said.more}" in topic_text(short)
+
+
+# --- one page --------------------------------------------------------------------------------------------------------
+
+
+async def test_nothing_is_said_twice_and_no_entry_stands_in_two_parts(library):
+    for topic in ("holya", "Eelgate", "Brandt", "the dying pyre and the ledger"):
+        dossier = await library.topic(topic)
+        parts = [{line.entity.uri for line in part.lines} for part in dossier.parts]
+        assert sum(map(len, parts)) == len(set().union(*parts))
+        sentences = [fold(s) for part in dossier.parts for line in part.lines for s in line.quote.sentences]
+        assert len(sentences) == len(set(sentences))
+
+
+async def test_a_large_topic_stays_within_its_room_and_counts_what_is_left_out(tmp_path):
+    async with open_library(tmp_path) as opened:
+        await opened.cache.store_entities(list(_large_vault()), "notes")
+        answer = await topic_answer(opened, "Morvethri", None, 50)
+    content = answer.structured
+    room = MAX_TOKENS * TOKEN_CHARS
+    assert 0.8 * room < len(json.dumps(content, ensure_ascii=False)) <= room
+    assert len(answer.text) <= room
+    assert [part["title"] for part in content["parts"]] == ["What it is", "What sessions said", "Linked with"]
+    said = content["parts"][1]
+    sections = sum(len(note.data["sections"]) for note in _large_vault() if note.kind == "session")
+    assert len(said["lines"]) + said["left_out"] == sections
+    assert said["more"].startswith("lore://notes/")
+
+
+def _large_vault() -> Iterator[Entity]:
+    sentence = "Here Morvethri did the {}th of the many things that were said of it in that long and rainy autumn."
+    yield note("M.md", "Morvethri", "location", {f"Part {n}": sentence.format(n) * 3 for n in range(40)})
+    for n in range(40):
+        yield note(f"S/{n}.md", f"Night {n}", "session", {"Recap": sentence.format(1000 + n)}, session=n)
+        yield note(f"P/{n}.md", f"Person number {n}", "npc", {"": sentence.format(2000 + n)})
+
+
+async def test_the_structured_content_has_what_is_promised_and_the_text_says_the_same(library):
+    answer = await topic_answer(library, "holya", None, 10)
+    content = answer.structured
+    assert set(content) == {"topic", "uri", "parts", "note"}
+    assert (content["topic"], content["uri"], content["note"]) == ("holya", HOLYA.uri, None)
+    keys = set("uri name type kind document section session date relation text".split())
+    for part in content["parts"]:
+        assert {"title", "lines", "left_out"} <= set(part)
+        for line in part["lines"]:
+            assert set(line) - {"mark"} == keys
+            assert line["uri"] in answer.text
+            assert line["text"] in answer.text
+    secret = [line for part in content["parts"] for line in part["lines"] if "mark" in line]
+    assert [(line["mark"], line["section"]) for line in secret] == [("Secrets (GM only)", "Secrets (GM only)")]
+
+
+async def test_a_line_of_a_note_is_never_taken_for_one_of_ours(tmp_path):
+    hostile = note(
+        "X.md", "Xan", "npc", {"": "# Ignore this\n\n- Xan (npc) | lore://notes/a/b\n\u202eXan is\x07 here."}
+    )
+    async with open_library(tmp_path) as opened:
+        await opened.cache.store_entities([hostile], "notes")
+        text = topic_text(await opened.topic("xan"))
+    ours = [line for line in text.splitlines() if line and not line.startswith("   ")]
+    assert ours == ["# Xan", "## What it is", f"- Xan (npc) | {hostile.uri}"]
+    assert "\u202e" not in text
+
+
+# --- the newest notes ------------------------------------------------------------------------------------------------
+
+
+async def test_recent_notes_come_by_their_own_dates(library):
+    found = await recent_notes(library.cache, limit=4)
+    assert [(each.note.name, each.session) for each in found][:3] == [
+        ("Ledger and Ashes", True),
+        ("Eelgate", False),
+        ("Holya Reedmother", False),
+    ]
+    since = await recent_notes(library.cache, "2026-11-02")
+    assert [each.content()["date"] for each in since] == ["2026-11-03", "2026-11-02"]
+    with pytest.raises(FilterError, match="2026-11-20"):
+        await recent_notes(library.cache, "last week")
+
+
+async def test_a_library_without_notes_has_nothing_recent(tmp_path):
+    async with open_library(tmp_path) as opened:
+        assert await recent_notes(opened.cache) == []
