@@ -273,6 +273,24 @@ def test_search_prints_a_page_as_json(run, library):
     assert page["mode"] == "hybrid"
 
 
+def test_a_topic_is_printed_as_json_and_for_people(run, library):
+    done = run(library, "topic", "tide", "lance", "--json")
+    dossier = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(dossier) == ["topic", "uri", "parts", "note"]
+    assert dossier["parts"][0]["lines"][0]["name"] == "Tide Lance"
+    shown = run(library, "topic", "tide", "lance", "--type", "spells").stdout
+    assert "What it is" in shown
+    assert dossier["uri"] in shown
+
+
+def test_a_library_without_notes_has_nothing_recent(inside, library):
+    assert inside(library, "recent") == (0, "No notes with a date.\n", "")
+    status, _, complaint = inside(library, "recent", "--since", "yesterday")
+    assert status == 2
+    assert "2026-11-20" in complaint
+
+
 def test_search_prints_a_table_for_people_with_the_source(run, library):
     done = run(library, "search", "lantern", "--mode", "keyword")
     assert (done.returncode, done.stderr) == (0, "")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -24,9 +25,12 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from lorekeeper.dates import written
 from lorekeeper.editions import edition_label
 from lorekeeper.intake.reports import by_suffix, grouped, summary
 from lorekeeper.printable import one_line, shown
+from lorekeeper.search.dossier.lines import Dossier, session_of
+from lorekeeper.search.recent import Recent
 from lorekeeper.search.results import Result, ResultPage
 
 if TYPE_CHECKING:
@@ -159,6 +163,41 @@ def _described(result: Result) -> str:
         f"[bold]{plain(result.entity.name)}[/]{variants}  [green]{plain(result.facts)}[/]\n{plain(result.snippet)}\n"
         f"[cyan]{plain(source)}[/]  [dim]{plain(result.entity.uri)}[/]{wording}"
     )
+
+
+def print_dossier(dossier: Dossier) -> None:
+    """A dossier: a heading for each part, its entries with what they say."""
+    from lorekeeper.server.topics import label, where
+
+    if dossier.note:
+        console.print(f"[yellow]{plain(dossier.note)}[/]")
+    for part in dossier.parts:
+        console.print(f"\n[bold]{plain(part.title)}[/]")
+        before = ""
+        for line in part.lines:
+            if line.entity.uri != before:
+                console.print(f"[green]{plain(label(line))}[/]  [dim]{plain(line.entity.uri)}[/]", soft_wrap=True)
+                before = line.entity.uri
+            if line.quote.sentences:
+                text = f"[cyan]{plain(where(line.quote))}[/]{plain(line.quote.text)}"
+                console.print(Padding(text, (0, 0, 0, 3)))
+        if part.left_out:
+            console.print(f"[dim]{part.left_out} more: {plain(part.more or '')}[/]", soft_wrap=True)
+
+
+def print_recent(notes: Sequence[Recent]) -> None:
+    """Notes by date; those whose date is that of a session say so."""
+    if not notes:
+        console.print("No notes with a date.")
+        return
+    table = _table("date", "note", "uri")
+    for each in notes:
+        number = session_of(each.note)
+        kind = each.note.kind if number is None else f"{each.note.kind} {number}"
+        table.add_row(
+            written(each.date), f"{plain(each.note.name)} [dim]{plain(kind)}[/]", f"[dim]{plain(each.note.uri)}[/]"
+        )
+    console.print(table)
 
 
 def print_report(report: ImportReport, *, dry_run: bool) -> None:

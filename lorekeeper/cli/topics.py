@@ -1,0 +1,54 @@
+"""Commands that bring things together: topic, recent."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from lorekeeper.cli.command import DONE, JSON, TYPE, Call, Commands, argument
+from lorekeeper.errors import LoreKeeperError
+
+commands = Commands()
+
+
+@commands.add(
+    "topic",
+    "gather what the library has on a person, place or theme",
+    argument("topic", nargs="+", metavar="WORDS", help="a name, a theme in a few words, or a uri"),
+    TYPE,
+    argument("--limit", type=int, default=10, metavar="N", help="lines of each part, 1 to 50 (default: 10)"),
+    JSON,
+    examples=(
+        "lorekeeper topic Nine-Fingers Keene",
+        'lorekeeper topic "the dying fires" --type notes --limit 5',
+        "lorekeeper topic lore://creatures/srd-2014/vampire",
+    ),
+)
+async def topic(call: Call) -> int:
+    """Gather a dossier, and show it."""
+    from lorekeeper.cli.render import print_dossier
+
+    async with call.library() as library:
+        with suppress(LoreKeeperError):  # what is missing is reported when it is needed
+            await library.open()
+        dossier = await library.topic(" ".join(call.arguments.topic), call.arguments.type, call.arguments.limit)
+    call.show(dossier.content(), lambda: print_dossier(dossier))
+    return DONE
+
+
+@commands.add(
+    "recent",
+    "list the newest notes: by the date of their session, else by when they were changed",
+    argument("--since", metavar="DATE", help="only from that date on: 2026-11-20, or 24h, 7d, 2w ago"),
+    argument("--limit", type=int, default=10, metavar="N", help="number of notes, 1 to 50 (default: 10)"),
+    JSON,
+    examples=("lorekeeper recent", "lorekeeper recent --since 7d --limit 20"),
+)
+async def recent(call: Call) -> int:
+    """List the newest notes."""
+    from lorekeeper.cli.render import print_recent
+    from lorekeeper.search.recent import recent_notes
+
+    async with call.library() as library:
+        notes = await recent_notes(library.cache, call.arguments.since, call.arguments.limit)
+    call.show({"results": [each.content() for each in notes]}, lambda: print_recent(notes))
+    return DONE
