@@ -128,8 +128,8 @@ Last time: {last_time}
 Rules: put edition="{edition}" into every search.
 
 Look before you write:
-1. search_lore with the premise in two or three wordings: what does my library already say of this place, these \
-people, this trouble?
+1. gather_topic for each person and place of the premise, and search_lore with the premise in two or three wordings: what \
+does my library already say of this place, these people, this trouble?
 2. get_entity for the two or three best, and build on them rather than beside them.
 3. lookup_creature for the opposition: environment, type and cr_max as filters, semantic_query for how they behave. \
 Take what could really be met there.
@@ -212,7 +212,7 @@ the book.
 Describe this place to my players: {place}
 The moment: {moment}
 
-1. search_lore with the place in two wordings. If my library knows it, get_entity, and contradict nothing there.
+1. gather_topic with the place. If my library knows it, get_entity, and contradict nothing there.
 2. lookup_creature with a semantic_query for the place: who lives here, and what traces do they leave?
    Filter by environment="{environment}".
 3. lookup_rule if the place itself matters: darkness, cold, water, heights, difficult terrain.
@@ -306,10 +306,12 @@ What happened last time at our table?
 Recall above all: {topic}
 My notes are the document "{document}": put documents=["{document}"] into every search.
 
-1. list_documents: which of them are notes of my campaign, and which are published books? Only notes tell what happened.
-2. search_lore within the notes, in several wordings: "last session", "the party went", "ended with". Take the latest.
-3. get_entity for the sessions, people and places that matter. For what published books say of them, search once more \
-without documents.
+1. lookup_note with kind="session" and order="newest": take the latest one or two, and get_entity to read them whole. \
+Only notes tell what happened, not published books. If there are none, search_lore for "last session", "the party went".
+2. gather_topic for each person, place or thread of that session that matters: what earlier sessions said of it, and what \
+it is linked with.
+   Above all gather_topic with topic="{topic}".
+3. get_entity for what you want to quote.
 
 Then: "Last time ..." in five sentences to read aloud, in the past tense, only what the characters know. For me: open \
 threads and who waits for what; promises, debts, wounds, treasure not yet shared; where and when we stopped. Give the \
