@@ -34,6 +34,8 @@ from lorekeeper.search.results import ResultPage
 from lorekeeper.settings import BACKENDS, PROVIDERS, Settings, load_settings
 from lorekeeper.system import AsyncClosing
 from lorekeeper.text.phrases import SHIPPED_VECTORS, STARTER
+from lorekeeper.vaults.registry import Registry
+from lorekeeper.vaults.vaults import Vaults
 
 if TYPE_CHECKING:
     from lorekeeper.cache.backends import BackendPackage
@@ -134,6 +136,12 @@ def reranker_of(settings: Settings) -> Reranker | None:
     return Reranker(settings.rerank_url, settings.rerank_model, settings.rerank_api_key)
 
 
+def registry_of(settings: Settings) -> Registry:
+    """Which vaults the library of the settings has."""
+    file = _package(settings.cache_backend).path_beside(settings, ".vaults")
+    return Registry(file, settings.vaults, settings.library_path)
+
+
 def _package(backend: str) -> BackendPackage:
     package: BackendPackage = import_module(BACKENDS[backend])
     return package
@@ -153,6 +161,7 @@ class Library(AsyncClosing):
         reranker: a server whose order of the best hits of a search is used; None for none.
         imports: file that remembers what imported objects gave; None for none.
         books_file: file that remembers the titles of the books, for what must not wait until the library is open.
+        vaults: which folders of notes it has; None for a library without any.
     """
 
     def __init__(
@@ -166,6 +175,7 @@ class Library(AsyncClosing):
         reranker: Reranker | None = None,
         imports: Path | None = None,
         books_file: Path | None = None,
+        vaults: Registry | None = None,
     ) -> None:
         self.cache = cache
         self.embedding = embedding
@@ -176,6 +186,7 @@ class Library(AsyncClosing):
         self.books_file = books_file
         self.questions = Questions()
         """Those of clients, which `keep_fresh` lets go first."""
+        self.vaults = Vaults(vaults, cache, embedding, self.searcher.documents.forget)
         self._imports = imports
         self._filling = asyncio.Lock()
         self._read_through: ReadThroughSearcher | None = None
@@ -204,6 +215,7 @@ class Library(AsyncClosing):
             reranker=reranker_of(settings),
             imports=_package(settings.cache_backend).path_beside(settings, ".imports"),
             books_file=_package(settings.cache_backend).path_beside(settings, ".books"),
+            vaults=registry_of(settings),
         )
 
     async def import_paths(
@@ -276,8 +288,14 @@ class Library(AsyncClosing):
     async def search(self, query: Query) -> ResultPage:
         """`Searcher.search`; what is missing is fetched from the source, if there is one (see `ReadThroughSearcher`).
 
-        An empty library loads the starter compendium first, so that it has an answer.
+        Notes that were saved before are in the answer, or it says that they are still being read. An empty library loads the
+        starter compendium first, so that it has an answer.
         """
+        behind = await self.vaults.fresh()
+        page = await self._search(query)
+        return replace(page, note=" ".join(filter(None, [page.note, behind]))) if behind else page
+
+    async def _search(self, query: Query) -> ResultPage:
         if self.embedding.loaded:
             await self._renew(query.types)
         page = await self._answer(query)
@@ -320,6 +338,7 @@ class Library(AsyncClosing):
 
         They come in the order of the preferred editions. [] if there are none either.
         """
+        await self.vaults.fresh()
         entity = await self.cache.get_entity(entity_type, document, slug)
         if entity is not None:
             return [entity]
@@ -436,6 +455,7 @@ class Library(AsyncClosing):
 
     async def close(self) -> None:
         """Release everything."""
+        await self.vaults.close()
         await self.cache.close()
         self.embedding.close()
         if self.reranker:

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values, set_key, unset_key
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from lorekeeper.addresses import is_local, shown_address
 from lorekeeper.editions import parse_edition
@@ -89,9 +89,16 @@ def _edition(text: str) -> str:
         raise ValueError(str(error)) from error
 
 
+def _separated(value: object) -> object:
+    """Paths in one text, separated as PATH is."""
+    return tuple(filter(str.strip, value.split(os.pathsep))) if isinstance(value, str) else value
+
+
 WebAddress = Annotated[str, AfterValidator(_address)]
 
 LibraryPath = Annotated[Path, AfterValidator(_absolute)]
+
+LibraryPaths = Annotated[tuple[LibraryPath, ...], BeforeValidator(_separated)]
 
 
 class Settings(BaseModel):
@@ -121,6 +128,7 @@ class Settings(BaseModel):
     edition: Annotated[str, AfterValidator(_edition)] | None = Field(
         None, description="whose entries come first: 2014, 2024, a5e, black-flag, or document keys, in order"
     )
+    vaults: LibraryPaths = Field((), description="folders of Markdown notes to search too, separated as PATH is")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "WARNING", description="how much is logged, on stderr"
     )
@@ -244,6 +252,8 @@ def shown_value(name: str, value: object) -> str:
         return "***"
     if name in LITERAL:
         return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, tuple):
+        return os.pathsep.join(map(str, value))
     return shown_address(str(value)) if name in ADDRESSES else str(value)
 
 

@@ -217,7 +217,7 @@ def test_d9_a_folder_of_notes_only_is_a_failure_that_says_what_is_there(inside, 
     status, out, err = inside(tmp_path, "import", "vault")
     assert status == 1
     assert "3 .md" in err
-    assert "Markdown notes are not read yet" in " ".join(err.split())
+    assert "'lorekeeper vault add FOLDER' adds a folder of Markdown notes" in " ".join(err.split())
     status, out, _ = inside(tmp_path, "import", "vault", "--json")
     assert (status, report(out)["stored"], len(report(out)["failed"])) == (1, 0, 1)
 

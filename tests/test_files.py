@@ -499,7 +499,7 @@ async def test_d9_a_folder_without_a_file_that_is_read_says_what_it_has(file, tm
     found = await read(tmp_path)
     assert found.where == [tmp_path.name]
     assert "3 .md, 1 without a suffix, 1 .png" in found.why
-    assert "Markdown notes are not read yet" in found.why
+    assert "adds a folder of Markdown notes" in found.why
     (tmp_path / "empty").mkdir()
     assert "no files" in (await read(tmp_path / "empty")).why
 
@@ -512,7 +512,7 @@ async def test_d10_a_text_that_is_no_json_is_told_which_formats_are_read(file, c
     found = await read(file(content, name))
     assert len(found.failed) == 1
     if name == "note.md":
-        assert "Markdown notes are not read yet" in found.why
+        assert "adds a folder of Markdown notes" in found.why
     if name == "note.md" or not content.startswith("["):
         assert [known.name for known in formats.FORMATS if known.name not in found.why] == []
         assert "Expecting value" not in found.why

@@ -551,10 +551,6 @@ def test_a_path_that_is_no_text_is_refused(tmp_path):
 def test_a_vault_is_a_folder_by_its_full_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes").mkdir()
-    if "vaults" not in Settings.model_fields:
-        with pytest.raises(ConfigError, match="leave out --vault"):
-            current_server(*settings(), ["notes"])
-        return
     server = current_server(*settings(), ["notes", str(tmp_path)])
     assert server.environment == {"LOREKEEPER_VAULTS": os.pathsep.join([str(tmp_path / "notes"), str(tmp_path)])}
     with pytest.raises(ConfigError, match="is not a folder"):

@@ -209,7 +209,7 @@ def test_readme_lists_every_option_of_a_command(command):
 def shown_default(name: str) -> str:
     """The default of a setting as README shows it; nothing if there is none."""
     default = OWN_FILE if name == "env_file" else Settings.model_fields[name].default
-    if default is None:
+    if default in (None, ()):
         return ""
     if isinstance(default, bool):
         return f"`{default:d}`"

@@ -170,11 +170,13 @@ async def documents(call: Call) -> int:
 async def stats(call: Call) -> int:
     """Count what is in the library."""
     from lorekeeper.cli.render import print_statistics
+    from lorekeeper.cli.render_vaults import print_vaults
     from lorekeeper.intake.freshness import freshness
     from lorekeeper.library import open5e_of
 
     async with call.library() as library:
         statistics = await library.statistics()
+        vaults = await library.vaults.status()
     fresh = await asyncio.to_thread(freshness, open5e_of(call.settings), offline=call.settings.offline)
     content = {
         "backend": statistics.backend,
@@ -185,8 +187,11 @@ async def stats(call: Call) -> int:
         "kinds": statistics.kinds,
         "passages": statistics.passages,
         "open5e": fresh.as_dict(),
+        "vaults": [status.as_dict() for status in vaults],
     }
     call.show(content, lambda: print_statistics(statistics, fresh))
+    if vaults and not call.json:
+        print_vaults(vaults)
     return DONE
 
 

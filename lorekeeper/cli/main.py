@@ -15,7 +15,17 @@ from typing import Any, NoReturn
 from lorekeeper.addresses import without_secrets
 from lorekeeper.cache import formats
 from lorekeeper.cache.protocol import Progress
-from lorekeeper.cli import clients, completion, editions, intake, lookup, maintenance, serving, topics
+from lorekeeper.cli import (
+    clients,
+    completion,
+    editions,
+    intake,
+    lookup,
+    maintenance,
+    serving,
+    topics,
+    vaults,
+)
 from lorekeeper.cli.command import DONE, FAILED, INTERRUPTED, WRONG_USE, Call, Command, Commands, argument
 from lorekeeper.cli.start import start
 from lorekeeper.errors import ConfigError, FilterError, LoreKeeperError
@@ -33,6 +43,7 @@ TOPICS = (
     lookup.commands,
     topics.commands,
     intake.commands,
+    vaults.commands,
     editions.commands,
     maintenance.commands,
     commands,

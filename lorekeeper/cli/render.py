@@ -263,6 +263,10 @@ def print_backup(report: ArchiveReport) -> None:
     console.print(
         f"{plain(report.archive)}: {counts or 'nothing'}, {report.vectors:,} vectors, in {report.seconds:.1f} s"
     )
+    if report.counts.get("notes"):
+        console.print(
+            "Notes are in it as the library has them; the files of the vaults, and which vaults there are, are not."
+        )
 
 
 def print_restore(report: ArchiveReport) -> None:

@@ -130,8 +130,6 @@ def _written(value: object) -> str:
 
 def _joined(vaults: Sequence[str]) -> str:
     """The value of the setting for these folders."""
-    if VAULTS not in Settings.model_fields:
-        raise ConfigError("this version of LoreKeeper cannot read folders of notes; leave out --vault")
     folders = [Path(os.path.abspath(Path(vault).expanduser())) for vault in vaults]
     for folder in folders:
         if not folder.is_dir():

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -132,6 +132,24 @@ class EmbeddingService:
             if progress:
                 progress(len(part))
         return np.stack([vectors[t] for t in texts]) if texts else np.empty((0, provider.dimension), dtype=np.float32)
+
+    async def file_under(self, texts: Mapping[str, str]) -> None:
+        """Cache vectors of texts that mean what others mean: by new text, the one whose cached vector it gets.
+
+        What has a vector of its own keeps it, and what is not cached stays so.
+
+        Raises:
+            EmbeddingError: the model cannot be loaded.
+        """
+        cache = self._cache
+        if cache is None or not texts:
+            return
+        provider = await self.provider()
+        model, dimension = provider.fingerprint, provider.dimension
+        known = await self._run(cache.get, model, list({*texts, *texts.values()}), dimension)
+        new = [text for text, source in texts.items() if text not in known and source in known]
+        if new:
+            await self._run(cache.put, model, new, np.stack([known[texts[text]] for text in new]))
 
     async def embed_query(self, query: str) -> Vectors:
         """Vector of one query, shape (dimension,); see `embed_queries`."""

@@ -71,7 +71,7 @@ class ImportReport(Report):
         by_type: numbers of stored, unchanged and removed entries by type; of a sync only.
     """
 
-    KEYS = ("stored", "unchanged", "embedded", "removed", "failed", "seconds")
+    KEYS: ClassVar[tuple[str, ...]] = ("stored", "unchanged", "embedded", "removed", "failed", "seconds")
 
     stored: int = 0
     unchanged: int = 0

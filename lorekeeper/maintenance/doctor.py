@@ -72,6 +72,7 @@ async def examine(settings: Settings, origins: dict[str, str]) -> Findings:
         async with Library.from_settings(settings) as library:
             checks += [await _model(library), await _library(library), *await _edition(library)]
             checks += await _freshness(library)
+            checks += await _vaults(library)
             checks.append(await _damage(library, settings))
     except ConfigError as error:
         checks.append(Check("library", False, str(error)))
@@ -153,6 +154,24 @@ async def _freshness(library: Library) -> list[Check]:
         return []
     found = await asyncio.to_thread(freshness, library.source, offline=library.offline)
     return [Check("open5e", not found.failing, found.sentence())]
+
+
+async def _vaults(library: Library) -> list[Check]:
+    """How each vault stands, and what LOREKEEPER_VAULTS names that cannot be one."""
+    if not library.vaults.exist:
+        return []
+    try:
+        behind, statuses = await library.vaults.fresh(), await library.vaults.status()
+    except LoreKeeperError as error:
+        return [Check("vaults", False, str(error))]
+    how = library.vaults.scanned or "watched while a server runs"
+    checks = [Check("vaults", False, str(error)) for error in library.vaults.registry.refused.values()]
+    for status in statuses:
+        problems = "; ".join(status.summary.problems[:3])
+        text = f"{status.vault.path}, {status.summary.notes:,} notes, {status.state}, {how}"
+        ok = status.state == "in step" and not behind and not problems
+        checks.append(Check(f"vault {status.vault.key}", ok, "; ".join(filter(None, [text, problems, behind]))))
+    return checks
 
 
 async def _damage(library: Library, settings: Settings) -> Check:

@@ -105,7 +105,8 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
         self._logs = LogToClients(self._clients)
         try:
             with self._logs.attached():
-                yield {}
+                async with self._library.vaults.watching():
+                    yield {}
         finally:
             self._watch.stop()
             if self._freshening:

@@ -53,5 +53,5 @@ def format_of(path: Path, head: str) -> Format:
 def supported(*, markdown: bool) -> str:
     """What can be imported, for messages; ``markdown``: the file may be a Markdown note."""
     *names, last = (file_format.name for file_format in reversed(FORMATS))
-    notes = "; Markdown notes are not read yet" if markdown else ""
+    notes = "; 'lorekeeper vault add FOLDER' adds a folder of Markdown notes" if markdown else ""
     return f"LoreKeeper reads {', '.join(names)} and {last}, each also gzipped{notes}"

@@ -1,0 +1,71 @@
+"""Output about vaults for people."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from lorekeeper.cli.render import console, plain, print_problems
+
+if TYPE_CHECKING:
+    from lorekeeper.vaults.check import Finding
+    from lorekeeper.vaults.reports import VaultReport
+    from lorekeeper.vaults.vaults import Status
+
+SHOWN_FINDINGS = 100
+
+
+def print_vaults(statuses: Sequence[Status]) -> None:
+    """Vaults with their folders, and how they stand."""
+    for status in statuses:
+        vault, summary = status.vault, status.summary
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.synced)) if summary.synced else "never"
+        console.print(
+            f"[bold]{plain(vault.key)}[/]  {plain(vault.name)}  [dim]{plain(str(vault.path))}[/]", soft_wrap=True
+        )
+        console.print(f"  {status.state}; {summary.notes:,} notes, read {when}", soft_wrap=True)
+        for problem in summary.problems[:3]:
+            console.print(f"  [yellow]{plain(problem)}[/]", soft_wrap=True)
+        if len(summary.problems) > 3:
+            console.print(f"  ... and {len(summary.problems) - 3:,} more: 'lorekeeper vault check {vault.key}'")
+    if not statuses:
+        console.print("There is no vault yet: 'lorekeeper vault add PATH' adds a folder of Markdown notes.")
+
+
+def print_vault_report(report: VaultReport) -> None:
+    """What a sync did, and what the vaults hold; failures on stderr."""
+    counts = report.as_dict()
+    console.print(
+        f"{report.notes:,} notes, {counts['sections']:,} sections, {counts['links_resolved']:,} links "
+        f"({counts['links_dangling']:,} more dangle), {report.tags:,} tags, {counts['aliases']:,} aliases, "
+        f"{counts['creatures']:,} creatures",
+        soft_wrap=True,
+    )
+    console.print(
+        f"{report.stored:,} stored, {report.unchanged:,} unchanged, {report.removed:,} removed, {report.renamed:,} renamed, "
+        f"{report.embedded:,} texts embedded, {len(report.failed):,} failed, in {report.seconds:.1f} s",
+        soft_wrap=True,
+    )
+    if report.passed:
+        passed = ", ".join(f"{reason} {number:,}" for reason, number in report.passed.most_common())
+        console.print(f"[dim]passed over: {plain(passed)}[/]", soft_wrap=True)
+    print_problems(report)
+
+
+def print_vault_findings(findings: Sequence[Finding]) -> None:
+    """What a check found, by kind."""
+    from lorekeeper.vaults.check import KINDS
+
+    for kind, group in groupby(findings, key=lambda finding: finding.kind):
+        found = list(group)
+        console.print(f"[bold]{kind}[/] ({len(found):,}): {KINDS[kind]}")
+        for finding in found[:SHOWN_FINDINGS]:
+            place = " > ".join(filter(None, [f"{finding.vault}/{finding.path}", finding.section]))
+            near = f"  [dim]{plain('; '.join(finding.near))}[/]" if finding.near else ""
+            console.print(f"  {plain(place)}: {plain(finding.what)}{near}", soft_wrap=True)
+        if len(found) > SHOWN_FINDINGS:
+            console.print(f"  ... and {len(found) - SHOWN_FINDINGS:,} more; --json lists them")
+    if not findings:
+        console.print("Nothing is wrong.")

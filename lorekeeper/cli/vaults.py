@@ -1,0 +1,120 @@
+"""Commands that keep folders of notes in step with the library: vault add, list, remove, sync, check."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from lorekeeper.cli.command import DONE, FAILED, JSON, Call, Commands, argument
+from lorekeeper.errors import ConfigError
+from lorekeeper.printable import shown
+
+commands = Commands()
+
+ACTIONS = {
+    "add": "read a folder of notes, and keep the library in step with it",
+    "list": "show the vaults, and how they stand",
+    "remove": "take a vault out of the library; its folder is left alone",
+    "sync": "bring the library in step now, and compare all it has with the files",
+    "check": "list dangling links, ambiguous names, templates, and what cannot be read",
+}
+
+
+def _notes() -> str:
+    width = max(map(len, ACTIONS))
+    listed = "\n".join(f"  {name:{width}}  {text}" for name, text in ACTIONS.items())
+    return (
+        f"actions:\n{listed}\n\nNothing is ever written into a vault. What is not to be read stands in its file "
+        ".lorekeeperignore, as in .gitignore."
+    )
+
+
+@commands.add(
+    "vault",
+    "search your own Markdown notes, as in an Obsidian vault: add, list, remove, sync, check",
+    argument("action", choices=list(ACTIONS), help=", ".join(ACTIONS)),
+    argument("what", nargs="?", metavar="PATH_OR_KEY", help="the folder to add; else the key of a vault"),
+    argument("--key", metavar="KEY", help="key for the new vault (default: from the folder's name)"),
+    argument("--name", metavar="NAME", help="title of the new vault (default: the folder's name)"),
+    argument(
+        "--exclude", action="append", metavar="PATTERN", help="do not read this, as in .gitignore (may be repeated)"
+    ),
+    JSON,
+    examples=("lorekeeper vault add ~/Campaign --exclude Drafts/", "lorekeeper vault check"),
+    notes=_notes,
+    saves=True,
+)
+async def vault(call: Call) -> int:
+    """Do one of the actions; FAILED if something could not be read, or a check found something."""
+    arguments = call.arguments
+    if arguments.action in ("add", "remove") and not arguments.what:
+        needed = (
+            "a folder: lorekeeper vault add PATH" if arguments.action == "add" else "a key: lorekeeper vault remove KEY"
+        )
+        raise ConfigError(f"'vault {arguments.action}' needs {needed}")
+    if arguments.action != "add" and (arguments.key or arguments.name or arguments.exclude):
+        raise ConfigError("--key, --name and --exclude belong to 'vault add'")
+    return await _HANDLERS[arguments.action](call)
+
+
+async def _add(call: Call) -> int:
+    arguments = call.arguments
+    async with call.library() as library:
+        added = await library.vaults.add(Path(arguments.what), arguments.key, arguments.name, arguments.exclude or ())
+    return await _synced(call, [added.key])
+
+
+async def _list(call: Call) -> int:
+    from lorekeeper.cli.render_vaults import print_vaults
+
+    async with call.library() as library:
+        found = await library.vaults.status()
+    call.show({"vaults": [status.as_dict() for status in found]}, lambda: print_vaults(found))
+    return DONE
+
+
+async def _remove(call: Call) -> int:
+    key = call.arguments.what
+    async with call.library() as library:
+        number = await library.vaults.remove(key)
+    call.show(
+        {"key": key, "removed": number},
+        lambda: print(f"{shown(key)} is out of the library, with {number:,} entries; its folder was left alone."),
+    )
+    return DONE
+
+
+async def _sync(call: Call) -> int:
+    return await _synced(call, [call.arguments.what] if call.arguments.what else [])
+
+
+async def _synced(call: Call, keys: list[str]) -> int:
+    from lorekeeper.cli.render import Bar, print_problems
+    from lorekeeper.cli.render_vaults import print_vault_report
+
+    async with call.library() as library:
+        with Bar("Reading notes") as bar:
+            report = await library.vaults.sync(keys, bar.start, bar.advance)
+    if call.json:
+        print_problems(report, failed=False)
+    call.show(report.as_dict(), lambda: print_vault_report(report))
+    return FAILED if report.failed else DONE
+
+
+async def _check(call: Call) -> int:
+    from lorekeeper.cli.render_vaults import print_vault_findings
+
+    async with call.library() as library:
+        findings = await library.vaults.check(call.arguments.what)
+    content = {"findings": [finding.as_dict() for finding in findings]}
+    call.show(content, lambda: print_vault_findings(findings))
+    return FAILED if findings else DONE
+
+
+_HANDLERS: dict[str, Callable[[Call], Awaitable[int]]] = {
+    "add": _add,
+    "list": _list,
+    "remove": _remove,
+    "sync": _sync,
+    "check": _check,
+}

@@ -1,0 +1,93 @@
+"""What is wrong with the notes of a vault: dangling links, ambiguous names, and what cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from lorekeeper.normalize.note_creatures import creatures_of
+from lorekeeper.notes import Note, passed_over, read_note
+from lorekeeper.vaults.links import Links
+from lorekeeper.vaults.reading import UnreadableError, content
+from lorekeeper.vaults.registry import Vault
+from lorekeeper.vaults.scan import TEMPLATE, scan
+
+KINDS = {
+    "unreadable": "cannot be read",
+    "front-matter": "was left out",
+    "stat-block": "is no creature",
+    "template": "is a template outside a folder of templates, and is not read",
+    "dangling": "leads nowhere",
+    "ambiguous": "may mean several notes",
+}
+"""The kinds of what can be wrong, in the order of the list, and what is said of it."""
+
+_ANY_NOTE, _ANY_TEXT = "Note.md", "three words only"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is wrong.
+
+    Attributes:
+        kind: of `KINDS`.
+        vault: key of the vault.
+        path: of the note.
+        section: heading path in it, "" for the whole note.
+        what: the link, or what was not understood.
+        near: names or paths that may have been meant.
+    """
+
+    kind: str
+    vault: str
+    path: str
+    section: str = ""
+    what: str = ""
+    near: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        """Its attributes, for JSON."""
+        return asdict(self) | {"near": list(self.near)}
+
+
+def check(vault: Vault) -> list[Finding]:
+    """All that is wrong with a vault, by kind and path. Blocking; reads every note."""
+    found = scan(vault.path, vault.exclude)
+    findings = [Finding("unreadable", vault.key, p.where, what=p.reason) for p in found.problems]
+    if found.root is None:
+        findings.append(Finding("unreadable", vault.key, "", what="the folder is missing"))
+    notes: dict[str, Note] = {}
+    for path, file in found.files.items():
+        try:
+            text = content(vault.path, file).text
+            if passed_over(path, text):
+                found.others.add(path)
+                findings += _disguised(vault, path, text)
+            else:
+                notes[path] = read_note(path, text)
+        except (OSError, UnreadableError, ValueError, RecursionError) as error:
+            findings.append(Finding("unreadable", vault.key, path, what=str(error)))
+    links = Links({path: note.aliases for path, note in notes.items()}, found.others)
+    for note in notes.values():
+        findings += _of_note(vault, note, links)
+    order = list(KINDS)
+    return sorted(findings, key=lambda finding: (order.index(finding.kind), finding.path))
+
+
+def _disguised(vault: Vault, path: str, text: str) -> Iterator[Finding]:
+    """A template that only its text gives away, neither its name nor that of its folder."""
+    if passed_over(_ANY_NOTE, text) == TEMPLATE and passed_over(path, _ANY_TEXT) != TEMPLATE:
+        yield Finding("template", vault.key, path)
+
+
+def _of_note(vault: Vault, note: Note, links: Links) -> Iterator[Finding]:
+    for problem in note.problems:
+        yield Finding("front-matter", vault.key, note.path, what=problem)
+    for problem in creatures_of(note, vault.key, vault.name, lambda _: None).problems:
+        yield Finding("stat-block", vault.key, note.path, what=problem)
+    for target, section in dict.fromkeys((link.target, link.section) for link in note.links):
+        candidates = links.candidates(target, note.path)
+        if len(candidates) > 1:
+            yield Finding("ambiguous", vault.key, note.path, section, target, tuple(candidates))
+        elif not candidates and not links.is_file(target):
+            yield Finding("dangling", vault.key, note.path, section, target, tuple(links.nearest(target)))

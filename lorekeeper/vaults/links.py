@@ -1,0 +1,109 @@
+"""Which note a link means, by Obsidian's rules."""
+
+from __future__ import annotations
+
+import posixpath
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from difflib import get_close_matches
+
+from lorekeeper.vaults.scan import SUFFIXES
+
+FOLDER_NOTES = ("index", "readme")
+"""Names of a note that stands for its folder, beside the folder's own name."""
+
+NEAREST = 3
+
+
+class Links:
+    """The notes of a vault, and what links to them.
+
+    A target is a path or the end of one, in any case, with or without the suffix. What matches a whole path comes first, then
+    what is in the folder of the link's own note, then the shortest path; an alias only if no path matches.
+
+    Args:
+        aliases: other names of each note, by its path.
+        others: paths of files that are no notes.
+    """
+
+    def __init__(self, aliases: Mapping[str, Sequence[str]], others: Collection[str] = ()) -> None:
+        self._paths = {path: _comparable(path) for path in aliases}
+        self._others = {form(path) for path in others for form in (_folded, _comparable)}
+        self._other_names = {path.rsplit("/", 1)[-1] for path in self._others}
+        self._by_name: dict[str, list[str]] = {}
+        self._by_alias: dict[str, list[str]] = {}
+        for path, folded in self._paths.items():
+            self._by_name.setdefault(folded.rsplit("/", 1)[-1], []).append(path)
+            for alias in aliases[path]:
+                self._by_alias.setdefault(_folded(alias), []).append(path)
+
+    def resolve(self, target: str, source: str) -> str | None:
+        """The path of the note that a link in the note ``source`` means, None if there is none."""
+        candidates = self.candidates(target, source)
+        return candidates[0] if candidates else None
+
+    def candidates(self, target: str, source: str) -> list[str]:
+        """All notes that a link may mean, the one it does first; one alone if it gives the whole path."""
+        written = unicodedata.normalize("NFC", target.replace("\\", "/")).partition("#")[0].strip()
+        if not written:
+            return [source]
+        folder = posixpath.dirname(source)
+        if written.startswith(("./", "../")):
+            return self._at(posixpath.normpath(posixpath.join(folder, written)))
+        wanted = posixpath.normpath(written).strip("/")
+        return (
+            self._at(wanted)
+            or (self._at(posixpath.join(folder, wanted)) if "/" in wanted else [])
+            or self._ending(wanted, folder)
+            or self._aliased(written)
+        )
+
+    def is_file(self, target: str) -> bool:
+        """Whether a target is a file that is no note."""
+        folded = _folded(target.partition("#")[0].replace("\\", "/").strip().strip("/"))
+        return folded in self._others or folded.rsplit("/", 1)[-1] in self._other_names
+
+    def nearest(self, target: str) -> list[str]:
+        """Paths of notes that a dangling link may have meant, the nearest first."""
+        name, named = _comparable(target).rsplit("/", 1)[-1], {**self._by_alias, **self._by_name}
+        near = get_close_matches(name, named, n=NEAREST, cutoff=0.75)
+        return list(dict.fromkeys(named[each][0] for each in near))
+
+    def _at(self, wanted: str) -> list[str]:
+        """The note of a whole path, or of a folder of that path; the one in the same case if there are several."""
+        folded = _comparable(wanted)
+        name = folded.rsplit("/", 1)[-1]
+        found = [path for path in self._by_name.get(name, ()) if self._paths[path] == folded]
+        if not found:
+            own = [f"{folded}/{note}" for note in (*FOLDER_NOTES, name)]
+            notes = [path for note in (*FOLDER_NOTES, name) for path in self._by_name.get(note, ())]
+            found = [path for path in dict.fromkeys(notes) if self._paths[path] in own]
+        stem = _without_suffix(wanted)
+        return sorted(found, key=lambda path: (_without_suffix(path) != stem, path))[:1]
+
+    def _ending(self, wanted: str, folder: str) -> list[str]:
+        folded = _comparable(wanted)
+        named = self._by_name.get(folded.rsplit("/", 1)[-1], ())
+        found = [path for path in named if f"/{self._paths[path]}".endswith(f"/{folded}")]
+
+        def rank(path: str) -> tuple[bool, int, str]:
+            return bool(folder) and not path.startswith(f"{folder}/"), path.count("/"), path
+
+        return sorted(found, key=rank)
+
+    def _aliased(self, written: str) -> list[str]:
+        found = self._by_alias.get(_folded(written), ())
+        return sorted(dict.fromkeys(found), key=lambda path: (path.count("/"), path))
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def _without_suffix(path: str) -> str:
+    stem, suffix = posixpath.splitext(path)
+    return stem if suffix.lower() in SUFFIXES else path
+
+
+def _comparable(path: str) -> str:
+    return _folded(_without_suffix(path))

@@ -1,0 +1,173 @@
+"""Which files of a vault are notes, by their names alone: nothing is opened but the list of what to leave out."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from lorekeeper.errors import ImportFileError
+from lorekeeper.printable import one_line, shown
+
+SUFFIXES = (".md", ".markdown")
+
+IGNORE_FILE = ".lorekeeperignore"
+"""Patterns of what is not read, as in .gitignore, in the folder of a vault."""
+
+TEMPLATE_FOLDERS = frozenset({"template", "templates", "_template", "_templates"})
+
+HIDDEN, TEMPLATE, EXCLUDED, LINK = "hidden", "a template", "excluded", "a symbolic link"
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that may be a note.
+
+    Attributes:
+        path: within the vault, with "/", in NFC.
+        name: the same as the file system has it.
+        size: in bytes.
+        changed: time of the last change of its content, in nanoseconds since 1970.
+        touched: time of the last change of anything about it, likewise.
+    """
+
+    path: str
+    name: str
+    size: int
+    changed: int
+    touched: int
+
+
+@dataclass
+class Scan:
+    """What is in a vault.
+
+    Attributes:
+        files: those that may be notes, by path.
+        others: paths of other files that notes can link to.
+        passed: numbers of files and folders that were passed over, by reason: a suffix, or one of the words above.
+        problems: what cannot be read.
+        unreadable: paths of folders that cannot be read, which may hold notes all the same; "" for the vault itself.
+        root: device and number of its folder; None if it is missing.
+    """
+
+    files: dict[str, File] = field(default_factory=dict)
+    others: set[str] = field(default_factory=set)
+    passed: Counter[str] = field(default_factory=Counter)
+    problems: list[ImportFileError] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    root: tuple[int, int] | None = None
+
+    def may_have(self, path: str) -> bool:
+        """Whether a path may exist, although it was not found."""
+        return any(not folder or path.startswith(f"{folder}/") for folder in self.unreadable)
+
+
+def scan(root: Path, exclude: Sequence[str] = ()) -> Scan:
+    """Look through a vault. Blocking; symbolic links are not followed.
+
+    Of two files whose paths are equal in NFC, the second is a problem; paths that differ in case are two notes.
+    """
+    found = Scan()
+    try:
+        status = root.stat()
+    except OSError:
+        found.unreadable.append("")
+        return found
+    found.root = status.st_dev, status.st_ino
+    _Walk(root, _patterns(root, exclude, found), found).folder("")
+    return found
+
+
+class _Walk:
+    """Goes through the folders of a vault."""
+
+    def __init__(self, root: Path, spec: GitIgnoreSpec, found: Scan) -> None:
+        self._root, self._spec, self._found = str(root), spec, found
+
+    def folder(self, name: str) -> None:
+        """Look through a folder, by its name within the vault, and those in it."""
+        try:
+            with os.scandir(os.path.join(self._root, name) if name else self._root) as listed:  # noqa: PTH118
+                entries = sorted(listed, key=lambda entry: entry.name)
+        except OSError as error:
+            self._unreadable(name, f"the folder cannot be read: {error.strerror or error}")
+            self._found.unreadable.append(unicodedata.normalize("NFC", name))
+            return
+        for entry in entries:
+            self._entry(entry, f"{name}/{entry.name}" if name else entry.name)
+
+    def _entry(self, entry: os.DirEntry[str], name: str) -> None:
+        if reason := self._passed(entry, name):
+            self._found.passed[reason] += 1
+            return
+        if not is_text(name):
+            self._unreadable(name, "its name is not valid UTF-8; rename it")
+        elif entry.is_dir(follow_symlinks=False):
+            self.folder(name)
+        elif entry.is_file(follow_symlinks=False):
+            self._file(entry, name)
+
+    def _passed(self, entry: os.DirEntry[str], name: str) -> str:
+        """Why an entry is passed over, "" if it is not."""
+        if entry.name.startswith("."):
+            return HIDDEN
+        if entry.is_symlink():
+            return LINK
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if is_folder and entry.name.lower() in TEMPLATE_FOLDERS:
+            return TEMPLATE
+        return EXCLUDED if len(self._spec) and self._spec.match_file(f"{name}/" if is_folder else name) else ""
+
+    def _file(self, entry: os.DirEntry[str], name: str) -> None:
+        path, suffix = unicodedata.normalize("NFC", name), os.path.splitext(entry.name)[1].lower()  # noqa: PTH122
+        if suffix not in SUFFIXES:
+            self._found.passed[suffix or "without a suffix"] += 1
+            self._found.others.add(path)
+            return
+        if twin := self._found.files.get(path):
+            self._unreadable(name, f"its name differs from {shown(twin.name)} only in how accents are written")
+            return
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            self._unreadable(name, f"cannot be read: {error.strerror or error}")
+            self._found.unreadable.append(path)
+            return
+        self._found.files[path] = File(path, name, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+    def _unreadable(self, name: str, reason: str) -> None:
+        self._found.problems.append(ImportFileError(one_line(name), reason))
+
+
+def is_text(name: str) -> bool:
+    """Whether the bytes of a file name are UTF-8: Python has lone surrogates in place of others."""
+    return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
+
+
+def _patterns(root: Path, exclude: Sequence[str], found: Scan) -> GitIgnoreSpec:
+    try:
+        lines = (root / IGNORE_FILE).read_text("utf-8-sig", "replace").splitlines()
+    except FileNotFoundError:
+        lines = []
+    except OSError as error:
+        found.problems.append(ImportFileError(IGNORE_FILE, f"cannot be read: {error.strerror or error}"))
+        lines = []
+    return GitIgnoreSpec.from_lines(_valid([*lines, *exclude], found))
+
+
+def _valid(lines: Iterable[str], found: Scan) -> Iterator[str]:
+    for line in lines:
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            found.problems.append(ImportFileError(IGNORE_FILE, f"{shown(line)} is not a pattern as in .gitignore"))
+        else:
+            yield line

@@ -1,0 +1,206 @@
+"""What was read of the vaults of a library: a SQLite file beside it, which can be deleted at any time without harm.
+
+Without it every note is read again, and the library's own content hashes say which of them are unchanged.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, remove_database
+from lorekeeper.errors import CacheError
+from lorekeeper.system import Closing, private_file, private_folder
+
+R = TypeVar("R")
+
+FORMAT = 1
+"""SQLite's user_version; a file of another one is made anew."""
+
+BUSY_SECONDS = 10.0
+
+_TABLES = """
+CREATE TABLE notes (vault TEXT NOT NULL, path TEXT NOT NULL, content TEXT NOT NULL, PRIMARY KEY (vault, path)) WITHOUT ROWID;
+CREATE TABLE vaults (vault TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+@dataclass
+class Row:
+    """What is known of a file.
+
+    Attributes:
+        size: in bytes.
+        changed: as in `scan.File`.
+        touched: as in `scan.File`.
+        read: when it was read, in nanoseconds since 1970.
+        digest: of its content.
+        modified: when its content changed last, in seconds since 1970.
+        entities: content hashes of the entities it gave, by "type slug".
+        aliases: other names of the note.
+        links: what each target resolved to: a path, null for nothing, "" for a file that is no note.
+        counts: numbers of sections, links and the like.
+        tags: of the note.
+        bases: names of creatures of the library that its stat blocks change.
+        passed: why it is not in the library, "" if it is.
+        problems: what could not be read of it, and was left out.
+        failed: why entities of it are not in the library.
+    """
+
+    size: int
+    changed: int
+    touched: int
+    read: int
+    digest: str
+    modified: float
+    entities: dict[str, str] = field(default_factory=dict)
+    aliases: list[str] = field(default_factory=list)
+    links: dict[str, str | None] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
+    bases: list[str] = field(default_factory=list)
+    passed: str = ""
+    problems: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Summary:
+    """What is known of a vault.
+
+    Attributes:
+        root: device and number of its folder when it was read last.
+        synced: when that was, in seconds since 1970; None if it never was completely.
+        notes: how many it had then.
+        problems: what was wrong with it then.
+    """
+
+    root: list[int] | None = None
+    synced: float | None = None
+    notes: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+class State(Closing):
+    """The file. Blocking, and safe to use from several threads and processes.
+
+    All methods raise CacheError if it cannot be read or written; a damaged one is replaced by an empty one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def rows(self, vault: str) -> dict[str, Row]:
+        """What is known of the files of a vault, by path."""
+
+        def read(c: sqlite3.Connection) -> dict[str, Row]:
+            found = c.execute("SELECT path, content FROM notes WHERE vault = ?", (vault,))
+            return {path: Row(**json.loads(content)) for path, content in found}
+
+        return self._guarded(read)
+
+    def save(self, vault: str, rows: Mapping[str, Row], gone: Collection[str] = ()) -> None:
+        """Replace rows, and remove those of paths that are gone."""
+        values = [(vault, path, json.dumps(asdict(row))) for path, row in rows.items()]
+
+        def write(c: sqlite3.Connection) -> None:
+            c.executemany("REPLACE INTO notes VALUES (?, ?, ?)", values)
+            c.executemany("DELETE FROM notes WHERE vault = ? AND path = ?", [(vault, path) for path in gone])
+
+        if values or gone:
+            self._guarded(write)
+
+    def summary(self, vault: str) -> Summary:
+        """What is known of a vault."""
+        query = "SELECT content FROM vaults WHERE vault = ?"
+        found = self._guarded(lambda c: c.execute(query, (vault,)).fetchone())
+        return Summary(**json.loads(found[0])) if found else Summary()
+
+    def save_summary(self, vault: str, summary: Summary) -> None:
+        """Replace what is known of a vault."""
+        content = json.dumps(asdict(summary))
+        self._guarded(lambda c: c.execute("REPLACE INTO vaults VALUES (?, ?)", (vault, content)))
+
+    def forget(self, vault: str) -> None:
+        """Remove all of a vault."""
+
+        def remove(c: sqlite3.Connection) -> None:
+            c.execute("DELETE FROM notes WHERE vault = ?", (vault,))
+            c.execute("DELETE FROM vaults WHERE vault = ?", (vault,))
+
+        self._guarded(remove)
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        with self._lock:
+            self._disconnect()
+
+    def _guarded(self, function: Callable[[sqlite3.Connection], R]) -> R:
+        """Call a function within one transaction; on a new file if this one is damaged."""
+        with self._lock:
+            try:
+                return self._run(function)
+            except sqlite3.OperationalError as error:
+                raise self._failure(error) from error
+            except (*SQLITE_ERRORS, ValueError, TypeError):
+                self._disconnect()
+            try:
+                remove_database(self.path)
+                return self._run(function)
+            except (OSError, *SQLITE_ERRORS) as error:
+                raise self._failure(error) from error
+
+    def _run(self, function: Callable[[sqlite3.Connection], R]) -> R:
+        if self._connection is None or not self.path.exists():
+            self._disconnect()
+            self._connection = self._connected()
+        with self._connection:
+            return function(self._connection)
+
+    def _connected(self) -> sqlite3.Connection:
+        try:
+            private_file(private_folder(self.path.parent) / self.path.name)
+        except OSError as error:
+            raise self._failure(error) from error
+        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, check_same_thread=False)
+        try:
+            with connection:
+                _make_tables(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _failure(self, error: Exception) -> CacheError:
+        return CacheError(f"{self.path} cannot be used: {error}; free space, or delete that file")
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA synchronous = NORMAL")
+    if connection.execute("PRAGMA user_version").fetchone() == (FORMAT,):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    if connection.execute("PRAGMA user_version").fetchone() == (FORMAT,):
+        return
+    for table in ("notes", "vaults"):
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
+    for statement in filter(str.strip, _TABLES.split(";")):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def all_entities(rows: Iterable[Row]) -> dict[str, str]:
+    """Content hashes of all entities of some rows, by "type slug"."""
+    return {key: content for row in rows for key, content in row.entities.items()}

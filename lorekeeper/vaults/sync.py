@@ -1,0 +1,368 @@
+"""Brings the library in step with a vault: what is new or changed is read and stored, what is gone is removed."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+
+from lorekeeper.cache.protocol import CacheProtocol, Identity, Progress
+from lorekeeper.embedding import EmbeddingService
+from lorekeeper.entities import Entity
+from lorekeeper.errors import FilterError, ImportFileError
+from lorekeeper.intake.changes import store_in_batches
+from lorekeeper.normalize.build import Origin, build
+from lorekeeper.normalize.note_creatures import creatures_of
+from lorekeeper.normalize.notes import SOURCE, Resolve, note_entity
+from lorekeeper.notes import Note, passed_over, read_note
+from lorekeeper.printable import one_line, shown
+from lorekeeper.vaults.links import Links
+from lorekeeper.vaults.plan import Plan, Read, StoppedError
+from lorekeeper.vaults.reading import Content, UnreadableError, content
+from lorekeeper.vaults.registry import Vault
+from lorekeeper.vaults.renames import keep_vectors
+from lorekeeper.vaults.reports import VaultReport
+from lorekeeper.vaults.scan import File, Scan, scan
+from lorekeeper.vaults.state import Row, State, Summary, all_entities
+
+NOTES = "notes"
+
+TYPES = (NOTES, "creatures")
+"""The types of entities that notes give."""
+
+BATCH = 256
+"""Notes that are stored, and recorded as stored, at a time."""
+
+RACY_NANOSECONDS = 2_000_000_000
+"""A file that was read so soon after its last change is read again: another change may have left the same time and size."""
+
+
+class VaultSync:
+    """One sync of one vault.
+
+    Args:
+        vault: the vault.
+        state: what was read of it.
+        cache: the library's.
+        embedding: files the vectors of notes that were renamed.
+        report: is updated.
+        stopped: ends the reading of files when it is set.
+        start: called with the number of files to read, and of notes to store.
+        progress: called with the number of further ones read or stored.
+    """
+
+    def __init__(
+        self,
+        vault: Vault,
+        state: State,
+        cache: CacheProtocol,
+        embedding: EmbeddingService,
+        report: VaultReport,
+        stopped: threading.Event,
+        start: Progress | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._vault, self._state, self._cache, self._embedding = vault, state, cache, embedding
+        self._report, self._stopped, self._start, self._progress = report, stopped, start, progress
+
+    async def run(self, *, verify: bool) -> None:
+        """Bring the library in step with the vault.
+
+        Nothing is removed if the folder is missing. What is stored is recorded afterwards, so that a sync that was killed is
+        completed by the next one.
+
+        Args:
+            verify: compare what was recorded with what the library has, and store again what it lacks.
+
+        Raises:
+            CacheError: the library cannot be read or written.
+            EmbeddingError: the embedding model is not available.
+        """
+        vault, state = self._vault, self._state
+        summary = await asyncio.to_thread(state.summary, vault.key)
+        found = await asyncio.to_thread(scan, vault.path, vault.exclude)
+        if _is_missing(found, summary):
+            self._report.missing.append(vault.key)
+            self._fail("", f"the folder {shown(str(vault.path))} is missing; the library keeps the notes it had")
+            return
+        stored = await self._hashes() if verify or summary.synced is None else None
+        plan = await asyncio.to_thread(self._plan, found, stored)
+        if self._start:
+            self._start(len(plan.read))
+        await self._store_document()
+        for batch in _batches(plan, BATCH):
+            await self._store(plan, batch)
+        await self._remove(plan)
+        await asyncio.to_thread(self._finish, plan)
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def _plan(self, found: Scan, stored: dict[str, str] | None) -> Plan:
+        """Read what has changed. Blocking."""
+        plan = Plan(found, self._state.rows(self._vault.key))
+        plan.stored = all_entities(plan.before.values()) if stored is None else stored
+        self._report.failed += [ImportFileError(self._where(p.where), p.reason) for p in found.problems]
+        due = self._due(plan, verified=stored is not None)
+        if self._start:
+            self._start(len(due))
+        for path, row in due.items():
+            if self._stopped.is_set():
+                raise StoppedError
+            self._read(plan, path, row)
+            if self._progress:
+                self._progress(1)
+        self._state.save(self._vault.key, {path: row for path in due if (row := plan.kept.get(path))})
+        missing = plan.before.keys() - plan.kept.keys() - plan.read.keys() - plan.rows.keys()
+        plan.kept |= {path: plan.before[path] for path in missing if path in found.files or found.may_have(path)}
+        plan.gone = missing - plan.kept.keys()
+        self._find_links(plan)
+        self._read_again(plan)
+        return plan
+
+    def _due(self, plan: Plan, *, verified: bool) -> dict[str, Row | None]:
+        """The files to read, with what they said before if the library still has it; the others are kept."""
+        recorded = _recorded(plan.before.values())
+        due: dict[str, Row | None] = {}
+        for path, file in plan.scan.files.items():
+            row = plan.before.get(path)
+            if row and any(plan.stored.get(key) not in recorded[key] for key in row.entities):
+                row = None  # the library has lost what this file gave
+            if row and row.bases and verified:
+                row = None  # the creatures that it changes may have changed
+            if row and _is_unchanged(row, file):
+                plan.kept[path] = row
+            else:
+                due[path] = row
+        return due
+
+    def _read(self, plan: Plan, path: str, row: Row | None) -> None:
+        """Read a file; if it says what it said before, its row is updated and kept."""
+        try:
+            read = content(self._vault.path, plan.scan.files[path])
+            if row and row.digest == read.digest:
+                row.size, row.changed, row.touched, row.read = _times(read)
+                plan.kept[path] = row
+                return
+            reason = passed_over(path, read.text)
+            note = None if reason else read_note(path, read.text)
+        except FileNotFoundError:
+            del plan.scan.files[path]
+        except UnreadableError as error:
+            self._fail(path, str(error))
+        except (ValueError, RecursionError) as error:
+            self._fail(path, f"cannot be read as Markdown: {error}")
+        else:
+            modified = read.file.changed / 1e9
+            if note is None:
+                plan.rows[path] = Row(*_times(read), read.digest, modified, passed=reason or "")
+            else:
+                plan.read[path] = Read(read, note, modified)
+
+    def _find_links(self, plan: Plan) -> None:
+        """Which notes links mean now."""
+        names = {path: row.aliases for path, row in plan.kept.items() if not row.passed}
+        names |= {path: list(read.note.aliases) for path, read in plan.read.items()}
+        passed = {path for rows in (plan.kept, plan.rows) for path, row in rows.items() if row.passed}
+        plan.links = Links(names, plan.scan.others | passed)
+        plan.renamed = names != {path: row.aliases for path, row in plan.before.items() if not row.passed}
+
+    def _read_again(self, plan: Plan) -> None:
+        """Read notes again whose links mean others than before, or that give what a changed file gave too."""
+        changed = all_entities(row for path, row in plan.before.items() if path not in plan.kept)
+        for path, row in list(plan.kept.items()):
+            given = not changed.keys().isdisjoint(row.entities)
+            linked = plan.renamed and row.links != {t: self._target(plan, t, path) for t in row.links}
+            if path in plan.scan.files and (given or linked):
+                with suppress(OSError, UnreadableError):
+                    read = content(self._vault.path, plan.scan.files[path])
+                    modified = row.modified if read.digest == row.digest else read.file.changed / 1e9
+                    plan.read[path] = Read(read, read_note(path, read.text), modified)
+                    del plan.kept[path]
+
+    def _target(self, plan: Plan, target: str, path: str) -> str | None:
+        resolved = plan.links.resolve(target, path)
+        return "" if resolved is None and plan.links.is_file(target) else resolved
+
+    # --- storing -----------------------------------------------------------------------------------------------------
+
+    async def _store(self, plan: Plan, paths: Sequence[str]) -> None:
+        """Store some of the notes that were read, then record that."""
+        bases = await self._bases([plan.read[path].note for path in paths if plan.read[path].note.stat_blocks])
+        rows, entities = await asyncio.to_thread(self._entities, plan, paths, bases)
+        changed = [e for e in entities if plan.stored.get(_key(e)) != e.content_hash]
+        self._report.unchanged += len(entities) - len(changed)
+        self._report.renamed += await keep_vectors(self._cache, self._embedding, self._renames(plan, changed), NOTES)
+        by_type = {entity_type: [e for e in changed if e.type == entity_type] for entity_type in TYPES}
+        self._report.stored += await store_in_batches(self._cache, by_type)
+        plan.stored |= {_key(e): e.content_hash for e in changed}
+        plan.rows |= rows
+        await asyncio.to_thread(self._state.save, self._vault.key, rows)
+        if self._progress:
+            self._progress(len(paths))
+
+    async def _bases(self, notes: Sequence[Note]) -> dict[str, Entity]:
+        """The creatures that stat blocks change, by name: those of books before those of the vault itself."""
+        key, found = self._vault.key, dict[str, Entity]()
+        for name in {name for note in notes for name in creatures_of(note, key, "", _nothing).bases}:
+            named = await self._cache.get_entities("creatures", name_folded=name)
+            if named:
+                found[name] = min(named, key=lambda entity: entity.document == key)
+        return found
+
+    def _entities(
+        self, plan: Plan, paths: Sequence[str], bases: Mapping[str, Entity]
+    ) -> tuple[dict[str, Row], list[Entity]]:
+        """The entities of notes, and the rows that record them. Blocking."""
+        rows: dict[str, Row] = {}
+        found: dict[str, Entity] = {}
+        for path in paths:
+            read, note = plan.read[path], plan.read[path].note
+            creatures = creatures_of(note, self._vault.key, self._vault.name, bases.get)
+            entities, failed = self._note_of(read, partial(plan.links.resolve, source=path))
+            entities += creatures.entities
+            links = {link.target: self._target(plan, link.target, path) for link in note.links}
+            rows[path] = Row(
+                *_times(read.content),
+                read.content.digest,
+                read.modified,
+                {_key(e): e.content_hash for e in entities},
+                list(note.aliases),
+                links,
+                _counts(note, links, len(creatures.entities)),
+                list(note.tags),
+                creatures.bases,
+                problems=[*note.problems, *creatures.problems],
+                failed=failed,
+            )
+            found |= {_key(e): e for e in entities}
+        return rows, list(found.values())
+
+    def _note_of(self, read: Read, resolve: Resolve) -> tuple[list[Entity], list[str]]:
+        """The entity of a note, or why it cannot be one."""
+        try:
+            return [note_entity(read.note, self._vault.key, self._vault.name, read.modified, resolve)], []
+        except FilterError as error:
+            return [], [str(error)]
+
+    def _renames(self, plan: Plan, changed: Sequence[Entity]) -> list[tuple[Entity, Identity]]:
+        """New notes with the content of one that is gone, and the identity of that one."""
+        gone = {plan.before[path].digest: path for path in plan.gone}
+        pairs = []
+        for entity in changed:
+            read = plan.read.get(entity.slug) if entity.type == NOTES else None
+            old = gone.get(read.content.digest) if read and entity.slug not in plan.before else None
+            if old is not None:
+                pairs.append((entity, (self._vault.key, old)))
+        return pairs
+
+    async def _store_document(self) -> None:
+        """The vault as a document, so that titles and filters know it."""
+        vault = self._vault
+        origin = Origin(SOURCE, vault.key, vault.name)
+        data = {"name": vault.name, "desc": f"{vault.name}: notes of this library's user."}
+        document = build("documents", data, origin, name=vault.name, kind="document", slug=vault.key, fields={})
+        present = await self._cache.get_entity("documents", vault.key, vault.key)
+        if present is None or present.content_hash != document.content_hash:
+            await self._cache.store_entities([document], "documents")
+
+    # --- removing, finishing -----------------------------------------------------------------------------------------
+
+    async def _remove(self, plan: Plan) -> None:
+        """Remove the entities that no file gives any more, then record that."""
+        current = all_entities([*plan.kept.values(), *plan.rows.values()])
+        await self._delete(plan.stored.keys() - current.keys())
+        rows = {path: row for path, row in plan.rows.items() if row.passed}
+        await asyncio.to_thread(self._state.save, self._vault.key, rows, plan.gone)
+
+    async def _delete(self, keys: Collection[str]) -> None:
+        for entity_type in TYPES:
+            slugs = [slug for kind, _, slug in (key.partition(" ") for key in keys) if kind == entity_type]
+            if slugs:
+                identities = [(self._vault.key, slug) for slug in slugs]
+                self._report.removed += await self._cache.delete_entities(entity_type, identities)
+
+    async def _hashes(self) -> dict[str, str]:
+        """Content hashes of what the library has of the vault, by "type slug"."""
+        found: dict[str, str] = {}
+        for entity_type in TYPES:
+            hashes = await self._cache.content_hashes(entity_type)
+            found |= {f"{entity_type} {slug}": h for (key, slug), h in hashes.items() if key == self._vault.key}
+        return found
+
+    def _finish(self, plan: Plan) -> None:
+        """Count what the vault holds, and record when it was read."""
+        rows, report = {**plan.kept, **plan.rows}, self._report
+        stored = [row for row in rows.values() if not row.passed]
+        report.vaults.append(self._vault.key)
+        report.notes += len(stored)
+        for row in stored:
+            report.counts.update(row.counts)
+        report.tags += len({tag for row in stored for tag in row.tags})
+        report.passed.update(plan.scan.passed)
+        report.passed.update(row.passed for row in rows.values() if row.passed)
+        report.unchanged += len(all_entities(plan.kept.values()))
+        for path, row in rows.items():
+            report.warnings += [ImportFileError(self._where(path), why) for why in row.problems]
+            report.failed += [ImportFileError(self._where(path), why) for why in row.failed]
+        problems = [str(problem) for problem in report.failed]
+        root = list(plan.scan.root) if plan.scan.root else None
+        self._state.save_summary(self._vault.key, Summary(root, time.time(), len(stored), problems))
+
+    def _fail(self, path: str, reason: str) -> None:
+        self._report.failed.append(ImportFileError(self._where(path), reason))
+
+    def _where(self, path: str) -> str:
+        return one_line(f"{self._vault.key}/{path}" if path else self._vault.key)
+
+
+def _is_missing(found: Scan, summary: Summary) -> bool:
+    """Whether a folder is not there, or an empty one stands in its place, as where a drive was."""
+    if found.root is None:
+        return True
+    empty = not (found.files or found.passed or found.problems)
+    return empty and summary.root not in (None, list(found.root))
+
+
+def _is_unchanged(row: Row, file: File) -> bool:
+    same = (row.size, row.changed, row.touched) == (file.size, file.changed, file.touched)
+    return same and row.read - max(row.changed, row.touched) > RACY_NANOSECONDS
+
+
+def _recorded(rows: Iterable[Row]) -> dict[str, set[str]]:
+    """Content hashes that were recorded for each entity: several notes may give one of the same name."""
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        for key, content_hash in row.entities.items():
+            found.setdefault(key, set()).add(content_hash)
+    return found
+
+
+def _times(read: Content) -> tuple[int, int, int, int]:
+    return read.file.size, read.file.changed, read.file.touched, read.read
+
+
+def _key(entity: Entity) -> str:
+    return f"{entity.type} {entity.slug}"
+
+
+def _nothing(_: str) -> None:
+    """No creature has any name."""
+
+
+def _counts(note: Note, links: Mapping[str, str | None], creatures: int) -> dict[str, int]:
+    dangling = sum(links[link.target] is None for link in note.links)
+    return {
+        "sections": len(note.sections),
+        "links_resolved": len(note.links) - dangling,
+        "links_dangling": dangling,
+        "aliases": len(note.aliases),
+        "creatures": creatures,
+    }
+
+
+def _batches(plan: Plan, size: int) -> list[list[str]]:
+    paths = list(plan.read)
+    return [paths[first : first + size] for first in range(0, len(paths), size)]

@@ -1,0 +1,350 @@
+"""The vaults of a library: what was saved before a question is in the library when it is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+from lorekeeper.cache.protocol import CacheProtocol, Progress
+from lorekeeper.embedding import EmbeddingService
+from lorekeeper.errors import CacheError, ConfigError, ImportFileError, LoreKeeperError
+from lorekeeper.system import PRIVATE_FILE, AsyncClosing, in_thread, private_folder
+from lorekeeper.vaults.registry import Registry, Vault
+from lorekeeper.vaults.reports import VaultReport
+
+if TYPE_CHECKING:
+    from lorekeeper.vaults.check import Finding
+    from lorekeeper.vaults.state import State, Summary
+    from lorekeeper.vaults.watch import Watcher
+
+logger = logging.getLogger(__name__)
+
+WAIT_SECONDS = 2.0
+"""How long a question waits for changes that are being read."""
+
+IDLE_SECONDS = 0.5
+"""How often a server looks for changes while nobody asks."""
+
+SCAN_SECONDS = 60.0
+"""How often it scans all the same, in case that something went unnoticed."""
+
+TURN_SECONDS = 0.02
+"""How often a process looks whether it is its turn to sync."""
+
+BEHIND = "Notes of a vault were changed and are still being read, so this answer may lack the last changes; ask again."
+
+
+@dataclass(frozen=True)
+class Status:
+    """A vault, and how it stands.
+
+    Attributes:
+        vault: the vault.
+        summary: what was known when it was read last.
+        state: "in step", "not read yet", "folder missing" or "no longer in LOREKEEPER_VAULTS".
+    """
+
+    vault: Vault
+    summary: Summary
+    state: str
+
+    def as_dict(self) -> dict[str, object]:
+        """``{"key", "name", "path", "exclude", "from", "state", "notes", "synced", "problems"}``."""
+        return {
+            "key": self.vault.key,
+            "name": self.vault.name,
+            "path": str(self.vault.path),
+            "exclude": list(self.vault.exclude),
+            "from": "LOREKEEPER_VAULTS" if self.vault.listed else "vault add",
+            "state": self.state,
+            "notes": self.summary.notes,
+            "synced": self.summary.synced,
+            "problems": self.summary.problems,
+        }
+
+
+class Vaults(AsyncClosing):
+    """Keeps a library in step with its vaults.
+
+    Args:
+        registry: says which vaults there are; what was read of them is in a file beside its own. None for a library that has
+            none, and cannot have any.
+        cache: the library's.
+        embedding: the library's.
+        changed: called when entries have been stored or removed.
+    """
+
+    def __init__(
+        self,
+        registry: Registry | None,
+        cache: CacheProtocol,
+        embedding: EmbeddingService,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._registry = registry
+        self._cache, self._embedding, self._changed = cache, embedding, changed
+        self._verified: set[str] = set()
+        """Keys of the vaults whose notes were compared with the library in this process."""
+        self._noticed = self._done = 0
+        """Numbers of the last change that was noticed, and of the last one that is in the library."""
+        self._failure = ""
+        self._task: asyncio.Task[None] | None = None
+        self._stopped = threading.Event()
+        self._progressed = asyncio.Condition()
+
+    @property
+    def exist(self) -> bool:
+        """Whether there may be vaults; takes microseconds."""
+        return self._registry is not None and not self._registry.is_empty
+
+    @property
+    def registry(self) -> Registry:
+        """Which vaults there are; ConfigError if this library can have none."""
+        if self._registry is None:
+            raise ConfigError("this library has no place to remember vaults; open it with Library.from_settings")
+        return self._registry
+
+    async def fresh(self) -> str:
+        """Bring the library in step with what was saved before this call; what is not in it after `WAIT_SECONDS`, as a note.
+
+        Without changes it takes a millisecond or two, and without vaults nothing. Reading goes on if it takes longer.
+        """
+        if not self.exist:
+            return ""
+        await self._notice()
+        return await self._wait(WAIT_SECONDS)
+
+    @contextlib.asynccontextmanager
+    async def watching(self) -> AsyncIterator[None]:
+        """Look for changes again and again as long as the context lasts, so that questions need not wait for them."""
+        task = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def sync(
+        self, keys: Sequence[str] = (), start: Progress | None = None, progress: Progress | None = None
+    ) -> VaultReport:
+        """Bring the library in step with vaults, all by default, and compare all it has of them with their files.
+
+        Raises:
+            NotFoundError: there is no vault of a key.
+            CacheError: the library cannot be read or written.
+            EmbeddingError: the embedding model is not available.
+        """
+        chosen = [await asyncio.to_thread(self.registry.vault, key) for key in keys]
+        self._verified -= {vault.key for vault in chosen} if chosen else set(self._verified)
+        return await self._sync({vault.key for vault in chosen} or None, start, progress)
+
+    async def add(
+        self, path: Path, key: str | None = None, name: str | None = None, exclude: Sequence[str] = ()
+    ) -> Vault:
+        """Add a vault; see `Registry.add`."""
+        return await asyncio.to_thread(self.registry.add, path, await self._books(), key, name, exclude)
+
+    async def remove(self, key: str) -> int:
+        """Take a vault out of the library; its folder is left alone. Returns how many entries were removed.
+
+        Raises:
+            NotFoundError: there is no vault of that key.
+            ImportFileError: the setting lists it, so that it would be added again.
+        """
+        vault = await asyncio.to_thread(self.registry.vault, key)
+        if vault.path in self.registry.listed:
+            raise ImportFileError(str(vault.path), "LOREKEEPER_VAULTS names it; take it out of there first")
+        async with self._turn():
+            number = await self._cache.delete_document(key)
+            await asyncio.to_thread(self._state.forget, key)
+            await asyncio.to_thread(self.registry.remove, key)
+        self._changed()
+        return number
+
+    async def check(self, key: str | None = None) -> list[Finding]:
+        """What is wrong with a vault, or with all; NotFoundError if there is none of that key."""
+        from lorekeeper.vaults.check import check
+
+        if not self.exist:
+            return []
+        await self._take_in_listed()
+        vaults = await asyncio.to_thread(self.registry.vaults)
+        chosen = vaults if key is None else [await asyncio.to_thread(self.registry.vault, key)]
+        return [finding for vault in chosen for finding in await asyncio.to_thread(check, vault)]
+
+    async def status(self) -> list[Status]:
+        """All vaults, those first that are kept in step."""
+        if not self.exist:
+            return []
+        await self._take_in_listed()
+        return await asyncio.to_thread(self._statuses)
+
+    @property
+    def scanned(self) -> str:
+        """Why vaults are scanned at each question instead of being watched, "" if they are watched."""
+        return self._watcher.problem
+
+    async def close(self) -> None:
+        """Stop; what is being read is read again by the next process."""
+        self._stopped.set()
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        if self.exist:
+            await asyncio.to_thread(self._watcher.close)
+            await asyncio.to_thread(self._state.close)
+        self._stopped = threading.Event()
+
+    @cached_property
+    def _state(self) -> State:
+        from lorekeeper.vaults.state import State
+
+        return State(self.registry.file.with_name(f"{self.registry.file.name}.db"))
+
+    @cached_property
+    def _watcher(self) -> Watcher:
+        from lorekeeper.vaults.watch import Watcher
+
+        return Watcher()
+
+    # --- noticing ----------------------------------------------------------------------------------------------------
+
+    async def _notice(self, *, scan: bool = False) -> None:
+        """Begin a sync if there may be changes."""
+        try:
+            changed = await asyncio.to_thread(self._has_changed)
+        except LoreKeeperError as error:
+            self._failure, changed = str(error), False
+        if changed or scan or self._failure:
+            self._noticed += 1
+        if self._done < self._noticed and (self._task is None or self._task.done()):
+            self._task = asyncio.create_task(self._keep_up())
+
+    def _has_changed(self) -> bool:
+        folders = [vault.path for vault in self.registry.vaults()]
+        return self._watcher.changed(folders) or bool(self.registry.new())
+
+    async def _watch(self) -> None:
+        scanned = time.monotonic()
+        while True:
+            await asyncio.sleep(IDLE_SECONDS)
+            due = time.monotonic() - scanned > SCAN_SECONDS
+            if self.exist and (due or not self._watcher.problem):
+                scanned = time.monotonic() if due else scanned
+                await self._notice(scan=due)
+
+    async def _wait(self, seconds: float) -> str:
+        wanted = self._noticed
+        try:
+            async with asyncio.timeout(seconds), self._progressed:
+                await self._progressed.wait_for(lambda: self._done >= wanted)
+        except TimeoutError:
+            return BEHIND
+        return f"The notes of the vaults may be out of date: {self._failure}" if self._failure else ""
+
+    async def _keep_up(self) -> None:
+        """Sync until all is in the library that was noticed."""
+        while self._done < self._noticed:
+            noticed = self._noticed
+            try:
+                await self._sync(None)
+                self._failure = ""
+            except LoreKeeperError as error:
+                logger.warning("the vaults cannot be read: %s", error)
+                self._failure = str(error)
+            except Exception as error:
+                logger.exception("reading the vaults failed")
+                self._failure = str(error)
+            async with self._progressed:
+                self._done = noticed
+                self._progressed.notify_all()
+
+    # --- syncing -----------------------------------------------------------------------------------------------------
+
+    async def _sync(
+        self, keys: set[str] | None, start: Progress | None = None, progress: Progress | None = None
+    ) -> VaultReport:
+        """Sync the vaults of these keys, or all, when it is this process's turn."""
+        from lorekeeper.vaults.sync import VaultSync
+
+        report = VaultReport()
+        with report.measured(self._embedding):
+            async with self._turn():
+                report.failed += await self._take_in_listed()
+                for vault in await asyncio.to_thread(self.registry.vaults):
+                    if keys is None or vault.key in keys:
+                        await VaultSync(
+                            vault, self._state, self._cache, self._embedding, report, self._stopped, start, progress
+                        ).run(verify=vault.key not in self._verified)
+                        self._verified.add(vault.key)
+        if report.stored or report.removed:
+            self._changed()
+        return report
+
+    async def _take_in_listed(self) -> list[ImportFileError]:
+        """Give keys to new folders of the setting; what is wrong with others."""
+        if not await asyncio.to_thread(self.registry.new):
+            return []
+        return await asyncio.to_thread(self.registry.take_in_listed, await self._books())
+
+    async def _books(self) -> set[str]:
+        """Keys of the documents that are no vaults."""
+        from lorekeeper.normalize.notes import SOURCE
+
+        documents = await self._cache.get_entities("documents", source_api=SOURCE)
+        return set(await self._cache.documents()) - {document.document for document in documents}
+
+    @contextlib.asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """One process at a time; the others wait."""
+        while True:
+            async with contextlib.AsyncExitStack() as stack:
+                try:
+                    await stack.enter_async_context(in_thread(_locked(self._state.path)))
+                except Timeout:
+                    pass
+                else:
+                    yield
+                    return
+            await asyncio.sleep(TURN_SECONDS)
+
+    def _statuses(self) -> list[Status]:
+        kept = [Status(v, s := self._state.summary(v.key), _state_of(v, s)) for v in self.registry.vaults()]
+        former = self.registry.former()
+        return [*kept, *(Status(v, self._state.summary(v.key), "no longer in LOREKEEPER_VAULTS") for v in former)]
+
+
+def _state_of(vault: Vault, summary: Summary) -> str:
+    if not vault.path.is_dir():
+        return "folder missing"
+    return "not read yet" if summary.synced is None else "in step"
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock of the vaults of a library; filelock.Timeout if another process does."""
+    lock = FileLock(f"{path}.lock", timeout=0, mode=PRIVATE_FILE, thread_local=False)
+    try:
+        private_folder(path.parent)
+        lock.acquire()
+    except Timeout:
+        raise
+    except OSError as error:
+        raise CacheError(
+            f"{lock.lock_file} cannot be written: {error}; free space, or choose another folder"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,149 @@
+"""Notices changes of folders: by the operating system where it tells about them, else it cannot say and they are scanned."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+from watchfiles import Change, watch
+
+from lorekeeper.system import Closing
+from lorekeeper.vaults.scan import IGNORE_FILE
+
+POLL_MILLISECONDS = 1
+"""How long a poll waits for a change."""
+
+GROUP_MILLISECONDS = 50
+"""How long changes are gathered that come one after the other."""
+
+NEW_FOLDER_SECONDS = 2.0
+"""How long a vault with a new folder is scanned: what is put there before it is watched goes unnoticed."""
+
+MAX_WATCHED = 32
+"""Vaults that are watched; with more of them, all are scanned."""
+
+REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "fuse.rclone", "drvfs"})
+"""File systems whose changes on other machines the operating system does not tell."""
+
+MOUNTS = Path("/proc/self/mounts")
+
+
+class Watcher(Closing):
+    """Tells whether folders may have changed. Blocking, and safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._changes: Generator[set[tuple[Change, str]], None, None] | None = None
+        self._watched: list[tuple[Path, tuple[int, int] | None]] | None = None
+        self._again_until = 0.0
+        self.problem = ""
+        """Why folders are scanned instead of being watched, "" if they are watched."""
+
+    def changed(self, folders: Sequence[Path]) -> bool:
+        """Whether folders may have changed since the last call; True at the first one, and if they cannot be watched.
+
+        Takes about a millisecond if they are watched.
+        """
+        with self._lock:
+            roots = [(folder, _identity(folder)) for folder in folders]
+            if roots != self._watched:
+                self._begin(roots)
+                return True
+            return bool(self.problem) or self._poll()
+
+    def close(self) -> None:
+        """Stop watching; the next call begins again."""
+        self._stop.set()
+        with self._lock:
+            self._end()
+            self._watched = None
+
+    def _begin(self, roots: list[tuple[Path, tuple[int, int] | None]]) -> None:
+        self._end()
+        self._watched = roots
+        there = [folder for folder, identity in roots if identity]
+        self.problem = _obstacle(there)
+        if self.problem or not there:
+            return
+        self._changes = watch(
+            *there,
+            watch_filter=_Filter([f"{root}{os.sep}" for root in there]),
+            debounce=GROUP_MILLISECONDS,
+            step=POLL_MILLISECONDS,
+            rust_timeout=POLL_MILLISECONDS,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            stop_event=self._stop,
+            ignore_permission_denied=True,
+        )
+        self._poll()
+
+    def _end(self) -> None:
+        if self._changes is not None:
+            self._changes.close()
+            self._changes = None
+        self._stop = threading.Event()
+
+    def _poll(self) -> bool:
+        if self._changes is None:
+            return False
+        try:
+            changes = next(self._changes, None)
+        except (OSError, RuntimeError) as error:  # the system watches no more folders, or not these
+            changes, self.problem = None, f"changes cannot be watched: {error}"
+        if changes is None:
+            self._end()
+            self.problem = self.problem or "changes cannot be watched: the watcher has ended"
+            return True
+        if any(change == Change.added and Path(path).is_dir() for change, path in changes):
+            self._again_until = time.monotonic() + NEW_FOLDER_SECONDS
+        return bool(changes) or time.monotonic() < self._again_until
+
+
+class _Filter:
+    """Lets through changes outside hidden folders, in which programs keep what they do all the time."""
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self._roots = roots
+
+    def __call__(self, _: Change, path: str) -> bool:
+        inner = next((path[len(root) :] for root in self._roots if path.startswith(root)), path)
+        return inner == IGNORE_FILE or not any(part.startswith(".") for part in Path(inner).parts)
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Device and number of a folder, None if it is not there."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _obstacle(folders: Sequence[Path]) -> str:
+    """Why folders cannot be watched, "" if they can, as far as is known."""
+    if len(folders) > MAX_WATCHED:
+        return f"more than {MAX_WATCHED} vaults are not watched"
+    mounts = _mounts()
+    for folder in folders:
+        real = Path(os.path.realpath(folder))
+        above = [mount for mount in mounts if real.is_relative_to(mount)]
+        if above and mounts[max(above, key=lambda mount: len(mount.parts))] in REMOTE:
+            return f"{folder} is on a network drive, which tells no changes"
+    return ""
+
+
+def _mounts() -> dict[Path, str]:
+    """The file systems of this machine by their folders, as far as Linux tells them."""
+    if sys.platform != "linux":
+        return {}
+    try:
+        lines = MOUNTS.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return {}
+    return {Path(parts[1].replace("\\040", " ")): parts[2] for line in lines if len(parts := line.split(" ")) > 2}

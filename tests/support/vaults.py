@@ -1,0 +1,52 @@
+"""Small vaults: folders of notes, and libraries that have them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from lorekeeper.cache.vectors import VectorCache
+from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider
+from lorekeeper.entities import Entity
+from lorekeeper.library import Library, open_cache
+from lorekeeper.settings import load_settings
+from lorekeeper.vaults.registry import Registry
+from tests.support.commands import variables
+from tests.support.entities import everything
+
+
+def write(vault: Path, notes: Mapping[str, str]) -> Path:
+    """Write notes, by their paths."""
+    for path, text in notes.items():
+        file = vault / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    return vault
+
+
+@asynccontextmanager
+async def vault_library(
+    folder: Path,
+    listed: Sequence[Path] = (),
+    backend: str = "milvus",
+    provider: Callable[[int], EmbeddingProvider] = HashingProvider,
+) -> AsyncIterator[Library]:
+    """A library in that folder, embedded by hashing, that remembers vectors and vaults."""
+    embedding = EmbeddingService(lambda: provider(64), VectorCache(folder / "vectors.db"))
+    settings, _ = load_settings(variables(folder, backend), folder / "no-env-file")
+    registry = Registry(folder / "library.vaults", listed, settings.library_path)
+    async with Library(open_cache(settings, embedding), embedding, offline=True, vaults=registry) as library:
+        yield library
+
+
+async def notes_of(library: Library, entity_type: str = "notes") -> dict[str, Entity]:
+    """The notes of a library, by path."""
+    return {entity.slug: entity for entity in await everything(library.cache, entity_type)}
+
+
+def digests(vault: Path) -> dict[str, str]:
+    """Hashes of all files of a vault."""
+    files = [path for path in sorted(vault.rglob("*")) if path.is_file()]
+    return {path.relative_to(vault).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
