@@ -7,6 +7,7 @@ import json
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -451,3 +452,10 @@ async def test_a_server_that_fails_is_an_error_of_the_service(server: EmbeddingS
     with pytest.raises(EmbeddingError, match="400"):
         await service.embed(["b"])
     assert (await service.embed(["b"])).shape == (1, 64)
+
+
+def test_the_runtime_neither_reports_nor_leaves_an_id_in_the_home(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "import lorekeeper.embedding.graph, onnxruntime"]
+    env = {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    subprocess.run(command, cwd=tmp_path, env=env, check=True)
+    assert not list(tmp_path.iterdir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +16,13 @@ from lorekeeper.embedding.families import CLS, LAST, MEAN
 from lorekeeper.embedding.model import ModelFiles, graph_data
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import EmbeddingError
+
+NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
+"""Variable that keeps published builds of ONNX Runtime from sending usage data, and a device id out of the cache folder."""
+
+os.environ.setdefault(
+    NO_TELEMETRY, "1"
+)  # it is read when the runtime is loaded, which every way to it here comes after
 
 PROVIDERS = ["CPUExecutionProvider"]
 
