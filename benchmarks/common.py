@@ -200,21 +200,19 @@ async def fill(folder: Path, entities: Sequence[Entity]) -> None:
 # --- servers ---------------------------------------------------------------------------------------------------------
 
 
-class Server:
-    """``lorekeeper serve`` in a process of its own, asked over stdio, one question at a time.
+class Host:
+    """A command that serves MCP over stdio, in a process of its own, asked one question at a time.
 
     Args:
-        folder: of its library.
-        values: further settings.
+        command: with its arguments.
+        environment: of the process.
+        folder: in which it is started; that of this process by default.
     """
 
-    def __init__(self, folder: Path, **values: str) -> None:
+    def __init__(self, command: Sequence[str], environment: dict[str, str], folder: Path | None = None) -> None:
         self.began = time.perf_counter()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "lorekeeper", "serve"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment(folder, **values),
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd=folder
         )
         self._number = 0
         client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
@@ -273,6 +271,18 @@ class Server:
         assert self.process.stdin
         self.process.stdin.close()
         self.process.wait(30)
+
+
+class Server(Host):
+    """``lorekeeper serve`` of this checkout.
+
+    Args:
+        folder: of its library.
+        values: further settings.
+    """
+
+    def __init__(self, folder: Path, **values: str) -> None:
+        super().__init__([sys.executable, "-m", "lorekeeper", "serve"], environment(folder, **values))
 
 
 def median(values: Sequence[float]) -> float:
