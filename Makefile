@@ -61,7 +61,9 @@ wheel: $(BASE)
 	@$(PIP) --quiet onnx
 	@rm -f dist/lorekeeper_rpg-*.whl
 	@$(BIN)/python -m scripts.build_model
+	@$(BIN)/python -m scripts.build_ready_library
 	@$(BIN)/python -m pip wheel --disable-pip-version-check --no-deps --wheel-dir dist .
+	@rm lorekeeper/data/library.zip # a checkout loads the starter from its entries, which change there
 
 # Another seed each time, which pytest prints; ARGS='--seed N' runs one again.
 fuzz: $(READY)
@@ -102,5 +104,5 @@ bundle: $(READY)
 	@$(BIN)/python -m scripts.build_bundle $(WHEEL)
 
 clean:
-	rm -rf $(VENV) .venv-milvus .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist lorekeeper/data/model
+	rm -rf $(VENV) .venv-milvus .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist lorekeeper/data/model lorekeeper/data/library.zip
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from importlib import import_module
@@ -14,17 +14,13 @@ from typing import TYPE_CHECKING, Any, Self
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.cache.protocol import Progress, Statistics
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
-from lorekeeper.embedding.model import default_space
+from lorekeeper.embedding.model import default_space, known_space
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, UnknownDocumentError
 from lorekeeper.intake.background import Questions, keep_fresh
-from lorekeeper.intake.changes import PendingEntities, store_in_batches
-from lorekeeper.intake.files import Reader
-from lorekeeper.intake.remembered import Remembered
+from lorekeeper.intake.ready import ReadyLibrary
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.sync_state import Source
-from lorekeeper.normalize.again import fields_again
-from lorekeeper.normalize.renewed import later_identities
 from lorekeeper.search.dossier.gather import gather
 from lorekeeper.search.dossier.lines import Dossier
 from lorekeeper.search.dossier.sources import TYPES, Sources
@@ -44,7 +40,11 @@ if TYPE_CHECKING:
     from lorekeeper.cache.sqlite.foreign import SqliteSource
     from lorekeeper.cache.store import Store
     from lorekeeper.cache.vectors import VectorCache
+    from lorekeeper.entities import Value
+    from lorekeeper.intake.changes import PendingEntities
+    from lorekeeper.intake.files import Reader
     from lorekeeper.intake.on_demand import ReadThroughSearcher
+    from lorekeeper.intake.remembered import Remembered
     from lorekeeper.intake.sync import Step
     from lorekeeper.search.rerank import Reranker
 
@@ -77,7 +77,14 @@ def load_provider(settings: Settings) -> EmbeddingProvider:
 
 def open_store(settings: Settings) -> Store:
     """The store of the settings; it opens at first use, and is upgraded then if it has an earlier format."""
-    return _package(settings.cache_backend).open_store(settings, fields_again)
+    return _package(settings.cache_backend).open_store(settings, _fields_again)
+
+
+def _fields_again(entity: Entity) -> Mapping[str, Value]:
+    """`fields_again`, whose rules take a tenth of a second to import, and are seldom needed."""
+    from lorekeeper.normalize.again import fields_again
+
+    return fields_again(entity)
 
 
 def open_cache(settings: Settings, embedding: EmbeddingService) -> ThreadedCache:
@@ -162,6 +169,7 @@ class Library(AsyncClosing):
         imports: file that remembers what imported objects gave; None for none.
         books_file: file that remembers the titles of the books, for what must not wait until the library is open.
         vaults: which folders of notes it has; None for a library without any.
+        ready: what it is a copy of at first if it does not exist yet; None for an empty one.
     """
 
     def __init__(
@@ -176,6 +184,7 @@ class Library(AsyncClosing):
         imports: Path | None = None,
         books_file: Path | None = None,
         vaults: Registry | None = None,
+        ready: ReadyLibrary | None = None,
     ) -> None:
         self.cache = cache
         self.embedding = embedding
@@ -189,6 +198,9 @@ class Library(AsyncClosing):
         self.vaults = Vaults(vaults, cache, embedding, self.searcher.documents.forget)
         self._imports = imports
         self._filling = asyncio.Lock()
+        self._ready = ready
+        self._note = ""
+        """What the next answer has to say of the library's beginning."""
         self._read_through: ReadThroughSearcher | None = None
         self._renewing = asyncio.Lock()
         self._renewed: set[str] = set()
@@ -216,6 +228,7 @@ class Library(AsyncClosing):
             imports=_package(settings.cache_backend).path_beside(settings, ".imports"),
             books_file=_package(settings.cache_backend).path_beside(settings, ".books"),
             vaults=registry_of(settings),
+            ready=ReadyLibrary.shipped(known_space(settings)),
         )
 
     async def import_paths(
@@ -239,6 +252,9 @@ class Library(AsyncClosing):
         Raises:
             ImportFileError: a path does not exist.
         """
+        from lorekeeper.intake.changes import PendingEntities
+        from lorekeeper.intake.files import Reader
+
         if not dry_run:
             await self._renew()
         report = ImportReport()
@@ -256,6 +272,8 @@ class Library(AsyncClosing):
 
     async def _recall(self, pending: PendingEntities) -> Remembered:
         """What earlier imports have made of objects, as far as the library still has it."""
+        from lorekeeper.intake.remembered import Remembered
+
         remembered = await asyncio.to_thread(Remembered.load, self._imports)
         stored = {entity_type: await pending.stored.of(entity_type) for entity_type in remembered.types}
         await asyncio.to_thread(remembered.confirm, stored)
@@ -265,6 +283,8 @@ class Library(AsyncClosing):
         self, reader: Reader, pending: PendingEntities, *, dry_run: bool, progress: Progress | None
     ) -> None:
         """Store what a reader reads, as far as the library does not have it."""
+        from lorekeeper.intake.changes import store_in_batches
+
         async with aclosing(reader.batches()) as batches:
             async for batch in batches:
                 await pending.add(batch)
@@ -291,6 +311,7 @@ class Library(AsyncClosing):
         Notes that were saved before are in the answer, or it says that they are still being read. An empty library loads the
         starter compendium first, so that it has an answer.
         """
+        await self._begin()
         behind = await self.vaults.fresh()
         page = await self._search(query)
         return replace(page, note=" ".join(filter(None, [page.note, behind]))) if behind else page
@@ -300,7 +321,8 @@ class Library(AsyncClosing):
             await self._renew(query.types)
         page = await self._answer(query)
         if page.total or any((await self.cache.documents()).values()):
-            return page
+            note, self._note = self._note, ""
+            return replace(page, note=" ".join(filter(None, [page.note, note]))) if note else page
         async with self._filling:
             try:
                 await self.load_starter()
@@ -310,6 +332,24 @@ class Library(AsyncClosing):
         with suppress(UnknownDocumentError):
             page = await self.searcher.search(query)
         return replace(page, note=" ".join(dict.fromkeys(filter(None, [missing, page.note, STARTED]))))
+
+    async def _begin(self) -> None:
+        """Let a library that does not exist yet begin as a copy of the ready one, if there is one."""
+        if self._ready is None:
+            return
+        async with self._filling:
+            ready, store = self._ready, self.cache.store
+            if ready is not None and await asyncio.to_thread(store.is_new):
+                space = ready.space or await self._space()
+                self._note = STARTED if await asyncio.to_thread(ready.copy_to, store, space) else ""
+            self._ready = None
+
+    async def _space(self) -> str:
+        """Fingerprint of the vectors of a new library: the default model's where there is no model now."""
+        try:
+            return (await self.embedding.provider_now()).fingerprint
+        except EmbeddingError:
+            return default_space().fingerprint
 
     async def _answer(self, query: Query) -> ResultPage:
         if self.source is None:
@@ -342,6 +382,8 @@ class Library(AsyncClosing):
         entity = await self.cache.get_entity(entity_type, document, slug)
         if entity is not None:
             return [entity]
+        from lorekeeper.normalize.renewed import later_identities
+
         present = await self.cache.documents([entity_type])
         order = [key for key in await self.searcher.documents.order() if key in present]
         later = later_identities((document, slug), list(dict.fromkeys([*order, *present])))
@@ -371,6 +413,7 @@ class Library(AsyncClosing):
     async def _load_shipped(self, *, notes: bool, **callbacks: Any) -> ImportReport:
         report = await self.import_paths([STARTER], **callbacks)
         if notes:
+            from lorekeeper.intake.changes import store_in_batches
             from lorekeeper.intake.shipped_notes import shipped_notes
 
             with report.measured(self.embedding):
@@ -427,11 +470,15 @@ class Library(AsyncClosing):
             LoreKeeperError: one of them cannot be opened; the other is.
         """
         types = list(types)
-        opened = await asyncio.gather(self.cache.open(types), self.embedding.provider_now(), return_exceptions=True)
+        opened = await asyncio.gather(self._open(types), self.embedding.provider_now(), return_exceptions=True)
         for failure in opened:
             if isinstance(failure, BaseException):
                 raise failure
         await self._renew(types)
+
+    async def _open(self, types: Iterable[str]) -> None:
+        await self._begin()
+        await self.cache.open(types)
 
     async def _renew(self, types: Iterable[str] = COLLECTIONS) -> None:
         """Renew what earlier versions stored otherwise (see `intake.renewal`); if that is not possible now, another time."""

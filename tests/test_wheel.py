@@ -80,6 +80,7 @@ def test_the_wheel_has_the_model_and_its_licence(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         assert {f"lorekeeper/data/model/{name}" for name in (DATA, MANIFEST, TOKENIZER, "LICENSE")} <= names
+        assert "lorekeeper/data/library.zip" in names
     assert wheel.stat().st_size < 40e6
 
 
@@ -99,6 +100,17 @@ def test_the_first_question_is_answered_by_meaning_and_nothing_is_reached(
     page = json.loads(done.stdout)
     assert (page["mode"], page["results"][0]["name"]) == ("hybrid", "Feather Fall")
     assert not Path(home["REACHED"]).exists()
+    assert [path.name for path in Path(home["HOME"]).iterdir()] == [".lorekeeper"]
+    said = subprocess.run(
+        [command[-4], "import", "--json", str(installed_starter(installed))], env=home, capture_output=True, check=True
+    )
+    assert json.loads(said.stdout)["stored"] == 0, "the ready library is not what its entries give"
+
+
+def installed_starter(installed: Path) -> Path:
+    """The folder of the starter's entries in an environment."""
+    (folder,) = installed.glob("lib/python*/site-packages/lorekeeper/data/starter")
+    return folder
 
 
 def test_a_host_gets_a_first_answer_by_meaning_and_nothing_but_protocol(installed: Path, home: dict[str, str]) -> None:

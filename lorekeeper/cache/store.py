@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
+from zipfile import ZipFile
 
 from filelock import FileLock, Timeout
 
@@ -49,6 +50,19 @@ class Store(Protocol):
 
     def closed_lock(self) -> AbstractContextManager[None]:
         """The same lock, without opening the library: for the repair of one that cannot be opened."""
+        ...
+
+    def is_new(self) -> bool:
+        """Whether there is no library yet, and `unpack` can make it; opens nothing."""
+        ...
+
+    def unpack(self, archive: ZipFile) -> bool:
+        """Make the library from the archive of a ready one, unless there is one by now; whether it did.
+
+        Raises:
+            OSError: it cannot be written; there is none then.
+            CacheError: another process is writing to it.
+        """
         ...
 
     def write(self, entity_type: str, chunked: Chunked, vectors: Vectors, embedding: str) -> None:

@@ -113,6 +113,12 @@ def default_space() -> StoredProvider:
     return StoredProvider(files.fingerprint, MINILM_DIMENSION)
 
 
+def known_space(settings: Settings) -> str | None:
+    """Fingerprint of the space of the settings' model if it is known before it is loaded: that of the default model as it is."""
+    as_it_is = settings.embedding_model == MINILM and settings.query_prefix is None and settings.passage_prefix is None
+    return default_space().fingerprint if as_it_is and settings.embedding_provider != "http" else None
+
+
 def find_model(name: str, *, offline: bool, graphs: bool = False) -> ModelFiles:
     """The files of a model, given by folder or by name; downloaded as a last resort, and never if ``offline``.
 

@@ -11,6 +11,7 @@ import shutil
 import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from zipfile import ZipFile
 
 from lorekeeper.cache.formats import Normalized
 from lorekeeper.cache.milvus.backend import damaged
@@ -53,6 +54,17 @@ class EmbeddedStore(MilvusStore):
         collections = Collections(self.embedded, self.verify)
         self._differences: dict[str, str | None] = {}  # those that lasted, so that nobody waits for them again
         super().__init__(self.embedded, collections, Companion(companion_path), normalized)
+
+    # --- beginning -------------------------------------------------------------------------------------------------
+
+    def is_new(self) -> bool:
+        return not self.path.exists() and not self.companion.path.exists()
+
+    def unpack(self, archive: ZipFile) -> bool:
+        from lorekeeper.cache.milvus.ready import unpack
+
+        with self.closed_lock():
+            return self.is_new() and self.embedded.create(lambda: unpack(archive, self.path))
 
     # --- writing ---------------------------------------------------------------------------------------------------
 

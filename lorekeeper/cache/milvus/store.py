@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from zipfile import ZipFile
 
 from lorekeeper.cache.formats import Normalized, Upgrade
 from lorekeeper.cache.milvus.backend import LazyBackend
@@ -66,6 +67,14 @@ class MilvusStore:
     def embedding_of(self, entity_type: str) -> str | None:
         info = self._info(entity_type)
         return info.embedding if info else None
+
+    # --- beginning -------------------------------------------------------------------------------------------------
+
+    def is_new(self) -> bool:
+        return False
+
+    def unpack(self, _archive: ZipFile) -> bool:
+        return False
 
     # --- writing ---------------------------------------------------------------------------------------------------
 

@@ -75,6 +75,14 @@ class EmbeddedBackend:
         """Open now, unless it is open; returns the number of this opening."""
         return self._opened()[1]
 
+    def create(self, make: Callable[[], None]) -> bool:
+        """Make the folder by a function, unless there is one; whether it did. Nothing here opens it meanwhile."""
+        with self._lock:
+            if self._backend is not None or self.path.exists():
+                return False
+            make()
+            return True
+
     def list_collections(self) -> list[str]:
         return self._attempt(lambda backend: backend.list_collections())
 

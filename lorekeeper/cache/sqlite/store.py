@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+from zipfile import ZipFile
 
 import numpy as np
 
@@ -147,6 +148,12 @@ class SqliteStore(Catalogue):
     def upgrade_failure(self) -> CacheError | None:
         """Why the library could not be upgraded; None if it has the current format, or was not opened yet."""
         return self._upgrade.failure
+
+    def is_new(self) -> bool:
+        return False
+
+    def unpack(self, _archive: ZipFile) -> bool:
+        return False
 
     def closed_lock(self) -> AbstractContextManager[None]:
         """The same lock, without opening the library, which may be impossible."""

@@ -1,0 +1,54 @@
+"""A new embedded library as a copy of a ready one: a folder of Milvus Lite and the files beside it, packed in one archive."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+
+from lorekeeper.cache.milvus import companion_path
+from lorekeeper.system import keep_private
+
+NAME = "library"
+"""Name of the folder in an archive; the names of the files beside it begin with it."""
+
+REBUILT = {"indexes", "LOCK"}
+"""Folders and files that Milvus Lite makes again when it opens a library."""
+
+
+def pack(archive: zipfile.ZipFile, path: Path) -> None:
+    """Add the library at a path, which no process has open, to an archive."""
+    for file in sorted(path.parent.rglob("*")):
+        part, *rest = file.relative_to(path.parent).parts
+        if part.startswith(path.name) and not part.endswith(".lock") and file.is_file() and REBUILT.isdisjoint(rest):
+            archive.write(file, str(Path(NAME + part.removeprefix(path.name), *rest)))
+
+
+def unpack(archive: zipfile.ZipFile, path: Path) -> None:
+    """Make the library at a path, where there is none, from an archive of `pack`. The caller keeps others out.
+
+    Raises:
+        OSError: it cannot be written; there is no library then.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=f"{path.name}.", dir=path.parent))
+    try:
+        archive.extractall(folder, [name for name in archive.namelist() if name.startswith(NAME)])
+        for file in folder.rglob("*"):
+            _settle(file)
+        for part in sorted(folder.iterdir(), reverse=True):  # the folder last: without it there is no library
+            part.replace(path.with_name(path.name + part.name.removeprefix(NAME)))
+    except OSError:
+        companion_path(path).unlink(missing_ok=True)
+        raise
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _settle(file: Path) -> None:
+    """Keep a file or folder private, and have it on the disk before it gets its name."""
+    keep_private(file)
+    if file.is_file():
+        with file.open("r+b") as opened:
+            os.fsync(opened.fileno())

@@ -1,0 +1,41 @@
+"""Build ``lorekeeper/data/library.zip``: the starter compendium as a ready library, which goes into the wheel.
+
+    python -m scripts.build_ready_library
+
+A new library begins as a copy of it (`lorekeeper.intake.ready`). Needs no model: the starter's vectors ship with the package.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from lorekeeper.cache.milvus.ready import pack
+from lorekeeper.embedding import EmbeddingService
+from lorekeeper.embedding.model import default_space
+from lorekeeper.intake.ready import MANIFEST, SHIPPED, contents
+from lorekeeper.library import Library, open_cache, vector_cache
+from lorekeeper.settings import PREFIX, load_settings
+from lorekeeper.text.phrases import STARTER
+
+
+async def build(out: Path, entries: Path = STARTER) -> None:
+    """Load the starter, or some of its files, into a new library, and pack that into a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "milvus.db"
+        settings = load_settings({f"{PREFIX}MILVUS_DB_PATH": str(path)}, Path(folder) / "no.env")[0]
+        embedding = EmbeddingService(default_space, vector_cache(settings))
+        imports = path.with_name(f"{path.name}.imports")
+        async with Library(open_cache(settings, embedding), embedding, imports=imports) as library:
+            await library.import_paths([entries])
+        with ZipFile(out, "w", ZIP_DEFLATED, compresslevel=9) as archive:
+            archive.writestr(MANIFEST, json.dumps(contents(default_space().fingerprint)))
+            pack(archive, path)
+
+
+if __name__ == "__main__":
+    asyncio.run(build(SHIPPED))
+    print(f"{SHIPPED}: {SHIPPED.stat().st_size / 1e6:.1f} MB")

@@ -1,0 +1,143 @@
+"""The ready library of the wheel: what a new library begins as, and when it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Barrier
+from zipfile import ZipFile
+
+import pytest
+
+from lorekeeper.cache.milvus.embedded import EmbeddedStore
+from lorekeeper.cache.store import Store
+from lorekeeper.embedding import EmbeddingService
+from lorekeeper.embedding.model import default_space, known_space
+from lorekeeper.intake.ready import ReadyLibrary
+from lorekeeper.library import STARTED, Library, open_cache, open_store, vector_cache
+from lorekeeper.search.query import Query
+from lorekeeper.text.phrases import STARTER
+from scripts.build_ready_library import build
+from tests.support.libraries import settings
+
+SPACE = default_space().fingerprint
+
+SPELLS = STARTER / "spells.jsonl"
+
+CLIFF = Query(types=["spells"], text="we are falling off a cliff", mode="keyword")
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ready library with the spells of the starter."""
+    file = tmp_path_factory.mktemp("ready") / "library.zip"
+    asyncio.run(build(file, SPELLS))
+    return file
+
+
+def new_library(folder: Path, archive: Path) -> Library:
+    """The library in a folder, which begins as a copy."""
+    chosen = settings(milvus_db_path=folder / "milvus.db")
+    embedding = EmbeddingService(default_space, vector_cache(chosen))
+    cache = open_cache(chosen, embedding)
+    return Library(cache, embedding, imports=folder / "milvus.db.imports", ready=ReadyLibrary(archive, SPACE))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """The store of a library that does not exist."""
+    opened = open_store(settings(milvus_db_path=tmp_path / "new" / "milvus.db"))
+    yield opened
+    opened.close()
+
+
+async def test_a_new_library_begins_as_a_copy_and_says_so_once(tmp_path: Path, archive: Path) -> None:
+    async with new_library(tmp_path, archive) as library:
+        first, second = await library.search(CLIFF), await library.search(CLIFF)
+        assert first.results[0].entity.name == "Feather Fall"
+        assert STARTED in (first.note or "")
+        assert STARTED not in (second.note or "")
+        assert (library.cache.store.embedding_of("spells") or "").startswith(SPACE)
+
+
+async def test_the_copy_is_what_loading_the_entries_gives(tmp_path: Path, archive: Path) -> None:
+    async with new_library(tmp_path, archive) as library:
+        await library.open()
+        report = await library.import_paths([SPELLS])
+        assert (report.stored, report.unchanged > 300) == (0, True)
+        assert (await library.cache.get_entity("spells", "lorekeeper-starter", "feather-fall")) is not None
+
+
+async def test_files_of_the_copy_are_private(tmp_path: Path, archive: Path) -> None:
+    async with new_library(tmp_path, archive) as library:
+        await library.open(["spells"])
+        files = [path for path in tmp_path.rglob("*") if path.name.startswith("milvus.db")]
+        assert len(files) > 3
+        assert not [path for path in files if path.stat().st_mode & 0o077]
+
+
+async def test_a_library_that_exists_stays_as_it_is(tmp_path: Path, archive: Path) -> None:
+    async with new_library(tmp_path, archive) as library:
+        await library.import_paths([STARTER / "documents.jsonl"])
+        page = await library.search(CLIFF)
+        assert (page.total, page.note) == (0, None)
+
+
+def test_another_vector_space_or_package_is_not_copied(
+    store: Store, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not ReadyLibrary(archive, None).copy_to(store, "another model")
+    monkeypatch.setattr("lorekeeper.intake.remembered.rules", lambda: "other rules")
+    assert not ReadyLibrary(archive, None).copy_to(store, SPACE)
+    assert store.is_new()
+
+
+@pytest.mark.parametrize("kept", [0.5, 1.0], ids=["truncated", "altered"])
+def test_a_damaged_archive_leaves_nothing(
+    kept: float, store: Store, archive: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    damaged, content = tmp_path / "damaged.zip", bytearray(archive.read_bytes())
+    content[len(content) // 3] ^= 0xFF
+    damaged.write_bytes(content[: int(len(content) * kept)])
+    with caplog.at_level(logging.WARNING):
+        assert not ReadyLibrary(damaged, None).copy_to(store, SPACE)
+    assert "cannot be used" in caplog.text
+    assert store.is_new()
+    assert {path.name for path in tmp_path.glob("new/*")} <= {"milvus.db.keywords.lock"}
+
+
+def test_of_several_at_a_time_one_makes_the_library(tmp_path: Path, archive: Path) -> None:
+    chosen, together = settings(milvus_db_path=tmp_path / "milvus.db"), Barrier(4)
+    with ExitStack() as opened, ThreadPoolExecutor(4) as threads:
+        stores = [open_store(chosen) for _ in range(4)]
+        for store in stores:
+            opened.callback(store.close)
+
+        def copied(store: Store) -> bool:
+            together.wait()
+            return ReadyLibrary(archive, None).copy_to(store, SPACE)
+
+        assert sum(threads.map(copied, stores)) == 1
+
+
+def test_an_open_library_is_not_replaced(store: Store, archive: Path) -> None:
+    store.open([])
+    with ZipFile(archive) as opened:
+        assert not store.unpack(opened)
+
+
+def test_other_places_are_never_new(tmp_path: Path) -> None:
+    assert isinstance(open_store(settings(milvus_db_path=tmp_path / "milvus.db")), EmbeddedStore)
+    assert not open_store(settings(cache_backend="sqlite", sqlite_db_path=tmp_path / "cache.db")).is_new()
+    assert not open_store(settings(milvus_uri="http://127.0.0.1:9")).is_new()
+
+
+def test_the_space_is_known_beforehand_for_the_default_model_as_it_is() -> None:
+    assert known_space(settings()) == SPACE
+    assert known_space(settings(embedding_model="owner/other")) is None
+    assert known_space(settings(query_prefix="query: ")) is None
+    assert known_space(settings(embedding_provider="http", embedding_url="http://127.0.0.1:9")) is None
