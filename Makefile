@@ -100,8 +100,8 @@ vectors: $(READY)
 	@$(BIN)/python -m pip wheel --quiet --no-deps -w dist packaging/vectors
 
 # WHEEL=dist/lorekeeper_rpg-....whl takes the package from a wheel that is there already.
-bundle: $(READY)
-	@$(BIN)/python -m scripts.build_bundle $(WHEEL)
+bundle: $(READY) $(if $(WHEEL),,wheel)
+	@$(BIN)/python -m scripts.build_bundle $(or $(WHEEL),dist/lorekeeper_rpg-*.whl)
 
 clean:
 	rm -rf $(VENV) .venv-milvus .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist lorekeeper/data/model lorekeeper/data/library.zip

@@ -1,6 +1,6 @@
 """Builds the bundle for desktop apps, and the entry of the MCP registry.
 
-    python -m scripts.build_bundle [WHEEL]          # writes dist/lorekeeper-VERSION.mcpb, from a wheel that it builds or is given
+    python -m scripts.build_bundle WHEEL            # writes dist/lorekeeper-VERSION.mcpb, with the package of that wheel
     python -m scripts.build_bundle --server-json    # writes server.json
 
 The bundle holds the package as it is in the wheel, and its dependencies by name: the app has Python and the dependencies
@@ -15,7 +15,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
 import zipfile
 from dataclasses import dataclass
@@ -222,27 +221,22 @@ def pack(folder: Path, bundle: Path) -> None:
     subprocess.run([*MCPB, "pack", str(folder), str(bundle)], check=True)
 
 
-def _built_wheel() -> Path:
-    folder = DIST / "wheel"
-    shutil.rmtree(folder, ignore_errors=True)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
-    subprocess.run(command, check=True)
-    (wheel,) = folder.glob("*.whl")
-    return wheel
-
-
 def main() -> None:
     """Build what the command line asks for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("wheel", nargs="?", type=Path, help="a wheel of this version; without it, one is built")
+    parser.add_argument(
+        "wheel", nargs="?", type=Path, help="the wheel of this version, as 'make wheel' builds it with the model"
+    )
     parser.add_argument("--server-json", action="store_true", help="write server.json, and nothing else")
     arguments = parser.parse_args()
     if arguments.server_json:
         (ROOT / "server.json").write_text(written(server_json()), "utf-8")
         return
+    if arguments.wheel is None:
+        parser.error("which wheel? 'make wheel' builds one, 'make bundle' that and the bundle")
     folder = DIST / "bundle"
     shutil.rmtree(folder, ignore_errors=True)
-    fill(folder, arguments.wheel or _built_wheel())
+    fill(folder, arguments.wheel)
     pack(folder, DIST / f"lorekeeper-{VERSION}.mcpb")
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from lorekeeper.embedding.packed import DATA, MANIFEST, TOKENIZER
+from scripts.build_bundle import fill
 from tests.support.commands import ROOT
 
 pytestmark = [pytest.mark.wheel, pytest.mark.timeout(900)]
@@ -113,7 +114,19 @@ def installed_starter(installed: Path) -> Path:
     return folder
 
 
-def test_a_host_gets_a_first_answer_by_meaning_and_nothing_but_protocol(installed: Path, home: dict[str, str]) -> None:
+@pytest.fixture(params=["command", "bundle"])
+def served(request: pytest.FixtureRequest, installed: Path, wheel: Path, tmp_path_factory) -> list[str]:
+    """How hosts start the server: as the command, or from the folder of the bundle."""
+    if request.param == "command":
+        return [str(installed / "bin" / "lorekeeper"), "serve"]
+    folder = tmp_path_factory.mktemp("unpacked") / "bundle"
+    fill(folder, wheel)
+    return [str(installed / "bin" / "python"), str(folder / "server.py")]
+
+
+def test_a_host_gets_a_first_answer_by_meaning_and_nothing_but_protocol(
+    served: list[str], home: dict[str, str]
+) -> None:
     started = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "host", "version": "1"}}
     asked = {"name": "lookup_spell", "arguments": {"semantic_query": CLIFF}}
     messages: list[dict[str, object]] = [
@@ -121,7 +134,7 @@ def test_a_host_gets_a_first_answer_by_meaning_and_nothing_but_protocol(installe
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/call", "params": asked},
     ]
-    command = without_network([str(installed / "bin" / "lorekeeper"), "serve"])
+    command = without_network(served)
     with subprocess.Popen(
         command, env=home, cwd=home["HOME"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:
