@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, fuse, min_max, reciprocal_rank
+from lorekeeper.search.fusion import (
+    FUSED_BY_SCORE,
+    LEXICAL_WEIGHTS,
+    WEIGHTS,
+    FusedHit,
+    Shelf,
+    fuse,
+    min_max,
+    reciprocal_rank,
+)
 
 keys = st.sampled_from([f"{letter}{number}" for letter in "abcdefgh" for number in range(4)])
 
@@ -133,5 +142,19 @@ def test_nothing_gives_nothing():
 def test_a_lexical_query_follows_the_keywords():
     semantic, keyword = [("near", 0.9), ("x", 0.1)], [("worded", 9.0), ("near", 6.0)]
     assert fused(semantic, keyword)[0].key == "near"
-    lexical = fuse(semantic, keyword, [], lexical=True, group=alone, preference=lambda key: key)
+    shelf = Shelf("books", LEXICAL_WEIGHTS)
+    lexical = fuse(semantic, keyword, [], group=alone, preference=lambda key: key, shelf=lambda _: shelf)
     assert lexical[0].key == "worded"
+
+
+def test_shelves_are_ranked_by_themselves_and_weighed_against_each_other():
+    semantic = [("b1", 0.9), ("b2", 0.8), ("n1", 0.4), ("b3", 0.3), ("n2", 0.2)]
+    keyword = [("n2", 90.0), ("n1", 60.0), ("b2", 3.0), ("b1", 2.0)]
+
+    def ranked(books: float, notes: float) -> list[str]:
+        shelves = {"b": Shelf("books", WEIGHTS, books), "n": Shelf("notes", WEIGHTS, notes)}
+        hits = fuse(semantic, keyword, [], group=alone, preference=lambda key: key, shelf=lambda key: shelves[key[0]])
+        return [hit.key for hit in hits]
+
+    assert ranked(1.0, 0.1) == ["b2", "b1", "n1", "n2", "b3"]
+    assert ranked(0.1, 1.0)[:2] == ["n1", "n2"]

@@ -25,12 +25,12 @@ def note(*parts: tuple[str, str], name: str = "Log", **data: Any) -> Entity:
     return make("Log.md", type="notes", name=name, kind="note", data={"sections": texts, **data})
 
 
-def test_the_model_reads_title_headings_and_text():
+def test_the_model_reads_the_innermost_heading_and_the_text():
     read = [passage.embedded for passage in passages(BRIDGE)]
     assert read == [
         "Tallow Bridge (location): A toll bridge of black timber.",
-        "Tallow Bridge > Toll: Three candles for a cart, one for a rider. The ferryman Bors collects it.",
-        "Tallow Bridge > History: The salt men burned it twice.",
+        "Toll: Three candles for a cart, one for a rider. The ferryman Bors collects it.",
+        "History: The salt men burned it twice.",
     ]
     assert [passage.section for passage in passages(BRIDGE)] == ["", "Toll", "History"]
 
@@ -50,6 +50,16 @@ def test_no_passage_spans_two_sections_and_none_is_too_long():
     for passage in found:
         assert estimate_tokens(passage.embedded) <= PASSAGE_TOKENS + 5
         assert len({n for n in range(12) if f"Sentence {n}." in passage.text}) == 1
+
+
+def test_the_model_reads_no_pictograms():
+    _, second = passages(
+        note(
+            ("", "It rained all day long in the hills."),
+            ("\U0001f3ad Scene > \u26a1 Storm", "Oda saw it \u2764 coming."),
+        )
+    )
+    assert second.embedded == "Storm: Oda saw it coming."
 
 
 def test_an_empty_note_is_embedded_by_its_name_and_place():

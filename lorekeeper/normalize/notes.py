@@ -91,6 +91,8 @@ def _data(note: Note, links: list[dict[str, Any]]) -> dict[str, Any]:
         "sections": [_section(section) for section in note.sections],
         "links": links,
         "title_from": note.title_from,
+        **({"heading": note.heading} if note.heading else {}),
+        **({"facts_in_text": list(note.facts_in_text)} if note.facts_in_text else {}),
         **marks(note.mark, note.audience),
     }
 

@@ -55,7 +55,8 @@ UNRELATED = Related({})
 
 def note(entity: Entity, source: Source, related: Related = UNRELATED) -> Iterator[str]:
     """The blocks of a note."""
-    source.skip("path", "aliases", "facts", "sections", "links", "title_from", "tags", "folder", "session", "modified")
+    source.skip("path", "heading", "title_from", "aliases", "facts", "facts_in_text", "sections", "links")
+    source.skip("tags", "folder", "session", "modified")
     source.skip("session_date", "mark", "audience")
     yield _line(entity)
     yield _secret(entity.data)

@@ -15,9 +15,6 @@ OFF_TOPIC = ((0.50, 0.34), (0.45, 0.50), (0.35, 0.67), (0.32, 1.0))
 """A query is off-topic if, for one pair, its best cosine similarity is below the first number and the share of its
 words that occur in the library at most the second: tuned between nonsense and the hardest real questions."""
 
-LEXICAL_HITS = 3
-"""A query is lexical if one of this many best keyword hits has all its content words."""
-
 SHORT_WORD = 3
 """Letters of a word that is too short to be missed."""
 
@@ -62,7 +59,7 @@ async def topic_of(
 
 async def unknown_words(cache: CacheProtocol, types: Sequence[str], text: str, retrieved: Retrieved) -> str | None:
     """Which words of a query no entry has, for a note; None if it is a name, or the library is small."""
-    if retrieved.names or retrieved.count < LARGE_LIBRARY or retrieved.has_all_words(LEXICAL_HITS):
+    if retrieved.names or retrieved.count < LARGE_LIBRARY or retrieved.has_all_words:
         return None
     words = [word for word in content_words(fold(text)) if len(word) > SHORT_WORD and word.isalpha()]
     known = await _occurring(cache, types, words) if words else set()

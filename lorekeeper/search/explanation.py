@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from lorekeeper.search.coverage import LEXICAL_HITS, OFF_TOPIC, Topic
+from lorekeeper.search.coverage import OFF_TOPIC, Topic
 from lorekeeper.search.documents import Scopes
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer
@@ -103,9 +103,7 @@ def explanation_of(page: ResultPage, wordings: Sequence[str], retrieved: Retriev
         words=keywords.words,
         alternatives=keywords.alternatives,
         related=keywords.related,
-        weights=weights_of(
-            [name for name, number in found.items() if number], lexical=retrieved.is_lexical(LEXICAL_HITS)
-        ),
+        weights=weights_of([name for name, number in found.items() if number], retrieved.nearest_shelf.weights),
         found=found,
         entries=retrieved.count,
         topic=topic,

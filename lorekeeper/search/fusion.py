@@ -42,6 +42,24 @@ NAME_POWER = 6
 _NONE: Mapping[Retriever, float] = MappingProxyType({})
 
 
+class Shelf(NamedTuple):
+    """A part of the library whose scores are compared among themselves.
+
+    Attributes:
+        name: tells it from the others.
+        weights: what each retriever weighs there.
+        weight: what the shelf weighs, 0 to 1.
+    """
+
+    name: str
+    weights: Mapping[Retriever, float]
+    weight: float = 1.0
+
+
+WHOLE = Shelf("library", WEIGHTS)
+"""A library that is not divided."""
+
+
 class FusedHit(NamedTuple, Generic[K]):
     """One hit of a fused ranking.
 
@@ -79,9 +97,9 @@ def fuse(
     keyword: Ranking[K],
     names: Ranking[K],
     *,
-    lexical: bool = False,
     group: Callable[[K], Hashable],
     preference: Callable[[K], object],
+    shelf: Callable[[K], Shelf] = lambda _: WHOLE,
     tail: bool = True,
 ) -> list[FusedHit[K]]:
     """One ranking from three.
@@ -94,12 +112,12 @@ def fuse(
         semantic: by cosine similarity.
         keyword: by BM25.
         names: by similarity of the name, 0 to 1.
-        lexical: whether the query is after its very words.
         group: the same for all duplicates of an entry.
         preference: sort key within a group, smallest first.
+        shelf: where an entry stands.
         tail: continue beyond the heads.
     """
-    scores = _normalised(semantic[:FUSED_BY_SCORE], keyword[:FUSED_BY_SCORE], names, lexical=lexical)
+    scores = _normalised(semantic, keyword, names, shelf)
     hits = _ordered(_grouped(scores, group), dict(names), preference)
     return hits + _tail(hits, semantic, keyword) if tail else hits
 
@@ -119,27 +137,38 @@ def reciprocal_rank(rank: int) -> float:
     return (RRF_K + 1) / (RRF_K + rank)
 
 
-def weights_of(present: Collection[Retriever], *, lexical: bool) -> dict[Retriever, float]:
+def weights_of(present: Collection[Retriever], weights: Mapping[Retriever, float]) -> dict[Retriever, float]:
     """What meaning and keywords weigh, as far as they have results: together 1."""
-    weights = LEXICAL_WEIGHTS if lexical else WEIGHTS
     total = sum(weight for retriever, weight in weights.items() if retriever in present)
     return {retriever: weight / total for retriever, weight in weights.items() if retriever in present}
 
 
 def _normalised(
-    semantic: Ranking[K], keyword: Ranking[K], names: Ranking[K], *, lexical: bool
+    semantic: Ranking[K], keyword: Ranking[K], names: Ranking[K], shelf: Callable[[K], Shelf]
 ) -> dict[Retriever, Ranking[K]]:
-    """Weighted scores by retriever: the weights of those with results add up to 1, and names add to that."""
-    heads: dict[Retriever, dict[K, float]] = {
-        "semantic": min_max(semantic),
-        "keyword": min_max(keyword, floor=0.0),
-    }
-    weights = weights_of([retriever for retriever, scores in heads.items() if scores], lexical=lexical)
-    weighted: dict[Retriever, Ranking[K]] = {
-        retriever: [(key, weight * score) for key, score in heads[retriever].items()]
-        for retriever, weight in weights.items()
-    }
-    return weighted | {"name": [(key, _name_score(similarity)) for key, similarity in names]}
+    """Weighted scores by retriever: on each shelf those of meaning and keywords add up to its weight, and names add to that."""
+    weighted: dict[Retriever, list[tuple[K, float]]] = {"semantic": [], "keyword": []}
+    for place, meant, worded in _by_shelf(semantic, keyword, shelf):
+        heads: dict[Retriever, dict[K, float]] = {
+            "semantic": min_max(meant[:FUSED_BY_SCORE]),
+            "keyword": min_max(worded[:FUSED_BY_SCORE], floor=0.0),
+        }
+        weights = weights_of([retriever for retriever, scores in heads.items() if scores], place.weights)
+        for retriever, weight in weights.items():
+            weighted[retriever] += [(key, place.weight * weight * score) for key, score in heads[retriever].items()]
+    return {**weighted, "name": [(key, _name_score(similarity)) for key, similarity in names]}
+
+
+def _by_shelf(
+    semantic: Ranking[K], keyword: Ranking[K], shelf: Callable[[K], Shelf]
+) -> list[tuple[Shelf, list[tuple[K, float]], list[tuple[K, float]]]]:
+    """Each shelf with its part of both rankings."""
+    parts: dict[str, tuple[Shelf, list[tuple[K, float]], list[tuple[K, float]]]] = {}
+    for number, ranking in enumerate((semantic, keyword), 1):
+        for key, score in ranking:
+            place = shelf(key)
+            parts.setdefault(place.name, (place, [], []))[number].append((key, score))  # type: ignore[union-attr]
+    return list(parts.values())
 
 
 def _name_score(similarity: float) -> float:

@@ -16,7 +16,7 @@ from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search import by_name
 from lorekeeper.search.absent import Absent, absent
-from lorekeeper.search.coverage import LEXICAL_HITS, topic_of, unknown_words
+from lorekeeper.search.coverage import topic_of, unknown_words
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.editions import with_editions
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
@@ -29,6 +29,7 @@ from lorekeeper.search.query import Query, check
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
 from lorekeeper.search.retrieved import Ranking, Retrieved, finished, over_types
+from lorekeeper.search.shelves import shelf_name
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
 from lorekeeper.search.values import ValueRegistry
 from lorekeeper.search.wordings import described
@@ -279,7 +280,8 @@ class Searcher:
         count = asyncio.ensure_future(self._count(query, scopes))
         await finished(semantic, keyword, names, count)
         ranking, unavailable = semantic.result()
-        return Retrieved(ranking, keyword.result(), names.result(), count.result(), unavailable, len(wordings) > 1)
+        found = ranking, keyword.result(), names.result(), count.result()
+        return Retrieved(*found, unavailable, len(wordings) > 1)
 
     async def _semantic(
         self, query: Query, wordings: Sequence[str], scopes: Scopes, depth: int
@@ -364,14 +366,14 @@ def _fused(
     One from the earliest of the preferred documents stands for its duplicates.
     """
     places = {document: place for place, document in enumerate(preferred)}
-    ranked = retrieved.all_ranked
+    ranked, weighed = retrieved.all_ranked, retrieved.shelves
     return fuse(
         _scores(retrieved.semantic),
         _scores(retrieved.keyword),
         _scores(retrieved.names),
-        lexical=retrieved.is_lexical(LEXICAL_HITS),
         group=lambda key: labels.get(key) or (key if key[0] in ALONE else (key[0], canonical_name(ranked[key].name))),
         preference=lambda key: places.get(key[1][0], len(places)),
+        shelf=lambda key: weighed[shelf_name(key[0])],
         tail=tail,
     )
 

@@ -15,6 +15,7 @@ from lorekeeper.text.evidence import evidence, read
 from lorekeeper.text.excerpts import SNIPPET_CHARS
 from lorekeeper.text.facts import SEPARATOR, facts
 from lorekeeper.text.names import name_key
+from lorekeeper.text.notes import section_shown
 
 if TYPE_CHECKING:
     from lorekeeper.search.explanation import Explanation
@@ -141,7 +142,7 @@ def ranked_result(
         match=hit.retriever,
         facts=SEPARATOR.join([facts(entity), *also]),
         snippet=shown.text,
-        section=shown.section,
+        section=section_shown(entity, shown.section),
         variants=_other_names(entity, [ranked[key].name for key in hit.duplicates if key in ranked]),
         sure=hit.sure,
         wording=wording if len(asked.wordings) > 1 else "",

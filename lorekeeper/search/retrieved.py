@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from lorekeeper.cache.protocol import Ranked
-from lorekeeper.search.fusion import FUSED_BY_SCORE
+from lorekeeper.search.fusion import FUSED_BY_SCORE, Shelf
 from lorekeeper.search.relevance import CLOSE
 from lorekeeper.search.results import Key
+from lorekeeper.search.shelves import BOOKS, first, shelf_name, shelves
+
+LEXICAL_HITS = 3
+"""A query is lexical if one of this many best keyword hits has all its content words."""
 
 Ranking = dict[Key, Ranked]
 """The ranking of one retriever over all types, best first."""
@@ -41,35 +45,50 @@ class Retrieved:
         """The place of every entry in any of the rankings, if possible in the semantic one, which has passages."""
         return self.names | self.keyword | self.semantic
 
+    @cached_property
+    def shelves(self) -> Mapping[str, Shelf]:
+        """The shelves by name, with what they weigh for the query."""
+        nearest = ((key[0], ranked.score) for key, ranked in self.semantic.items())
+        return shelves(nearest, lexical=self.is_lexical)
+
+    @property
+    def nearest_shelf(self) -> Shelf:
+        """The shelf that weighs most of those with hits."""
+        present = {shelf_name(key[0]) for key in (*self.semantic, *self.keyword)} or {BOOKS}
+        return max((self.shelves[name] for name in present), key=lambda shelf: shelf.weight)
+
     @property
     def heads(self) -> list[Key]:
         """The entries that are fused by their scores."""
-        rankings = (list(ranking)[:FUSED_BY_SCORE] for ranking in (self.semantic, self.keyword))
-        return list(dict.fromkeys([key for ranking in rankings for key in ranking] + list(self.names)))
+        rankings = [first(ranking, FUSED_BY_SCORE) for ranking in (self.semantic, self.keyword)]
+        return list(dict.fromkeys([*rankings[0], *rankings[1], *self.names]))
 
     def is_close(self, key: Key) -> bool:
         """Whether an entry is close to the query in meaning, or has all its words."""
         meant, worded = self.semantic.get(key), self.keyword.get(key)
         return bool((meant and meant.score >= CLOSE) or (worded and worded.complete))
 
-    def is_lexical(self, best: int) -> bool:
-        """Whether the query asks for its very words: it has one wording, and one of so many best hits has all its words."""
-        return not self.reworded and self.has_all_words(best)
+    @property
+    def is_lexical(self) -> bool:
+        """Whether the query asks books for its very words: it has one wording, and one of their best hits has all its words."""
+        books = [ranked for key, ranked in self.keyword.items() if shelf_name(key[0]) == BOOKS]
+        return not self.reworded and any(ranked.complete for ranked in books[:LEXICAL_HITS])
 
-    def has_all_words(self, best: int) -> bool:
-        """Whether one of so many best keyword hits has all words of the query."""
-        return any(ranked.complete for ranked in list(self.keyword.values())[:best])
+    @property
+    def has_all_words(self) -> bool:
+        """Whether one of the best keyword hits has all words of the query."""
+        return any(ranked.complete for ranked in list(self.keyword.values())[:LEXICAL_HITS])
 
 
 async def over_types(
     types: Sequence[str], rank: Callable[[str], Awaitable[list[Ranked]]], depth: int | None = None
 ) -> Ranking:
-    """One retriever's ranking over several types, best first."""
+    """One retriever's ranking over several types, best first; ``depth`` entries of each shelf at most."""
     tasks = [asyncio.ensure_future(rank(entity_type)) for entity_type in types]
     await finished(*tasks)
     ranking = [((t, ranked.identity), ranked) for t, task in zip(types, tasks, strict=True) for ranked in task.result()]
     ranking.sort(key=lambda item: (-item[1].score, item[0]))
-    return dict(ranking[:depth])
+    return dict(ranking) if depth is None else first(dict(ranking), depth)
 
 
 async def finished(*tasks: asyncio.Task[object]) -> None:

@@ -49,11 +49,18 @@ def note_facts(entity: Entity) -> dict[str, str]:
 
 
 def said(entity: Entity) -> str:
-    """Aliases and facts in one text: "Also called the Old Wolf. Race: dwarf. Home: Skara."; "" without any."""
-    names = aliases(entity)
+    """Aliases, and facts that the text does not have: "Also called the Old Wolf. Race: dwarf. Home: Skara."; "" without any."""
+    names, told = aliases(entity), entity.data.get("facts_in_text")
+    in_text = told if isinstance(told, list) else []
     parts = [f"Also called {', '.join(names)}"] if names else []
-    parts += [f"{key}: {value}" for key, value in note_facts(entity).items()]
+    parts += [f"{key}: {value}" for key, value in note_facts(entity).items() if key not in in_text]
     return " ".join(f"{part.rstrip('.')}." for part in parts)
+
+
+def section_shown(entity: Entity, path: str) -> str:
+    """A heading path as it is shown: of the text below the title of a note its title, as it stands there."""
+    heading = entity.data.get("heading") if entity.type == "notes" and not path else None
+    return heading if isinstance(heading, str) else path
 
 
 def folder(entity: Entity) -> str:

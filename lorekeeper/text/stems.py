@@ -21,28 +21,28 @@ _PLURALS = {"wolves": "wolf", "elves": "elf", "dwarves": "dwarf", "thieves": "th
 def names_of_stems(text: str, names: KnownNames) -> tuple[list[str], list[str]]:
     """The names that have the stems of a text's words: those with no other words, and those with others besides."""
     wanted = stems(text)
-    beginnings = [_beginning(stem) for stem in wanted]
-    places = set.intersection(*(_with_stem(stem, names) for stem in wanted)) if wanted else ()
+    beginnings = [_beginning(own) for own in wanted]
+    places = set.intersection(*(_with_stem(own, names) for own in wanted)) if wanted else ()
     candidates = dict.fromkeys(names[place] for place in sorted(places))
     found = [(name, stems(name)) for name in candidates if all(beginning in name for beginning in beginnings)]
     return [name for name, own in found if own == wanted], [name for name, own in found if own > wanted]
 
 
-def _with_stem(stem: str, names: KnownNames) -> set[int]:
+def _with_stem(wanted: str, names: KnownNames) -> set[int]:
     """Places of the names that have a word of a stem."""
-    words = names.words_beginning_with(_beginning(stem))
+    words = names.words_beginning_with(_beginning(wanted))
     words += [word for end in _PLURALS for word in names.words_ending_with(end)]
-    return names.with_words(word for word in content_words(" ".join(words)) if _stem(word) == stem)
+    return names.with_words(word for word in content_words(" ".join(words)) if stem(word) == wanted)
 
 
-def _beginning(stem: str) -> str:
-    return stem[:-1][:BEGINNING]
+def _beginning(own: str) -> str:
+    return own[:-1][:BEGINNING]
 
 
 @lru_cache(maxsize=20_000)
 def stems(text: str) -> frozenset[str]:
     """The stems of the content words of a text."""
-    return frozenset(map(_stem, content_words(text)))
+    return frozenset(map(stem, content_words(text)))
 
 
 def corrected(text: str, names: KnownNames) -> str | None:
@@ -64,7 +64,8 @@ def names_with_words(text: str, names: KnownNames) -> list[str]:
 
 
 @lru_cache(maxsize=50_000)
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """The stem of a folded word."""
     from snowballstemmer.porter_stemmer import PorterStemmer
 
     singular = next((word.removesuffix(end) + one for end, one in _PLURALS.items() if word.endswith(end)), word)

@@ -10,12 +10,14 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from lorekeeper.cache.protocol import Identity, Ranked, ValueCounts
 from lorekeeper.cache.sqlite.bounds import Split, split
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
 from lorekeeper.cache.sqlite.names import NameIndex
+from lorekeeper.cache.sqlite.spelling import SPELT, Spelling
 from lorekeeper.cache.sqlite.sql import (
     column_definitions,
     column_value,
@@ -195,6 +197,7 @@ class Catalogue:
         self.file = file
         self._counts: dict[tuple[object, ...], tuple[tuple[int, int], int]] = {}
         self._names: dict[str, tuple[tuple[int, int], NameIndex]] = {}
+        self._spelling = {name: Spelling(name, partial(self.version, entity_type=name)) for name in SPELT}
 
     def count(self, selection: Selection) -> int:
         """Number of entities under the filters."""
@@ -277,10 +280,12 @@ class Catalogue:
             return []
 
         def rank(c: sqlite3.Connection) -> list[Ranked]:
-            rare = split(c, f"{selection.entity_type}_fts", query.weights)
-            best = ranked_by_words(c, selection, query, limit, rare) if rare else []
+            spelling = self._spelling.get(selection.entity_type)
+            asked = spelling.corrected(c, query) if spelling else query
+            rare = split(c, f"{selection.entity_type}_fts", asked.weights)
+            best = ranked_by_words(c, selection, asked, limit, rare) if rare else []
             decided = rare and len(best) == limit and best[-1].score > rare.rest
-            return best if decided else ranked_by_words(c, selection, query, limit)
+            return best if decided else ranked_by_words(c, selection, asked, limit)
 
         return self._read(rank)
 

@@ -1,0 +1,69 @@
+"""Shelves: the books, and the notes of the user's own campaign.
+
+Scores of the two say little about each other: a note has some thousand words on all that happened, an entry of a book a
+hundred on one thing. So each shelf is ranked by itself, and a query goes first to the shelf that is nearer to it in meaning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from lorekeeper.search.fusion import LEXICAL_WEIGHTS, WEIGHTS, Retriever, Shelf
+
+BOOKS, NOTES = "books", "notes"
+
+K = TypeVar("K", bound=tuple[str, Any])
+
+V = TypeVar("V")
+
+NOTE_WEIGHTS: Mapping[Retriever, float] = MappingProxyType({"semantic": 0.6, "keyword": 0.4})
+"""Shares of the retrievers among notes. That a note has all words of a query says little, since it has so many."""
+
+LEAD = 0.1
+"""How much nearer books are than notes, in cosine similarity, to a query that is as much about either: there are more of them."""
+
+STEEPNESS = 10.0
+"""How steeply the weight of a shelf falls with its distance."""
+
+LEAST = 0.1
+"""Least weight of a shelf beside the nearer one."""
+
+
+def shelf_name(entity_type: str) -> str:
+    """The shelf on which entries of a type stand."""
+    return NOTES if entity_type == "notes" else BOOKS
+
+
+def shelves(nearest: Iterable[tuple[str, float]], *, lexical: bool) -> Mapping[str, Shelf]:
+    """The shelves by name, with what they weigh for a query.
+
+    Args:
+        nearest: type and cosine similarity of the entries nearest to it.
+        lexical: whether it asks books for its very words.
+    """
+    best: dict[str, float] = {}
+    for entity_type, score in nearest:
+        name = shelf_name(entity_type)
+        best[name] = max(best.get(name, -1.0), score)
+    ahead = best[NOTES] - best[BOOKS] + LEAD if len(best) > 1 else 0.0
+    notes = math.exp(STEEPNESS * ahead)
+    return {
+        BOOKS: Shelf(BOOKS, LEXICAL_WEIGHTS if lexical else WEIGHTS, max(min(1.0, 1 / notes), LEAST)),
+        NOTES: Shelf(NOTES, NOTE_WEIGHTS, max(min(1.0, notes), LEAST)),
+    }
+
+
+def first(ranking: Mapping[K, V], number: int) -> dict[K, V]:
+    """The first entries of a ranking, so many of each shelf."""
+    taken: Counter[str] = Counter()
+    result: dict[K, V] = {}
+    for key, value in ranking.items():
+        name = shelf_name(key[0])
+        taken[name] += 1
+        if taken[name] <= number:
+            result[key] = value
+    return result
