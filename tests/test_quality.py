@@ -5,7 +5,8 @@ The bounds are generous: they catch a break, not a change of taste.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -89,7 +90,7 @@ async def test_most_situations_find_their_entry(starter):
     assert len(missed) <= 3, missed
 
 
-ANSWERS = "Feather Fall; Troll; Skeleton; Bag of Holding; Tarrasque; The Promise to Maudlin; Glowmaw"
+ANSWERS = "Feather Fall; Troll; Skeleton; Bag of Holding; Tarrasque; The Promise to Maudlin; Maudlin Fetch; Glowmaw"
 
 FIRST = {
     "the ranger was bitten and the venom is in his blood": ("spells", "Protection from Poison"),
@@ -108,7 +109,23 @@ FIRST = {
 async def test_the_questions_of_the_demo_are_answered_right(starter):
     tools = {tool.name: tool for tool in all_tools()}
     answers = [await tools[tool].run(starter, {**arguments, "limit": 1}) for _, tool, arguments in QUESTIONS]
-    assert [a.structured["results"][0]["name"] for a in answers] == [name.strip() for name in ANSWERS.split(";")]
+    assert [_first_name(answer.structured) for answer in answers] == [name.strip() for name in ANSWERS.split(";")]
+
+
+def _first_name(content: Mapping[str, Any]) -> str:
+    """The first result of a search, or line of a dossier."""
+    results = content.get("results") or content["parts"][0]["lines"]
+    return str(results[0]["name"])
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_the_dossier_of_the_demo_joins_notes_sessions_and_links(starter):
+    question = next(arguments for _, tool, arguments in QUESTIONS if tool == "gather_topic")
+    dossier = await starter.topic(question["topic"], None, 3)
+    lines = {part.title: [line.entity.name for line in part.lines] for part in dossier.parts}
+    assert set(lines["What it is"]) == {"Maudlin Fetch"}
+    assert "Session 1 - The Empty Ferry" in lines["What sessions said"]
+    assert {"The Sallow Fen", "The Promise to Maudlin"} <= set(lines["Linked with"])
 
 
 @pytest.mark.asyncio(loop_scope="module")

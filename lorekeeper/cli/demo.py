@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -46,6 +47,7 @@ QUESTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         "lookup_note",
         {"semantic_query": "what did we promise the witch", "kind": "quest"},
     ),
+    ("Who is Maudlin Fetch, and what has she to do with us?", "gather_topic", {"topic": "Maudlin Fetch"}),
     (
         "Which monster of my own campaign poses as a lantern?",
         "lookup_creature",
@@ -59,7 +61,8 @@ NEXT = """[bold]What next?[/]
   lorekeeper search "a spell against undead"      ask it yourself
   lorekeeper show fireball                        read an entry
   lorekeeper sync open5e                          add Open5e's books
-  lorekeeper import FILE                          add your own
+  lorekeeper vault add FOLDER                     add your own notes
+  lorekeeper import FILE                          add homebrew
 To ask from an AI assistant, see which ones it can be added to:"""
 
 
@@ -123,16 +126,15 @@ async def _ask(environment: dict[str, str]) -> None:
 
 
 def _show(question: str, tool: str, arguments: dict[str, Any], result: CallToolResult, milliseconds: float) -> None:
-    """A question, its call, and the results in a table; an answer of another shape as its text."""
-    console.print(f"[bold]{question}[/]")
+    """A question, its call, and what was answered."""
+    console.print(f"[bold]{question}[/]  [dim]{milliseconds:.0f} ms[/]")
     call = ", ".join(f"{k}={v!r}" for k, v in arguments.items())
-    console.print(f"[dim]{tool}({call})  {milliseconds:.0f} ms[/]")
-    hits = (result.structured_content or {}).get("results")
-    if hits is None:
-        told = "\n".join(getattr(block, "text", "") for block in result.content)
-        console.print(Text.from_markup("\n".join(map(plain, told.split("\n")))))
+    console.print(f"[dim]{plain(tool)}({plain(call)})[/]")
+    content = result.structured_content or {}
+    if "parts" in content:
+        _show_dossier(content["parts"])
     else:
-        console.print(_table(hits))
+        console.print(_table(content["results"]))
     console.print()
 
 
@@ -140,12 +142,21 @@ def _table(hits: list[dict[str, Any]]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(justify="right", width=4)
     table.add_column(ratio=1)
-    table.add_column(style="cyan", no_wrap=True)
     for hit in hits:
         score = "" if hit["score"] is None else f"{hit['score']:.2f}"
-        table.add_row(
-            score,
-            f"[bold]{plain(hit['name'])}[/]  [green]{plain(hit['facts'])}[/]\n{plain(hit['snippet'])}",
-            plain(hit["document_name"]),
-        )
+        described = f"[bold]{plain(hit['name'])}[/]  [green]{plain(hit['facts'])}[/]"
+        table.add_row(score, f"{described}\n{plain(hit['snippet'])}\n[cyan]{plain(hit['document_name'])}[/]")
     return table
+
+
+def _show_dossier(parts: list[dict[str, Any]]) -> None:
+    """The parts of a dossier, each entry with what it says."""
+    for part in parts:
+        console.print(f"[cyan]{plain(part['title'])}[/]")
+        before = ""
+        for line in part["lines"]:
+            if line["uri"] != before:
+                console.print(Padding(f"[bold]{plain(line['name'])}[/]  [green]{plain(line['kind'])}[/]", (0, 0, 0, 6)))
+                before = line["uri"]
+            where = f"[cyan]{plain(line['section'])}:[/] " if line["section"] else ""
+            console.print(Padding(f"{where}{plain(line['text'])}", (0, 2, 0, 8)))
