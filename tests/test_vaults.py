@@ -141,8 +141,9 @@ async def test_listed_vaults_keep_their_keys_in_any_order(tmp_path, vault):
     file.write_text("x")
     async with vault_library(tmp_path, [vault, twin, missing, file]) as library:
         assert (await library.search(Query(("notes",)))).total == 4
-        keys = {status.vault.path: status.vault.key for status in await library.vaults.status()}
-        assert keys == {vault: "my-notes", twin: "my-notes-2"}
+        listed = {status.vault.path: (status.vault.key, status.state) for status in await library.vaults.status()}
+        read = {vault: ("my-notes", "in step"), twin: ("my-notes-2", "in step")}
+        assert listed == {**read, missing: ("missing", "folder missing")}
         assert [error.reason.split(";")[0] for error in library.vaults.registry.refused.values()] == ["it is a file"]
         with pytest.raises(ImportFileError, match="LOREKEEPER_VAULTS"):
             await library.vaults.remove("my-notes")

@@ -143,7 +143,7 @@ def results_table(results: Sequence[Result]) -> Table:
     """Results with their scores: name and facts, snippet, source and uri."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(justify="right", min_width=4)
-    table.add_column(ratio=1)
+    table.add_column(ratio=1, overflow="fold")  # a uri that is cut short cannot be copied
     sure = True
     for result in results:
         if sure and not result.sure:
@@ -190,14 +190,11 @@ def print_recent(notes: Sequence[Recent]) -> None:
     if not notes:
         console.print("No notes with a date.")
         return
-    table = _table("date", "note", "uri")
     for each in notes:
         number = session_of(each.note)
         kind = each.note.kind if number is None else f"{each.note.kind} {number}"
-        table.add_row(
-            written(each.date), f"{plain(each.note.name)} [dim]{plain(kind)}[/]", f"[dim]{plain(each.note.uri)}[/]"
-        )
-    console.print(table)
+        console.print(f"[cyan]{written(each.date):16}[/]  [bold]{plain(each.note.name)}[/]  [green]{plain(kind)}[/]")
+        console.print(f"{'':18}[dim]{plain(each.note.uri)}[/]", soft_wrap=True)
 
 
 def print_report(report: ImportReport, *, dry_run: bool) -> None:

@@ -25,7 +25,8 @@ def print_vaults(statuses: Sequence[Status]) -> None:
         console.print(
             f"[bold]{plain(vault.key)}[/]  {plain(vault.name)}  [dim]{plain(str(vault.path))}[/]", soft_wrap=True
         )
-        console.print(f"  {status.state}; {summary.notes:,} notes, read {when}", soft_wrap=True)
+        notes = "1 note" if summary.notes == 1 else f"{summary.notes:,} notes"
+        console.print(f"  {status.state}; {notes}, read {when}", soft_wrap=True)
         for problem in summary.problems[:3]:
             console.print(f"  [yellow]{plain(problem)}[/]", soft_wrap=True)
         if len(summary.problems) > 3:

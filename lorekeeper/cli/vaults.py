@@ -19,6 +19,11 @@ ACTIONS = {
     "check": "list dangling links, ambiguous names, templates, and what cannot be read",
 }
 
+ADDED = """
+The vault '{key}' stays in step by itself: a question sees what was saved before it.
+  lorekeeper search "what did the party promise" --document {key}
+  lorekeeper vault check {key}"""
+
 
 def _notes() -> str:
     width = max(map(len, ACTIONS))
@@ -61,7 +66,10 @@ async def _add(call: Call) -> int:
     arguments = call.arguments
     async with call.library() as library:
         added = await library.vaults.add(Path(arguments.what), arguments.key, arguments.name, arguments.exclude or ())
-    return await _synced(call, [added.key])
+    status = await _synced(call, [added.key])
+    if not call.json:
+        print(ADDED.format(key=added.key))
+    return status
 
 
 async def _list(call: Call) -> int:

@@ -114,6 +114,11 @@ class Registry:
         known = {vault.path for vault in self._read()}
         return [path for path in self.listed if path not in known and path not in self.refused and path.exists()]
 
+    def absent(self) -> list[Path]:
+        """Folders of the setting that have no key yet, as they are not there."""
+        known = {vault.path for vault in self._read()}
+        return [path for path in self.listed if path not in known and not path.exists()]
+
     def add(
         self,
         path: Path,

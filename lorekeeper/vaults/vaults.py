@@ -43,6 +43,9 @@ TURN_SECONDS = 0.02
 
 BEHIND = "Notes of a vault were changed and are still being read, so this answer may lack the last changes; ask again."
 
+MISSING, FORMER = "folder missing", "no longer in LOREKEEPER_VAULTS"
+"""How a vault stands that is not kept in step."""
+
 
 @dataclass(frozen=True)
 class Status:
@@ -320,14 +323,17 @@ class Vaults(AsyncClosing):
             await asyncio.sleep(TURN_SECONDS)
 
     def _statuses(self) -> list[Status]:
+        from lorekeeper.vaults.state import Summary
+
         kept = [Status(v, s := self._state.summary(v.key), _state_of(v, s)) for v in self.registry.vaults()]
-        former = self.registry.former()
-        return [*kept, *(Status(v, self._state.summary(v.key), "no longer in LOREKEEPER_VAULTS") for v in former)]
+        former = [Status(v, self._state.summary(v.key), FORMER) for v in self.registry.former()]
+        absent = [Vault(path.name, path.name, path, listed=True) for path in self.registry.absent()]
+        return [*kept, *former, *(Status(vault, Summary(), MISSING) for vault in absent)]
 
 
 def _state_of(vault: Vault, summary: Summary) -> str:
     if not vault.path.is_dir():
-        return "folder missing"
+        return MISSING
     return "not read yet" if summary.synced is None else "in step"
 
 
