@@ -27,6 +27,7 @@ def snippet(text: str, limit: int = SNIPPET_CHARS, least: float = 1 / 3) -> str:
     It ends with a sentence if that leaves at least the share ``least`` of the limit.
     """
     text = " ".join(text.split(maxsplit=limit))  # so many words are longer than the limit
+    text = text.replace(" : ", ": ").replace(" ; ", "; ")  # where a bold key or cell has lost its asterisks
     if len(text) <= limit:
         return text
     start = text[:limit]
