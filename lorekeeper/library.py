@@ -311,7 +311,7 @@ class Library(AsyncClosing):
         Notes that were saved before are in the answer, or it says that they are still being read. An empty library loads the
         starter compendium first, so that it has an answer.
         """
-        await self._begin()
+        await self.begin()
         behind = await self.vaults.fresh()
         page = await self._search(query)
         return replace(page, note=" ".join(filter(None, [page.note, behind]))) if behind else page
@@ -333,7 +333,7 @@ class Library(AsyncClosing):
             page = await self.searcher.search(query)
         return replace(page, note=" ".join(dict.fromkeys(filter(None, [missing, page.note, STARTED]))))
 
-    async def _begin(self) -> None:
+    async def begin(self) -> None:
         """Let a library that does not exist yet begin as a copy of the ready one, if there is one."""
         if self._ready is None:
             return
@@ -477,7 +477,7 @@ class Library(AsyncClosing):
         await self._renew(types)
 
     async def _open(self, types: Iterable[str]) -> None:
-        await self._begin()
+        await self.begin()
         await self.cache.open(types)
 
     async def _renew(self, types: Iterable[str] = COLLECTIONS) -> None:

@@ -21,7 +21,7 @@ from lorekeeper.errors import CacheError, EmbeddingError
 from lorekeeper.library import Library
 from lorekeeper.server import notifications, progress, resources
 from lorekeeper.server.completion import best
-from lorekeeper.server.instructions import MAX_INSTRUCTIONS, USE, instructions, remember, remembered
+from lorekeeper.server.instructions import MAX_INSTRUCTIONS, USE, books_of, instructions, remember, remembered
 from lorekeeper.server.mcp import build_server
 from lorekeeper.server.outputs import PAGE, RESULT
 from lorekeeper.server.prompts import PROMPTS
@@ -29,7 +29,8 @@ from lorekeeper.server.tools import all_tools
 from tests.support.commands import ROOT
 from tests.support.entities import make
 from tests.support.libraries import open_library, sample_library
-from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES
+from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
+from tests.support.vaults import vault_library, write
 
 Mode = Literal["auto", "legacy"]
 
@@ -123,7 +124,7 @@ async def test_a_prompt_names_tools_and_parameters_that_there_are(client, name):
     everything = {argument.name: f"some {argument.name}" for argument in PROMPTS[name].arguments}
     (message,) = (await client.get_prompt(name, everything)).messages
     tools = {tool.name: tool for tool in all_tools()}
-    named = set(re.findall(r"\b(?:lookup_\w+|search_\w+|get_\w+|list_\w+)", message.content.text))
+    named = set(re.findall(r"\b(?:lookup_\w+|search_\w+|gather_\w+|get_\w+|list_\w+)", message.content.text))
     assert named
     assert named <= tools.keys()
     parameters = {parameter for tool in named for parameter in tools[tool].input_schema["properties"]}
@@ -371,6 +372,15 @@ async def test_books_are_known_at_the_next_start_without_opening_the_library(tmp
         async with connected(library, "legacy") as client:
             assert f"{ATLAS} ({TITLES[ATLAS]})" in client.instructions
     assert library.books_file.stat().st_mode & 0o077 == 0
+
+
+async def test_vaults_are_told_before_books_and_as_notes(tmp_path):
+    write(tmp_path / "vault", {"Skara.md": "# Skara\nA warden who fears nothing.\n"})
+    async with vault_library(tmp_path, [tmp_path / "vault"]) as library:
+        await library.vaults.fresh()
+        await library.import_paths([write_lines(tmp_path / "samples.jsonl")])
+        books = await books_of(library)
+    assert (next(iter(books.items())), books[ATLAS]) == (("vault", "vault, notes"), TITLES[ATLAS])
 
 
 @pytest.mark.parametrize("content", ["", "[1]", '{"a": 1}', "\xff", "[" * 100_000])

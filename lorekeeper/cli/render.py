@@ -322,7 +322,7 @@ def print_documents(documents: Sequence[Mapping[str, Any]]) -> None:
             *map(plain, (document["key"], document["name"], licences)), f"{sum(document['counts'].values()):,}"
         )
     console.print(table)
-    console.print(f"[dim]{len(documents)} books; --json has publishers, and the numbers by type[/]")
+    console.print(f"[dim]{len(documents)} in all; --json has publishers, and the numbers by type[/]")
 
 
 def print_fixes(fixes: Fixes) -> None:

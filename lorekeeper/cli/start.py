@@ -17,13 +17,14 @@ State = Literal["none", "empty", "starter", "books", "damaged"]
 
 ASK = ('search "we are falling off a cliff"', "ask it anything, in your own words")
 SYNC = ("sync open5e", "bring the open books: both SRDs and many more")
-IMPORT = ("import PATH", "bring your own books and notes")
+IMPORT = ("import PATH", "bring your own books")
+VAULT = ("vault add FOLDER", "bring your own notes, as in an Obsidian vault")
 INSTALL = ("install", "see the chat programs that it can be added to")
 
 STEPS: Mapping[State, Sequence[tuple[str, str]]] = {
-    "none": (("demo", "see what it answers, from a small library of the demo's own"), ASK, SYNC, IMPORT),
-    "empty": (ASK, SYNC, IMPORT),
-    "starter": (SYNC, IMPORT, ASK, INSTALL),
+    "none": (("demo", "see what it answers, from a small library of the demo's own"), ASK, SYNC, IMPORT, VAULT),
+    "empty": (ASK, SYNC, IMPORT, VAULT),
+    "starter": (SYNC, IMPORT, VAULT, ASK, INSTALL),
     "books": (
         ASK,
         ('show "adult red dragon"', "read a whole entry"),
