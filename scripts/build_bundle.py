@@ -40,7 +40,7 @@ MCPB = ("npx", "-y", "@anthropic-ai/mcpb@2.1.2")
 
 SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
-DESCRIPTION = "Search your tabletop role-playing books by meaning, exact filters and names. Works offline."
+DESCRIPTION = "Search your tabletop role-playing books and campaign notes by meaning, filters and names. Offline."
 """At most 100 characters, as the registry has it."""
 
 Json = dict[str, Any]

@@ -306,6 +306,11 @@ def test_challenge_ratings_are_printed_as_in_books(rating, printed):
     assert format_rating(rating) == printed
 
 
+def test_a_snippet_has_no_space_before_the_punctuation_that_follows_bold_words():
+    text = clean("**Race**: dwarf of **Skara**, a smith; **Home**: **Kep**.")
+    assert snippet(text) == "Race: dwarf of Skara, a smith; Home: Kep."
+
+
 def test_a_snippet_ends_with_a_sentence_where_one_fits_else_with_a_word():
     assert snippet("It burns. It smokes.", 100) == "It burns. It smokes."
     assert snippet("It burns and burns. Then it smokes for a very long time", 40) == "It burns and burns."

@@ -132,7 +132,7 @@ def parser() -> argparse.ArgumentParser:
     """The parser of all commands, from their declarations."""
     top = _Parser(
         prog="lorekeeper",
-        description="Search your tabletop role-playing library by meaning, exact filters and names.",
+        description="Search your tabletop role-playing books and campaign notes by meaning, exact filters and names.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

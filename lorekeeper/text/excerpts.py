@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable
 
 from lorekeeper.entities import Entity
@@ -20,6 +21,9 @@ STEM = 5
 
 ELLIPSIS = "…"
 
+_LOOSE = re.compile(r" ([,:;.])(?= |$)")
+"""Punctuation after words in bold, which have lost their asterisks to a space."""
+
 
 def snippet(text: str, limit: int = SNIPPET_CHARS, least: float = 1 / 3) -> str:
     """The start of a text in one line, at most ``limit`` characters, up to the end of a sentence or else of a word.
@@ -27,7 +31,7 @@ def snippet(text: str, limit: int = SNIPPET_CHARS, least: float = 1 / 3) -> str:
     It ends with a sentence if that leaves at least the share ``least`` of the limit.
     """
     text = " ".join(text.split(maxsplit=limit))  # so many words are longer than the limit
-    text = text.replace(" : ", ": ").replace(" ; ", "; ")  # where a bold key or cell has lost its asterisks
+    text = _LOOSE.sub(r"\1", text)
     if len(text) <= limit:
         return text
     start = text[:limit]
