@@ -28,9 +28,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.common import Result, Server, median, milliseconds, percentile, questions, report, settings_of
+from lorekeeper.composition import open5e_of
 from lorekeeper.intake.freshness import Freshness, freshness
 from lorekeeper.intake.sync_state import encode, load_state, save
-from lorekeeper.library import Library, open5e_of
+from lorekeeper.library import Library
 from lorekeeper.settings import Settings
 
 FAULTS = ("--fail-every", "7", "--cut-every", "31", "--latency-ms", "50")

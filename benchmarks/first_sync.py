@@ -22,8 +22,8 @@ from pathlib import Path
 
 from benchmarks.common import Result, report
 from lorekeeper.cache.open_vectors import PACKAGE
+from lorekeeper.composition import load_provider
 from lorekeeper.embedding import EmbeddingService
-from lorekeeper.library import load_provider
 from lorekeeper.settings import PREFIX, load_settings
 from scripts.build_open_vectors import corpus_texts
 

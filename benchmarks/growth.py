@@ -37,9 +37,10 @@ from benchmarks.common import (
 )
 from lorekeeper.cache.store import Chunked
 from lorekeeper.cache.vectors import VectorCache
+from lorekeeper.composition import load_provider, open_store
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.library import Library, load_provider, open_store
+from lorekeeper.library import Library
 from lorekeeper.settings import Settings
 from lorekeeper.text.passages import CHUNKER, passages
 

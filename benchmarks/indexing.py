@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.common import Result, fill, machine, median, missing, run, settings_of, source_entities
+from lorekeeper.composition import load_provider
 from lorekeeper.embedding import EmbeddingService
-from lorekeeper.library import load_provider
 from lorekeeper.text.passages import passages
 
 SAMPLE = 300

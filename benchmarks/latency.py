@@ -31,8 +31,8 @@ from benchmarks.common import (
     settings_of,
 )
 from lorekeeper.cache.milvus.schema import SEARCH_PARAMS
+from lorekeeper.composition import load_provider
 from lorekeeper.embedding import EmbeddingProvider
-from lorekeeper.library import load_provider
 
 NUMBER, IN_A_ROW = 100, 10
 LIMIT, ROWS = 10, 90

@@ -16,7 +16,7 @@ from milvus_lite import MilvusLite
 
 from benchmarks.common import settings_of
 from lorekeeper.cache.milvus.schema import SEARCH_PARAMS
-from lorekeeper.library import load_provider
+from lorekeeper.composition import load_provider
 
 
 def main() -> None:

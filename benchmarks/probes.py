@@ -22,8 +22,8 @@ import numpy as np
 from benchmarks.common import Result, library, questions, run, settings_of
 from benchmarks.growth import chunked_entities
 from lorekeeper.cache.vectors import VectorCache
+from lorekeeper.composition import load_provider
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.library import load_provider
 
 FRACTIONS = (1 / 64, 1 / 16, 1 / 4, 1)
 """Of the vectors, in the sizes that are measured."""

@@ -28,9 +28,9 @@ from benchmarks.growth import TYPES, Batch, varied_batches
 from lorekeeper.cache.milvus import plain, schema
 from lorekeeper.cache.milvus.remote import RemoteStore
 from lorekeeper.cache.store import Store
+from lorekeeper.composition import load_provider, open_store
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.filters import Selection
-from lorekeeper.library import load_provider, open_store
 from lorekeeper.text.passages import CHUNKER
 
 SIZES = (1_000, 10_000, 40_000)

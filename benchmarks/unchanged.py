@@ -14,10 +14,11 @@ import time
 from pathlib import Path
 
 from benchmarks.common import CORPUS, ENTITIES, Result, median, run, settings_of, stopwatch
+from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.library import Library, open_cache
+from lorekeeper.library import Library
 from lorekeeper.text.phrases import STARTER
 
 FACTOR = 0.5

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lorekeeper.cache.protocol import Hit as Hit
     from lorekeeper.cache.protocol import Ranked as Ranked
     from lorekeeper.cache.protocol import Statistics as Statistics
+    from lorekeeper.composition import open_cache as open_cache
     from lorekeeper.embedding.protocol import EmbeddingProvider as EmbeddingProvider
     from lorekeeper.embedding.protocol import HashingProvider as HashingProvider
     from lorekeeper.embedding.service import EmbeddingService as EmbeddingService
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from lorekeeper.errors import UnknownDocumentError as UnknownDocumentError
     from lorekeeper.intake.reports import ImportReport as ImportReport
     from lorekeeper.library import Library as Library
-    from lorekeeper.library import open_cache as open_cache
     from lorekeeper.search.query import Query as Query
     from lorekeeper.search.results import Result as Result
     from lorekeeper.search.results import ResultPage as ResultPage
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "lorekeeper.cache.protocol": ("CacheProtocol", "Hit", "Ranked", "Statistics"),
+    "lorekeeper.composition": ("open_cache",),
     "lorekeeper.embedding.protocol": ("EmbeddingProvider", "HashingProvider"),
     "lorekeeper.embedding.service": ("EmbeddingService",),
     "lorekeeper.entities": ("COLLECTIONS", "Collection", "Entity", "Field", "FieldType", "parse_uri"),
@@ -67,7 +68,7 @@ _MODULES = {
         "UnknownDocumentError",
     ),
     "lorekeeper.intake.reports": ("ImportReport",),
-    "lorekeeper.library": ("Library", "open_cache"),
+    "lorekeeper.library": ("Library",),
     "lorekeeper.search.query": ("Query",),
     "lorekeeper.search.results": ("Result", "ResultPage"),
     "lorekeeper.settings": ("Settings", "load_settings"),

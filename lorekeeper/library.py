@@ -1,19 +1,19 @@
-"""The composition root: from settings to a ready library. Import, search and maintenance run through it."""
+"""A user's library, and what it does: import, sync, search. Its parts are put together by `composition`."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.cache.protocol import Progress, Statistics
-from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
+from lorekeeper.composition import embedding_of, open5e_of, open_cache, path_beside, registry_of, reranker_of
+from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.model import default_space, known_space
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, UnknownDocumentError
@@ -27,31 +27,18 @@ from lorekeeper.search.dossier.sources import TYPES, Sources
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
-from lorekeeper.settings import BACKENDS, PROVIDERS, Settings, load_settings
+from lorekeeper.settings import Settings, load_settings
 from lorekeeper.system import AsyncClosing
-from lorekeeper.text.phrases import SHIPPED_VECTORS, STARTER
+from lorekeeper.text.phrases import STARTER
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.vaults import Vaults
 
 if TYPE_CHECKING:
-    from lorekeeper.cache.backends import BackendPackage
-    from lorekeeper.cache.glance import Glance
-    from lorekeeper.cache.repair import RepairBackend
-    from lorekeeper.cache.sqlite.foreign import SqliteSource
-    from lorekeeper.cache.store import Store
-    from lorekeeper.cache.vectors import VectorCache
-    from lorekeeper.entities import Value
-    from lorekeeper.intake.changes import PendingEntities
-    from lorekeeper.intake.files import Reader
     from lorekeeper.intake.on_demand import ReadThroughSearcher
-    from lorekeeper.intake.remembered import Remembered
     from lorekeeper.intake.sync import Step
     from lorekeeper.search.rerank import Reranker
 
 logger = logging.getLogger(__name__)
-
-VECTORS = "vectors.db"
-"""The file of the embedding cache, beside the library: libraries of one folder share it."""
 
 EMPTY = "The library is empty: run 'lorekeeper import PATH' or 'lorekeeper sync open5e'."
 
@@ -59,99 +46,6 @@ STARTED = (
     "The library was empty, so the starter compendium was loaded; 'lorekeeper sync open5e' and 'lorekeeper import PATH' bring "
     "more books."
 )
-
-
-def vector_cache(settings: Settings) -> VectorCache:
-    """The vectors that were computed before; it opens at first use."""
-    from lorekeeper.cache.open_vectors import OpenVectors, packaged_file
-    from lorekeeper.cache.vectors import VectorCache
-
-    return VectorCache(settings.library_path.parent / VECTORS, SHIPPED_VECTORS, OpenVectors(packaged_file))
-
-
-def load_provider(settings: Settings) -> EmbeddingProvider:
-    """The provider of the settings. Blocking; EmbeddingError if it cannot be loaded."""
-    provider: EmbeddingProvider = import_module(PROVIDERS[settings.embedding_provider]).load(settings)
-    return provider
-
-
-def open_store(settings: Settings) -> Store:
-    """The store of the settings; it opens at first use, and is upgraded then if it has an earlier format."""
-    return _package(settings.cache_backend).open_store(settings, _fields_again)
-
-
-def _fields_again(entity: Entity) -> Mapping[str, Value]:
-    """`fields_again`, whose rules take a tenth of a second to import, and are seldom needed."""
-    from lorekeeper.normalize.again import fields_again
-
-    return fields_again(entity)
-
-
-def open_cache(settings: Settings, embedding: EmbeddingService) -> ThreadedCache:
-    """The cache of the settings; it opens at first use."""
-    return ThreadedCache(open_store(settings), embedding)
-
-
-def open_file(path: Path) -> SqliteSource:
-    """A file to migrate from: of a library of any backend, or an earlier cache. Blocking.
-
-    Raises:
-        ImportFileError: it cannot be read, or holds nothing that LoreKeeper knows.
-    """
-    from lorekeeper.cache.sqlite.foreign import SqliteSource
-
-    packages = [_package(name) for name in BACKENDS]
-    layouts = {kind: numbers for package in packages for kind, numbers in package.file_layouts().items()}
-    file = next((file for package in packages if (file := package.file_at(path))), path)
-    return SqliteSource(file, layouts)
-
-
-def same_library(settings: Settings, path: Path) -> bool:
-    """Whether a path, by any of its names, is that of the library of the settings. Blocking."""
-    library = _package(settings.cache_backend).library_paths(settings)
-    return path.exists() and any(part.exists() and path.samefile(part) for part in library)
-
-
-def repair_backend(settings: Settings, library: Library, vectors: VectorCache) -> RepairBackend:
-    """How the library of the settings, which is open, is examined and rebuilt; its vectors go to ``vectors``."""
-    package = _package(settings.cache_backend)
-    return package.repair_backend(library.cache.store, vectors, library.embedding.dimension_of)
-
-
-def glance(settings: Settings) -> Glance:
-    """What can be seen of the library of the settings without opening it. Blocking, for some milliseconds."""
-    return _package(settings.cache_backend).glance(settings)
-
-
-def open5e_of(settings: Settings) -> Source:
-    """The Open5e server of the settings, and the file that says what the library has from it."""
-    state_path = _package(settings.cache_backend).path_beside(settings, ".sync")
-    return Source(settings.open5e_base_url, state_path, settings.cache_ttl_days, settings.background_sync)
-
-
-def reranker_of(settings: Settings) -> Reranker | None:
-    """The reranker of the settings, None if there is none; it is asked first by a search.
-
-    Raises:
-        ConfigError: the settings forbid to connect to it.
-    """
-    settings.require_local("rerank_url")
-    if settings.rerank_url is None:
-        return None
-    from lorekeeper.search.rerank import Reranker
-
-    return Reranker(settings.rerank_url, settings.rerank_model, settings.rerank_api_key)
-
-
-def registry_of(settings: Settings) -> Registry:
-    """Which vaults the library of the settings has."""
-    file = _package(settings.cache_backend).path_beside(settings, ".vaults")
-    return Registry(file, settings.vaults, settings.library_path)
-
-
-def _package(backend: str) -> BackendPackage:
-    package: BackendPackage = import_module(BACKENDS[backend])
-    return package
 
 
 class Library(AsyncClosing):
@@ -217,7 +111,7 @@ class Library(AsyncClosing):
             ConfigError: the settings of the environment or of the file are wrong.
         """
         settings = settings or load_settings()[0]
-        embedding = EmbeddingService(lambda: load_provider(settings), vector_cache(settings))
+        embedding = embedding_of(settings)
         return cls(
             open_cache(settings, embedding),
             embedding,
@@ -225,8 +119,8 @@ class Library(AsyncClosing):
             source=open5e_of(settings),
             edition=settings.house_edition,
             reranker=reranker_of(settings),
-            imports=_package(settings.cache_backend).path_beside(settings, ".imports"),
-            books_file=_package(settings.cache_backend).path_beside(settings, ".books"),
+            imports=path_beside(settings, ".imports"),
+            books_file=path_beside(settings, ".books"),
             vaults=registry_of(settings),
             ready=ReadyLibrary.shipped(known_space(settings)),
         )
@@ -252,49 +146,16 @@ class Library(AsyncClosing):
         Raises:
             ImportFileError: a path does not exist.
         """
-        from lorekeeper.intake.changes import PendingEntities
-        from lorekeeper.intake.files import Reader
+        from lorekeeper.intake.imports import FileImport
 
         if not dry_run:
             await self._renew()
         report = ImportReport()
         with report.measured(self.embedding):
-            pending = PendingEntities(self.cache, report)
-            remembered = await self._recall(pending)
-            reader = await asyncio.to_thread(Reader, list(paths), document, report, remembered)
-            if start:
-                start(reader.size)
-            await self._take_in(reader, pending, dry_run=dry_run, progress=progress)
-            if not dry_run:
-                await asyncio.to_thread(remembered.save)
+            files = FileImport(self.cache, report, self._imports, dry_run=dry_run)
+            await files.run(list(paths), document, start, progress)
         self.searcher.documents.forget()
         return report
-
-    async def _recall(self, pending: PendingEntities) -> Remembered:
-        """What earlier imports have made of objects, as far as the library still has it."""
-        from lorekeeper.intake.remembered import Remembered
-
-        remembered = await asyncio.to_thread(Remembered.load, self._imports)
-        stored = {entity_type: await pending.stored.of(entity_type) for entity_type in remembered.types}
-        await asyncio.to_thread(remembered.confirm, stored)
-        return remembered
-
-    async def _take_in(
-        self, reader: Reader, pending: PendingEntities, *, dry_run: bool, progress: Progress | None
-    ) -> None:
-        """Store what a reader reads, as far as the library does not have it."""
-        from lorekeeper.intake.changes import store_in_batches
-
-        async with aclosing(reader.batches()) as batches:
-            async for batch in batches:
-                await pending.add(batch)
-                due = pending.due()
-                if not dry_run:
-                    await store_in_batches(self.cache, due)
-                if progress:
-                    progress(batch.size)
-        if not dry_run:
-            await store_in_batches(self.cache, pending.due(everything=True))
 
     @property
     def activity(self) -> str:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from lorekeeper.cache.open_vectors import write_open_vectors
 from lorekeeper.cache.vectors import VectorCache, load_vectors, vector_key
+from lorekeeper.composition import VECTORS, load_provider
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.library import VECTORS, load_provider
 from lorekeeper.settings import load_settings
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import SHIPPED_VECTORS, hint_text

@@ -14,10 +14,11 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from lorekeeper.cache.milvus.ready import pack
+from lorekeeper.composition import open_cache, vector_cache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.model import default_space
 from lorekeeper.intake.ready import MANIFEST, SHIPPED, contents
-from lorekeeper.library import Library, open_cache, vector_cache
+from lorekeeper.library import Library
 from lorekeeper.settings import PREFIX, load_settings
 from lorekeeper.text.phrases import STARTER
 

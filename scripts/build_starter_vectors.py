@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 
 from lorekeeper.cache.vectors import load_vectors, save_vectors
+from lorekeeper.composition import load_provider
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.shipped_notes import shipped_notes
-from lorekeeper.library import load_provider
 from lorekeeper.settings import load_settings
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import SHIPPED_VECTORS, STARTER, hint_text

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from lorekeeper.addresses import is_local, shown_address, without_secrets
 from lorekeeper.cache.milvus.driver import translated
 from lorekeeper.cache.milvus.server import MilvusServer
+from lorekeeper.composition import load_provider, open_store
 from lorekeeper.embedding.http import HttpProvider
 from lorekeeper.errors import ConfigError, EmbeddingError, MilvusConnectionError, SourceError
 from lorekeeper.intake.open5e import Open5eClient
-from lorekeeper.library import load_provider, open_store
 from lorekeeper.settings import ADDRESSES, load_settings
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer, QuietServer

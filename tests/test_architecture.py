@@ -66,12 +66,16 @@ MAY_KNOW = {
     "search": FOUNDATION | {"text", "cache"},
     "intake": FOUNDATION | {"text", "notes", "normalize", "cache", "search"},
     "vaults": FOUNDATION | {"text", "notes", "normalize", "embedding", "cache", "intake"},
-    "library": FOUNDATION | {"vaults", "settings", "text", "normalize", "embedding", "cache", "search", "intake"},
-    "maintenance": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "intake", "library"},
+    "composition": FOUNDATION | {"vaults", "settings", "text", "normalize", "embedding", "cache", "search", "intake"},
+    "library": FOUNDATION
+    | {"vaults", "settings", "text", "normalize", "embedding", "cache", "search", "intake", "composition"},
+    "maintenance": FOUNDATION
+    | {"settings", "text", "normalize", "embedding", "cache", "intake", "composition", "library"},
     "clients": {"errors", "printable", "settings", "version"},
     "server": FOUNDATION | {"attribution", "text", "render", "search", "library"},
     "cli": FOUNDATION
-    | {"settings", "normalize", "cache", "search", "intake", "library", "maintenance", "clients", "server", "vaults"},
+    | {"settings", "normalize", "cache", "search", "intake", "composition", "library", "maintenance", "clients"}
+    | {"server", "vaults"},
     "__main__": {"cli"},
     "__init__": {
         "version",
@@ -83,6 +87,7 @@ MAY_KNOW = {
         "cache",
         "search",
         "intake",
+        "composition",
         "library",
     },
 }

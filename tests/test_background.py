@@ -18,6 +18,7 @@ import pytest
 import stamina
 from mcp import Client
 
+from lorekeeper.composition import open5e_of, open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.errors import CacheError
 from lorekeeper.intake import background, freshness
@@ -38,7 +39,7 @@ from lorekeeper.intake.sync_state import (
     save,
     sync_lock,
 )
-from lorekeeper.library import Library, open5e_of, open_cache
+from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.server.mcp import build_server
 from tests.support.commands import environment, run_lorekeeper

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from lorekeeper.composition import embedding_of, load_provider, open_cache, vector_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider, fetching
 from lorekeeper.embedding.fetch_process import SILENT_SECONDS
 from lorekeeper.embedding.fetching import ModelPendingError, require_download
 from lorekeeper.embedding.model import configured_model, default_space
 from lorekeeper.errors import EmbeddingError
-from lorekeeper.library import Library, load_provider, open_cache, vector_cache
+from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.text.phrases import SHIPPED_VECTORS
 from tests.support.commands import environment, run_lorekeeper
@@ -218,7 +219,7 @@ async def test_the_starter_loads_in_the_space_of_the_default_model_without_it(tm
         assert (page.mode, page.results[0].entity.name) == ("keyword", "Feather Fall")
         assert "is being downloaded" in (page.note or "")
         assert service.computed == 0
-    service = EmbeddingService(lambda: load_provider(chosen), vector_cache(chosen))
+    service = embedding_of(chosen)
     async with Library(open_cache(chosen, service), service, offline=True) as library:
         page = await library.search(Query(["spells"], CLIFF))
         assert (page.mode, service.fingerprint) == ("hybrid", default_space().fingerprint)

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from lorekeeper.cache.vectors import VectorCache
-from lorekeeper.library import VECTORS, Library, open_store
+from lorekeeper.composition import VECTORS, open_store
+from lorekeeper.library import Library
 from lorekeeper.maintenance.doctor import examine
 from lorekeeper.maintenance.fixes import OLD_DAYS, fix
 from lorekeeper.settings import Settings

@@ -22,9 +22,10 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.http import HttpProvider
-from lorekeeper.library import Library, open_cache
+from lorekeeper.library import Library
 from lorekeeper.server.mcp import build_server
 from lorekeeper.settings import Settings
 from tests.support import fuzzing

@@ -23,10 +23,11 @@ import numpy as np
 import pytest
 
 from lorekeeper.cache.vectors import VectorCache, pack_vector, passage_keys, vector_key, write_packed
+from lorekeeper.composition import VECTORS, open_file
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
-from lorekeeper.library import VECTORS, Library, open_file
+from lorekeeper.library import Library
 from lorekeeper.maintenance.archive import Archive
 from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.maintenance.migrate import migrate
@@ -412,7 +413,7 @@ async def poison_library(library: Settings, vector: Any) -> None:
             c.execute("UPDATE spells_passages SET vector = ? WHERE rowid = ?", (pack_vector(key, vector), row))
         return
     from lorekeeper.cache.milvus.embedded import EmbeddedStore
-    from lorekeeper.library import open_store
+    from lorekeeper.composition import open_store
 
     store = open_store(library)
     assert isinstance(store, EmbeddedStore)

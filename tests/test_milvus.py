@@ -22,10 +22,10 @@ from lorekeeper.cache.milvus.companion import Companion
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.cache.sqlite.catalogue import pack
 from lorekeeper.cache.sqlite.file import DamagedFileError
+from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, EmbeddingError, MilvusConnectionError, MilvusSchemaError
-from lorekeeper.library import open_cache
 from lorekeeper.text.passages import CHUNKER, passages
 from tests.support.backends import Caches, drop_collections
 from tests.support.entities import batch, everything, make

@@ -17,10 +17,10 @@ from lorekeeper.cache.milvus import schema as milvus_schema
 from lorekeeper.cache.milvus.schema import WORDS_BYTES
 from lorekeeper.cache.milvus.words import REPEATS, query_stems, stored_words
 from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.protocol import EmbeddingProvider
 from lorekeeper.errors import EmbeddingError
-from lorekeeper.library import open_cache
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import passages
 from tests.support.backends import Caches, change_capabilities

@@ -9,9 +9,10 @@ import pytest
 from mcp import Client
 
 from lorekeeper.cache.milvus.lite import Engine
+from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.library import Library, open_cache
+from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.server.mcp import build_server
 from tests.support.backends import Caches

@@ -15,10 +15,11 @@ import pytest
 
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.store import Store
+from lorekeeper.composition import open_cache, open_store, vector_cache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.model import default_space, known_space
 from lorekeeper.intake.ready import ReadyLibrary
-from lorekeeper.library import STARTED, Library, open_cache, open_store, vector_cache
+from lorekeeper.library import STARTED, Library
 from lorekeeper.search.query import Query
 from lorekeeper.text.phrases import STARTER
 from scripts.build_ready_library import build

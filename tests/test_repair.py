@@ -22,8 +22,9 @@ from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.remote import RemoteStore
 from lorekeeper.cache.milvus.repair import RemoteRepair
 from lorekeeper.cache.milvus.schema import packed_record, unpacked_record
+from lorekeeper.composition import open_store
 from lorekeeper.errors import CacheError
-from lorekeeper.library import Library, open_store
+from lorekeeper.library import Library
 from lorekeeper.maintenance.doctor import examine
 from lorekeeper.maintenance.repair import repair
 from lorekeeper.search.query import Query

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from lorekeeper.composition import reranker_of
 from lorekeeper.errors import ConfigError
-from lorekeeper.library import Library, reranker_of
+from lorekeeper.library import Library
 from lorekeeper.search import rerank
 from lorekeeper.search.query import Query
 from lorekeeper.search.rerank import MAX_BYTES, RERANKED, Reranker, RerankError

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from lorekeeper.cache.backends import BackendPackage
+from lorekeeper.composition import load_provider, open_store
 from lorekeeper.errors import ConfigError, EmbeddingError
-from lorekeeper.library import load_provider, open_store
 from lorekeeper.settings import (
     ADDRESSES,
     BACKENDS,

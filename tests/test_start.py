@@ -13,8 +13,8 @@ from lorekeeper.cache.glance import Glance
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.cli.main import declared
 from lorekeeper.cli.start import STEPS, next_steps
+from lorekeeper.composition import glance
 from lorekeeper.entities import Entity
-from lorekeeper.library import glance
 from lorekeeper.settings import Settings
 from lorekeeper.text.phrases import STARTER_DOCUMENT
 from tests.support.commands import environment, run_lorekeeper

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from lorekeeper.cache.vectors import load_vectors, vector_key
+from lorekeeper.composition import load_provider
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.folding import fold
-from lorekeeper.library import load_provider
 from lorekeeper.normalize import normalize
 from lorekeeper.text.names import base_name
 from lorekeeper.text.phrases import PHRASES, SHIPPED_VECTORS, STARTER

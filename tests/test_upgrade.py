@@ -25,10 +25,11 @@ from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.cache.sqlite.catalogue import unpack
 from lorekeeper.cache.vectors import unpack_vector
+from lorekeeper.composition import open_cache, open_store
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType
 from lorekeeper.errors import CacheError, FilterError, LoreKeeperError
-from lorekeeper.library import Library, open_cache, open_store
+from lorekeeper.library import Library
 from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.maintenance.doctor import examine
 from lorekeeper.normalize.again import fields_again
@@ -188,7 +189,7 @@ def test_the_command_line_upgrades_and_says_so_in_its_log(backend: str, earlier:
 KILLER = """
 import json, os, random, shutil, signal, sys, time
 from pathlib import Path
-from lorekeeper.library import open_store
+from lorekeeper.composition import open_store
 from lorekeeper.settings import load_settings
 import milvus_lite, pyarrow.dataset, faiss  # once, for all children
 
@@ -481,7 +482,7 @@ async def test_a_backup_with_other_fields_is_brought_to_those_of_today(
     other = of(tmp_path / "other", backend)
     with monkeypatch.context() as later:
         later.setitem(COLLECTIONS, "spells", with_fields("spells", MOOD))
-        later.setattr("lorekeeper.library.load_provider", lambda _: HashingProvider(64))
+        later.setattr("lorekeeper.composition.load_provider", lambda _: HashingProvider(64))
         assert (await restore(other, tmp_path / "backup.zip")).stored == 6
         async with hashing(other) as cache:
             assert await cache.count_entities("spells", mood="grim", level_min=2) == 2

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from lorekeeper.cache.vectors import VectorCache, load_vectors, pack_vector, save_vectors, vector_key
+from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.library import Library, open_cache
+from lorekeeper.library import Library
 from tests.support.entities import make
 from tests.support.libraries import settings
 

@@ -171,8 +171,8 @@ async def stats(call: Call) -> int:
     """Count what is in the library."""
     from lorekeeper.cli.render import print_statistics
     from lorekeeper.cli.render_vaults import print_vaults
+    from lorekeeper.composition import open5e_of
     from lorekeeper.intake.freshness import freshness
-    from lorekeeper.library import open5e_of
 
     async with call.library() as library:
         statistics = await library.statistics()

@@ -46,7 +46,7 @@ NEEDS_NETWORK = "sync"
 
 async def start(call: Call) -> int:
     """Say where the library is and what it holds, and which commands come next."""
-    from lorekeeper.library import glance
+    from lorekeeper.composition import glance
 
     seen = await asyncio.to_thread(glance, call.settings)
     print("\n".join(next_steps(seen, offline=call.settings.offline)))

@@ -13,11 +13,12 @@ from importlib import metadata
 from typing import Any
 
 from lorekeeper.cache.repair import examine as examine_store
+from lorekeeper.composition import repair_backend, vector_cache
 from lorekeeper.editions import LABELS, edition_label
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import ConfigError, LoreKeeperError
 from lorekeeper.intake.freshness import freshness
-from lorekeeper.library import Library, repair_backend, vector_cache
+from lorekeeper.library import Library
 from lorekeeper.printable import one_line
 from lorekeeper.settings import PREFIX, Settings, ignored_file, misspelt_variables, own_file, shown_value
 from lorekeeper.system import in_thread
@@ -177,7 +178,7 @@ async def _vaults(library: Library) -> list[Check]:
 async def _damage(library: Library, settings: Settings) -> Check:
     """Read everything that is stored, and compare it with its checksums."""
     async with in_thread(closing(vector_cache(settings))) as vectors:
-        backend = repair_backend(settings, library, vectors)
+        backend = repair_backend(settings, library.cache.store, library.embedding, vectors)
         problems = await asyncio.to_thread(examine_store, backend)
     if not problems:
         return Check("integrity", True, "every entry is as it was stored")

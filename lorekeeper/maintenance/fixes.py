@@ -15,8 +15,9 @@ from pathlib import Path
 
 from lorekeeper.cache.formats import UPGRADED
 from lorekeeper.cache.repair import REPAIRED
+from lorekeeper.composition import VECTORS, repair_backend, vector_cache
 from lorekeeper.errors import LoreKeeperError
-from lorekeeper.library import VECTORS, Library, repair_backend, vector_cache
+from lorekeeper.library import Library
 from lorekeeper.settings import Settings, own_file
 from lorekeeper.system import in_thread, keep_private
 
@@ -60,7 +61,9 @@ async def _library_fixed(settings: Settings) -> list[str]:
     async with Library.from_settings(settings) as library, in_thread(closing(vector_cache(settings))) as vectors:
         dropped = await asyncio.to_thread(vectors.drop_damaged)
         done = [f"{dropped:,} damaged vectors were removed from the embedding cache"] if dropped else []
-        return done + await asyncio.to_thread(repair_backend(settings, library, vectors).fix)
+        return done + await asyncio.to_thread(
+            repair_backend(settings, library.cache.store, library.embedding, vectors).fix
+        )
 
 
 def _made_private(settings: Settings) -> Iterator[str]:

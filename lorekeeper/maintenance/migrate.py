@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cache.protocol import Identity, Progress
+from lorekeeper.composition import open_file, same_library, vector_cache
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_json
 from lorekeeper.errors import FilterError, ImportFileError
 from lorekeeper.intake.changes import StoredHashes, is_unchanged, store_in_batches
 from lorekeeper.intake.reports import Report
-from lorekeeper.library import Library, open_file, same_library, vector_cache
+from lorekeeper.library import Library
 from lorekeeper.maintenance.earlier import current_entity
 from lorekeeper.normalize import UnknownShapeError, legacy
 from lorekeeper.printable import MAX_REASON, one_line

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.cache.repair import RepairBackend, damaged_suffix, examine
+from lorekeeper.composition import repair_backend, vector_cache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.intake.changes import store_in_batches
 from lorekeeper.intake.identities import correct_identities
 from lorekeeper.intake.reports import Report
-from lorekeeper.library import Library, repair_backend, vector_cache
+from lorekeeper.library import Library
 from lorekeeper.settings import Settings
 from lorekeeper.system import in_thread
 
@@ -63,7 +64,7 @@ async def repair(settings: Settings, start: Progress | None = None, progress: Pr
             with suppress(EmbeddingError):  # without the model, vectors are compared with each other only
                 await library.embedding.provider()
             report.dropped = await asyncio.to_thread(vectors.drop_damaged)
-            backend = repair_backend(settings, library, vectors)
+            backend = repair_backend(settings, library.cache.store, library.embedding, vectors)
             async with in_thread(backend.exclusive()):
                 report.problems = await asyncio.to_thread(examine, backend)
                 if report.problems:

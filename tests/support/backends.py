@@ -11,8 +11,8 @@ import pytest
 
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider
-from lorekeeper.library import open_cache
 from lorekeeper.settings import Settings
 from tests.support.libraries import settings
 

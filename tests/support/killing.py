@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.library import Library, open_cache
+from lorekeeper.library import Library
 from lorekeeper.settings import Settings, load_settings
 from tests.support.commands import variables
 from tests.support.embedding_server import EmbeddingServer

@@ -7,9 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from lorekeeper.composition import open5e_of, open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
-from lorekeeper.library import Library, open5e_of, open_cache
+from lorekeeper.library import Library
 from lorekeeper.settings import Settings, load_settings
 from tests.support.commands import variables
 from tests.support.embedding_server import EmbeddingServer

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.composition import open5e_of, open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.errors import LoreKeeperError
-from lorekeeper.library import Library, open5e_of, open_cache
+from lorekeeper.library import Library
 from lorekeeper.maintenance.migrate import migrate
 from lorekeeper.settings import load_settings
 from lorekeeper.system import claim_process

@@ -43,8 +43,8 @@ def print_modules() -> None:
 
 def use_embedded_library(folder: str) -> None:
     """Store and search in an embedded Milvus library, and print what was imported for that."""
+    from lorekeeper.composition import open_cache
     from lorekeeper.embedding import EmbeddingService, HashingProvider
-    from lorekeeper.library import open_cache
     from lorekeeper.settings import load_settings
     from lorekeeper.system import claim_process
     from tests.support.entities import batch
@@ -179,7 +179,7 @@ def fetch_model(name: str, silent_seconds: str) -> None:
 
 def embed_with_default_model() -> None:
     """Embed a text with the default settings; print the provider, the vectors' shape and what was imported."""
-    from lorekeeper.library import load_provider
+    from lorekeeper.composition import load_provider
     from lorekeeper.settings import load_settings
 
     provider = load_provider(load_settings({}, Path("no.env"))[0])

@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from lorekeeper.cache.vectors import VectorCache
+from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
-from lorekeeper.library import Library, open_cache
+from lorekeeper.library import Library
 from lorekeeper.settings import load_settings
 from lorekeeper.vaults.registry import Registry
 from tests.support.commands import variables

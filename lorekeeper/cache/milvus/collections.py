@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from lorekeeper.cache.milvus import schema as ms
 from lorekeeper.cache.milvus.backend import LazyBackend, damaged
 from lorekeeper.cache.milvus.description import CollectionInfo
+from lorekeeper.cache.milvus.expressions import NOTHING, RECORDS, quoted
 from lorekeeper.cache.milvus.schema import REBUILT, UPGRADED, Row
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.sqlite.file import DamagedFileError
@@ -214,7 +215,7 @@ class Collections:
         """Delete entities with all their passages; identities have to be sorted."""
         for document, group in itertools.groupby(identities, key=lambda identity: identity[0]):
             for slugs in _parts([slug for _, slug in group]):
-                expression = f"document == {ms.quoted(document)} and slug in {ms.quoted(list(slugs))}"
+                expression = f"document == {quoted(document)} and slug in {quoted(list(slugs))}"
                 self.delete(entity_type, self._keys(entity_type, expression))
         self._backend.flush(entity_type)
 
@@ -229,7 +230,7 @@ class Collections:
         surplus: list[str] = []
         for row in self._get(entity_type, list(keys), ["pk"]):
             identity = keys[row["pk"]]
-            document, slug = map(ms.quoted, identity)
+            document, slug = map(quoted, identity)
             expression = f"document == {document} and slug == {slug} and part >= {lengths[identity]}"
             surplus += self._keys(entity_type, expression)
         return surplus
@@ -263,7 +264,7 @@ class Collections:
 
     def count_by(self, entity_type: str, column: str) -> dict[str, int]:
         """Number of entities by "document" or "kind_name"."""
-        return dict(Counter(row[column] for row in self.scan(entity_type, ms.RECORDS, [column])))
+        return dict(Counter(row[column] for row in self.scan(entity_type, RECORDS, [column])))
 
     def find(self, selection: Selection, order: Order = BY_NAME) -> list[Identity]:
         """Identities under the filters in an order; `Store.find` says what it is by name."""
@@ -284,11 +285,11 @@ class Collections:
 
     def identities(self, entity_type: str) -> list[Identity]:
         """Identities of all entities of a type, in order."""
-        return sorted(ms.identity(row) for row in self.scan(entity_type, ms.RECORDS, ["document", "slug"]))
+        return sorted(ms.identity(row) for row in self.scan(entity_type, RECORDS, ["document", "slug"]))
 
     def content_hashes(self, entity_type: str) -> dict[Identity, str]:
         """Content hashes of all entities of a type."""
-        rows = self.scan(entity_type, ms.RECORDS, ["document", "slug", "hash"])
+        rows = self.scan(entity_type, RECORDS, ["document", "slug", "hash"])
         return {ms.identity(row): row["hash"] for row in rows}
 
     def existing(self, entity_type: str, identities: Iterable[Identity]) -> list[Identity]:
@@ -328,10 +329,10 @@ class Collections:
         """
         info = self.info(selection.entity_type)
         if info is None or not info.has_columns(selection):
-            return ms.NOTHING
+            return NOTHING
         wanted, names = [str(c.values[0]) for c in selection.conditions if c.op == "name"], None
         if wanted and not self._backend.capabilities.infix:
-            folded = {row["name_folded"] for row in self.scan(selection.entity_type, ms.RECORDS, ["name_folded"])}
+            folded = {row["name_folded"] for row in self.scan(selection.entity_type, RECORDS, ["name_folded"])}
             names = {name: sorted(other for other in folded if name in other) for name in wanted}
         return info.layout.expression(selection, records=records, names=names)
 

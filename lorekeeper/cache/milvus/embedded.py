@@ -18,7 +18,7 @@ from lorekeeper.cache.milvus.backend import damaged
 from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.companion import Companion
 from lorekeeper.cache.milvus.description import CollectionInfo
-from lorekeeper.cache.milvus.schema import RECORDS
+from lorekeeper.cache.milvus.expressions import RECORDS
 from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend

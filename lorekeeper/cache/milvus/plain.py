@@ -12,6 +12,13 @@ import time
 from collections.abc import Sequence
 
 from lorekeeper.cache.milvus import schema as ms
+from lorekeeper.cache.milvus.expressions import (
+    NOTHING,
+    Names,
+    condition_expression,
+    joined_expression,
+    negated_expression,
+)
 from lorekeeper.cache.milvus.schema import ABSENT, WORDS, WORDS_BYTES, WORDS_RANKED, Column, ColumnType, Get, Row
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.embedding.protocol import Vectors
@@ -159,23 +166,23 @@ def _read(
     return mixed
 
 
-def expression(selection: Selection, *, records: bool = False, names: ms.Names | None = None) -> str:
+def expression(selection: Selection, *, records: bool = False, names: Names | None = None) -> str:
     """A Milvus filter expression; "" if everything matches. See `schema.Layout.expression`."""
-    return ms.joined_expression(selection, _condition_expression, records=records, names=names)
+    return joined_expression(selection, _condition_expression, records=records, names=names)
 
 
 def _condition_expression(condition: Condition) -> str:
     name = condition.field.name
     if condition.negate and condition.field.type is FieldType.TEXTS:
-        return ms.negated_expression(condition)
+        return negated_expression(condition)
     known = _KNOWN.get(condition.field.type, "").format(name)
     if condition.negate and condition.op == "any":
-        return f"({known} and {ms.negated_expression(condition)})"
+        return f"({known} and {negated_expression(condition)})"
     if condition.op in ("max", "below", "outside"):
-        return f"({known} and {ms.condition_expression(condition)})"
+        return f"({known} and {condition_expression(condition)})"
     if condition.field.type is FieldType.FLAG:
-        return f"{name} in {sorted({int(value) for value in condition.values})}" if condition.values else ms.NOTHING
-    return ms.condition_expression(condition)
+        return f"{name} in {sorted({int(value) for value in condition.values})}" if condition.values else NOTHING
+    return condition_expression(condition)
 
 
 def _column(field: Field) -> Column:

@@ -17,6 +17,7 @@ from lorekeeper.cache.milvus import schema as ms
 from lorekeeper.cache.milvus.backend import LazyBackend
 from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.description import CollectionInfo
+from lorekeeper.cache.milvus.expressions import RECORDS
 from lorekeeper.cache.protocol import Identity, Progress
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError
@@ -66,7 +67,7 @@ class CollectionUpgrade:
         assert source is not None
         self._before_writing()
         target = self._collections.create_upgraded(self._type, source)
-        total = self._backend.count(self._type, ms.RECORDS)
+        total = self._backend.count(self._type, RECORDS)
         with reported(f"{self._type} of the library {self._backend.location}", total) as progress:
             for _ in range(COMPARISONS):
                 if not self._copy_differences(source, target, progress):

@@ -10,9 +10,9 @@ import numpy as np
 
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.cache.vectors import VectorCache
+from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity
-from lorekeeper.library import open_cache
 from lorekeeper.settings import load_settings
 from tests.support.entities import everything
 from tests.support.hostile.vectors import DIMENSION, MODEL, VICTIM, embedded

@@ -1,0 +1,132 @@
+"""The composition root: from settings to the parts of a library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lorekeeper.cache.async_cache import ThreadedCache
+from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
+from lorekeeper.entities import Entity, Value
+from lorekeeper.intake.sync_state import Source
+from lorekeeper.settings import BACKENDS, PROVIDERS, Settings
+from lorekeeper.text.phrases import SHIPPED_VECTORS
+from lorekeeper.vaults.registry import Registry
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.backends import BackendPackage
+    from lorekeeper.cache.glance import Glance
+    from lorekeeper.cache.repair import RepairBackend
+    from lorekeeper.cache.sqlite.foreign import SqliteSource
+    from lorekeeper.cache.store import Store
+    from lorekeeper.cache.vectors import VectorCache
+    from lorekeeper.search.rerank import Reranker
+
+VECTORS = "vectors.db"
+"""The file of the embedding cache, beside the library: libraries of one folder share it."""
+
+
+def vector_cache(settings: Settings) -> VectorCache:
+    """The vectors that were computed before; it opens at first use."""
+    from lorekeeper.cache.open_vectors import OpenVectors, packaged_file
+    from lorekeeper.cache.vectors import VectorCache
+
+    return VectorCache(settings.library_path.parent / VECTORS, SHIPPED_VECTORS, OpenVectors(packaged_file))
+
+
+def load_provider(settings: Settings) -> EmbeddingProvider:
+    """The provider of the settings. Blocking; EmbeddingError if it cannot be loaded."""
+    provider: EmbeddingProvider = import_module(PROVIDERS[settings.embedding_provider]).load(settings)
+    return provider
+
+
+def embedding_of(settings: Settings) -> EmbeddingService:
+    """The embedding of the settings; its provider is loaded at first use."""
+    return EmbeddingService(lambda: load_provider(settings), vector_cache(settings))
+
+
+def open_store(settings: Settings) -> Store:
+    """The store of the settings; it opens at first use, and is upgraded then if it has an earlier format."""
+    return _package(settings.cache_backend).open_store(settings, _fields_again)
+
+
+def _fields_again(entity: Entity) -> Mapping[str, Value]:
+    """`fields_again`, whose rules take a tenth of a second to import, and are seldom needed."""
+    from lorekeeper.normalize.again import fields_again
+
+    return fields_again(entity)
+
+
+def open_cache(settings: Settings, embedding: EmbeddingService) -> ThreadedCache:
+    """The cache of the settings; it opens at first use."""
+    return ThreadedCache(open_store(settings), embedding)
+
+
+def open_file(path: Path) -> SqliteSource:
+    """A file to migrate from: of a library of any backend, or an earlier cache. Blocking.
+
+    Raises:
+        ImportFileError: it cannot be read, or holds nothing that LoreKeeper knows.
+    """
+    from lorekeeper.cache.sqlite.foreign import SqliteSource
+
+    packages = [_package(name) for name in BACKENDS]
+    layouts = {kind: numbers for package in packages for kind, numbers in package.file_layouts().items()}
+    file = next((file for package in packages if (file := package.file_at(path))), path)
+    return SqliteSource(file, layouts)
+
+
+def same_library(settings: Settings, path: Path) -> bool:
+    """Whether a path, by any of its names, is that of the library of the settings. Blocking."""
+    library = _package(settings.cache_backend).library_paths(settings)
+    return path.exists() and any(part.exists() and path.samefile(part) for part in library)
+
+
+def repair_backend(
+    settings: Settings, store: Store, embedding: EmbeddingService, vectors: VectorCache
+) -> RepairBackend:
+    """How the store of the settings, which is open, is examined and rebuilt; its vectors go to ``vectors``."""
+    return _package(settings.cache_backend).repair_backend(store, vectors, embedding.dimension_of)
+
+
+def glance(settings: Settings) -> Glance:
+    """What can be seen of the library of the settings without opening it. Blocking, for some milliseconds."""
+    return _package(settings.cache_backend).glance(settings)
+
+
+def path_beside(settings: Settings, suffix: str) -> Path:
+    """A file of ours beside the library of the settings, whose name ends with ``suffix``."""
+    return _package(settings.cache_backend).path_beside(settings, suffix)
+
+
+def open5e_of(settings: Settings) -> Source:
+    """The Open5e server of the settings, and the file that says what the library has from it."""
+    state_path = path_beside(settings, ".sync")
+    return Source(settings.open5e_base_url, state_path, settings.cache_ttl_days, settings.background_sync)
+
+
+def reranker_of(settings: Settings) -> Reranker | None:
+    """The reranker of the settings, None if there is none; it is asked first by a search.
+
+    Raises:
+        ConfigError: the settings forbid to connect to it.
+    """
+    settings.require_local("rerank_url")
+    if settings.rerank_url is None:
+        return None
+    from lorekeeper.search.rerank import Reranker
+
+    return Reranker(settings.rerank_url, settings.rerank_model, settings.rerank_api_key)
+
+
+def registry_of(settings: Settings) -> Registry:
+    """Which vaults the library of the settings has."""
+    file = path_beside(settings, ".vaults")
+    return Registry(file, settings.vaults, settings.library_path)
+
+
+def _package(backend: str) -> BackendPackage:
+    package: BackendPackage = import_module(BACKENDS[backend])
+    return package
