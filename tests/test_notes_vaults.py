@@ -66,6 +66,7 @@ def stretches(text: str) -> list[str]:
 @pytest.fixture(scope="module", params=VAULTS)
 def vault(request) -> tuple[dict[str, str], dict[str, Note]]:
     texts = files(request.param)
+    assert texts
     return texts, {path: read_note(path, text) for path, text in texts.items()}
 
 
@@ -87,48 +88,52 @@ def test_what_is_passed_over_are_templates_and_notes_about_tools(vault):
 
 def test_links_are_as_many_as_an_independent_count(vault):
     texts, notes = vault
-    for path, text in texts.items():
-        plain = without_code(text)
-        wiki = [target for target in WIKILINK.findall(plain) if not FILE.search(target)]
-        markdown = [target for target in MARKDOWN_LINK.findall(plain) if not FILE.search(target)]
-        assert len(notes[path].links) == len(wiki) + len(markdown), path
-        assert Counter(target.strip() for target in wiki) <= Counter(link.target for link in notes[path].links), path
+    plain = {path: without_code(text) for path, text in texts.items()}
+    wiki = {path: not_files(WIKILINK.findall(text)) for path, text in plain.items()}
+    markdown = {path: not_files(MARKDOWN_LINK.findall(text)) for path, text in plain.items()}
+    targets = {path: [link.target for link in notes[path].links] for path in texts}
+    assert {path: len(found) for path, found in targets.items()} == {p: len(wiki[p] + markdown[p]) for p in texts}
+    assert [path for path in texts if not Counter(wiki[path]) <= Counter(targets[path])] == []
+
+
+def not_files(targets: list[str]) -> list[str]:
+    return [target.strip() for target in targets if not FILE.search(target)]
 
 
 def test_tags_are_those_of_an_independent_count(vault):
     texts, notes = vault
-    for path, text in texts.items():
-        inline = re.findall(r"(?:(?<=\s)|^)#([A-Za-z_][\w/-]*)", without_code(body_of(text)), re.MULTILINE)
-        expected = {tag.casefold() for tag in (*listed("tags", text), *inline)}
-        assert set(notes[path].tags) == expected, path
+    tag = re.compile(r"(?:(?<=\s)|^)#([A-Za-z_][\w/-]*)", re.MULTILINE)
+    written = {p: [*listed("tags", text), *tag.findall(without_code(body_of(text)))] for p, text in texts.items()}
+    expected = {path: {name.casefold() for name in names} for path, names in written.items()}
+    assert {path: set(notes[path].tags) for path in texts} == expected
 
 
 def test_aliases_are_those_of_an_independent_count(vault):
     texts, notes = vault
-    for path, text in texts.items():
-        assert set(listed("aliases", text)) <= set(notes[path].aliases), path
-        stem = path.rpartition("/")[2].rpartition(".")[0]
-        simple = {
-            re.sub(r"[\W_]+", " ", name.replace("'", "")).strip().casefold()
-            for name in (notes[path].name, *notes[path].aliases)
-        }
-        assert (
-            stem.strip("_").casefold() in ("readme", "index")
-            or re.sub(r"[\W_]+", " ", stem).strip().casefold() in simple
-        ), path
+    names = {path: {plain(name) for name in (notes[path].name, *notes[path].aliases)} for path in texts}
+    stems = {path: path.rpartition("/")[2].rpartition(".")[0] for path in texts}
+    unnamed = [p for p, stem in stems.items() if plain(stem) not in names[p] | {"readme", "index"}]
+    assert [path for path, text in texts.items() if not set(listed("aliases", text)) <= set(notes[path].aliases)] == []
+    assert unnamed == []
+
+
+def plain(name: str) -> str:
+    return re.sub(r"[\W_]+", " ", name.replace("'", "")).strip().casefold()
 
 
 def test_sections_are_those_of_an_independent_count(vault):
+    """What is not a section stood above the first heading: facts, or links of navigation."""
     texts, notes = vault
-    for path, text in texts.items():
-        note = notes[path]
-        title = re.search(r"^# +(.*?)[ \t]*$", FENCE.sub("", body_of(text)), re.MULTILINE)
-        expected = Counter("" if title and heading == title[1] else simple(heading) for heading in stretches(text))
-        found = Counter(simple(section.path.rpartition(" > ")[2]) for section in note.sections)
-        gone = expected - found
-        assert found <= expected, path
-        # what stood there are facts now, or links of navigation
-        assert set(gone) <= {""}, (path, gone)
+    expected = {path: headings_of(text) for path, text in texts.items()}
+    found = {path: Counter(simple(s.path.rpartition(" > ")[2]) for s in notes[path].sections) for path in texts}
+    assert [path for path in texts if not found[path] <= expected[path]] == []
+    assert {heading for path in texts for heading in expected[path] - found[path]} <= {""}
+
+
+def headings_of(text: str) -> Counter[str]:
+    """The headings with text below them, "" for that of the note."""
+    title = re.search(r"^# +(.*?)[ \t]*$", FENCE.sub("", body_of(text)), re.MULTILINE)
+    return Counter("" if title and heading == title[1] else simple(heading) for heading in stretches(text))
 
 
 def simple(heading: str) -> str:
@@ -139,14 +144,16 @@ def simple(heading: str) -> str:
 def test_no_word_of_a_note_is_lost(vault):
     """Every word of the text stands in the name, the headings, the facts, the tags or the sections."""
     texts, notes = vault
-    for path, text in texts.items():
-        note = notes[path]
-        told = [note.name, note.heading, *note.facts, *note.facts.values(), *note.tags]
-        told += [part for section in note.sections for part in (section.path, section.text)]
-        told += [part for link in note.links for part in (link.target, link.heading, link.shown, link.section)]
-        headings = re.findall(r"^ {0,3}#{1,6}[ \t](.*)$", text, re.MULTILINE)
-        lost = words(IMAGE.sub("", body_of(text))) - words("\n".join((*told, *headings)))
-        assert lost == set(), path
+    told = {path: words("\n".join(told_by(notes[path], text))) for path, text in texts.items()}
+    lost = {path: words(IMAGE.sub("", body_of(text))) - told[path] for path, text in texts.items()}
+    assert {path: missing for path, missing in lost.items() if missing} == {}
+
+
+def told_by(note: Note, text: str) -> list[str]:
+    told = [note.name, note.heading, *note.facts, *note.facts.values(), *note.tags]
+    told += [part for section in note.sections for part in (section.path, section.text)]
+    told += [part for link in note.links for part in (link.target, link.heading, link.shown, link.section)]
+    return told + re.findall(r"^ {0,3}#{1,6}[ \t](.*)$", text, re.MULTILINE)
 
 
 def words(text: str) -> set[str]:
