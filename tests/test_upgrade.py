@@ -48,6 +48,8 @@ NUMBER = 200
 KILLS = 4
 """Kills while that library is upgraded, for each that ``--kills`` asks for."""
 
+NOTE = Entity("notes", "Ash.md", "Ash", "npc", "mine", "vault", {"path": "Ash.md"}, {"tags": ("npc",)})
+
 MOOD = Field("mood", FieldType.TEXT, "how it feels")
 
 
@@ -172,6 +174,26 @@ async def test_a_library_that_is_current_is_not_upgraded_again(earlier: Settings
     async with Library.from_settings(earlier) as library:
         await library.cache.open()
     assert {path: path.stat().st_ino for path in copies_of(earlier)} == before
+
+
+async def test_a_library_that_only_lacks_a_type_gets_it_without_being_copied(
+    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = of(tmp_path, backend)
+    with monkeypatch.context() as before:
+        before.delitem(COLLECTIONS, "notes")
+        await filled(chosen, tmp_path)
+    (file,) = copies_of(chosen)
+    inode, vectors = file.stat().st_ino, vectors_of(chosen)
+    async with hashing(chosen) as cache:
+        assert await cache.count_entities("spells") == 6
+        assert await cache.count_entities("notes") == 0
+        assert {r.identity[1] for r in await cache.rank_keyword("spells", "spell")} == {f"s{n}" for n in range(6)}
+        await cache.store_entities([NOTE], "notes")
+        assert await cache.get_entities("notes", tags="npc") == [NOTE]
+    assert file.stat().st_ino == inode
+    assert {key: vector for key, vector in vectors_of(chosen).items() if key[0] != "notes"} == vectors
+    assert parts_left(chosen) == []
 
 
 @pytest.mark.alike(1)

@@ -199,13 +199,23 @@ class SqliteFile:
         with contextlib.closing(connect(private_file(path))) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
-            for statement in self._statements:
-                connection.execute(statement)
-            stamp = {"fields": json.dumps(declarations()), "version": VERSION}
-            connection.executemany("INSERT INTO meta VALUES (?, ?)", stamp.items())
+            self._add_tables(connection)
             connection.execute(f"PRAGMA application_id = {self._application}")
             connection.execute(f"PRAGMA user_version = {self.layout}")
             connection.execute("COMMIT")
+
+    def complete(self) -> None:
+        """Add the tables that a file of this layout lacks, which is then a current one."""
+        with contextlib.closing(connect(self.path)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            _transaction(connection, "BEGIN IMMEDIATE", self._add_tables)
+
+    def _add_tables(self, connection: sqlite3.Connection) -> None:
+        for statement in self._statements:
+            if not columns(connection, *_CREATED.findall(statement)):
+                connection.execute(statement)
+        stamp = {"fields": json.dumps(declarations()), "version": VERSION}
+        connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", stamp.items())
 
     def guarded(self, function: Callable[[], R]) -> R:
         """Call a function, with SQLite's errors about this file translated to ours."""

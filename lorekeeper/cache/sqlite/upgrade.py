@@ -6,6 +6,8 @@ incomplete new file, which the next process completes, unless the earlier file w
 First the earlier file leaves SQLite's WAL mode, which works only while no other process has it open. Otherwise its log could
 be applied to the new file, and a program of the earlier version would continue to write to the deleted file.
 See https://www.sqlite.org/howtocorrupt.html, sections 2.4 and 2.5.
+
+A file that only lacks types is not copied, since nothing that it has would change: it gets their tables.
 """
 
 from __future__ import annotations
@@ -58,6 +60,10 @@ class FileUpgrade:
         self._file.guarded(self._run)
 
     def _run(self) -> None:
+        if self._lacks_types_only():
+            self._require_alone()
+            self._file.complete()
+            return
         self._require_space()
         self._require_alone()
         try:
@@ -68,6 +74,11 @@ class FileUpgrade:
             with contextlib.suppress(sqlite3.Error), contextlib.closing(connect(self._path)) as c:
                 c.execute("PRAGMA journal_mode = WAL")
             raise
+
+    def _lacks_types_only(self) -> bool:
+        with contextlib.closing(connect(self._path)) as c:
+            earlier = read_format(c)
+        return earlier.layout == self._file.layout and earlier.fields.items() <= declarations().items()
 
     def _require_space(self) -> None:
         size = sum(file.stat().st_size for file in database_files(self._path) if file.exists())
