@@ -70,7 +70,7 @@ MAY_KNOW = {
     "library": FOUNDATION
     | {"vaults", "settings", "text", "normalize", "embedding", "cache", "search", "intake", "composition"},
     "maintenance": FOUNDATION
-    | {"settings", "text", "normalize", "embedding", "cache", "intake", "composition", "library"},
+    | {"settings", "text", "normalize", "embedding", "cache", "intake", "vaults", "composition", "library"},
     "clients": {"errors", "printable", "settings", "version"},
     "server": FOUNDATION | {"attribution", "text", "render", "search", "library"},
     "cli": FOUNDATION

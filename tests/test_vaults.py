@@ -19,6 +19,7 @@ from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError, NotFoundError
 from lorekeeper.search.query import Query
+from lorekeeper.vaults.vaults import FOREIGN
 from lorekeeper.vaults.watch import Watcher
 from tests.support.vaults import digests, notes_of, vault_library, write
 
@@ -396,3 +397,25 @@ def test_network_drives_are_recognised(tmp_path, monkeypatch):
     with Watcher() as watcher:
         assert [watcher.changed([drive]) for _ in range(3)] == [True] * 3
         assert "network drive" in watcher.problem
+
+
+async def test_notes_without_their_folder_are_listed_and_kept_in_step_or_removed(tmp_path):
+    """As after a restore in another place: the library has the notes, and nothing says where they are from."""
+    vault = write(tmp_path / "vault", {"Ash.md": "# Ash\nA town."})
+    async with vault_library(tmp_path) as library:
+        await library.vaults.add(vault, "mine", "Mine")
+        await library.vaults.sync()
+    (tmp_path / "library.vaults").unlink()
+    async with vault_library(tmp_path) as library:
+        (status,) = await library.vaults.status()
+        assert (status.vault.key, status.vault.name, status.folder, status.state) == ("mine", "Mine", "", FOREIGN)
+        assert status.summary.notes == 1
+        await library.vaults.add(vault, "mine")
+        assert (await library.vaults.sync()).unchanged == 1
+        assert [(status.folder, status.state) for status in await library.vaults.status()] == [(str(vault), "in step")]
+    (tmp_path / "library.vaults").unlink()
+    async with vault_library(tmp_path) as library:
+        with pytest.raises(NotFoundError):
+            await library.vaults.remove("other")
+        assert await library.vaults.remove("mine") == 2
+        assert (await library.vaults.status(), await notes_of(library)) == ([], {})

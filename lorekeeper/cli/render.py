@@ -274,6 +274,10 @@ def print_restore(report: ArchiveReport) -> None:
     )
     if report.before:
         console.print(f"The library's previous content is in {plain(report.before)}.")
+    if report.counts.get("notes"):
+        console.print(
+            "Notes are in it too: 'lorekeeper vault list' shows from which folders they are kept in step here."
+        )
 
 
 def print_repair(report: RepairReport) -> None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 SHOWN_FINDINGS = 100
 
+NEXT = "'lorekeeper vault add PATH --key {0}' keeps them in step with it, 'lorekeeper vault remove {0}' removes them"
+"""What to do with notes whose folder is not known, by the key of their vault."""
+
 
 def print_vaults(statuses: Sequence[Status]) -> None:
     """Vaults with their folders, and how they stand."""
@@ -23,9 +26,12 @@ def print_vaults(statuses: Sequence[Status]) -> None:
         vault, summary = status.vault, status.summary
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.synced)) if summary.synced else "never"
         console.print(
-            f"[bold]{plain(vault.key)}[/]  {plain(vault.name)}  [dim]{plain(str(vault.path))}[/]", soft_wrap=True
+            f"[bold]{plain(vault.key)}[/]  {plain(vault.name)}  [dim]{plain(status.folder)}[/]", soft_wrap=True
         )
         notes = "1 note" if summary.notes == 1 else f"{summary.notes:,} notes"
+        if not status.folder:
+            console.print(f"  {notes}, {plain(status.state)}: {plain(NEXT.format(vault.key))}", soft_wrap=True)
+            continue
         console.print(f"  {status.state}; {notes}, read {when}", soft_wrap=True)
         for problem in summary.problems[:3]:
             console.print(f"  [yellow]{plain(problem)}[/]", soft_wrap=True)

@@ -22,6 +22,7 @@ from lorekeeper.library import Library
 from lorekeeper.printable import one_line
 from lorekeeper.settings import PREFIX, Settings, ignored_file, misspelt_variables, own_file, shown_value
 from lorekeeper.system import in_thread
+from lorekeeper.vaults.vaults import Status, Vaults
 from lorekeeper.version import VERSION
 
 PACKAGES = (
@@ -159,20 +160,24 @@ async def _freshness(library: Library) -> list[Check]:
 
 async def _vaults(library: Library) -> list[Check]:
     """How each vault stands, and what LOREKEEPER_VAULTS names that cannot be one."""
-    if not library.vaults.exist:
-        return []
+    vaults = library.vaults
     try:
-        behind, statuses = await library.vaults.fresh(), await library.vaults.status()
+        behind, statuses = await vaults.fresh(), await vaults.status()
     except LoreKeeperError as error:
         return [Check("vaults", False, str(error))]
-    how = library.vaults.scanned or "watched while a server runs"
-    checks = [Check("vaults", False, str(error)) for error in library.vaults.registry.refused.values()]
-    for status in statuses:
-        problems = "; ".join(status.summary.problems[:3])
-        text = f"{status.vault.path}, {status.summary.notes:,} notes, {status.state}, {how}"
-        ok = status.state == "in step" and not behind and not problems
-        checks.append(Check(f"vault {status.vault.key}", ok, "; ".join(filter(None, [text, problems, behind]))))
-    return checks
+    refused = [Check("vaults", False, str(error)) for error in vaults.registry.refused.values()]
+    return refused + [_vault(status, vaults, behind) for status in statuses]
+
+
+def _vault(status: Status, vaults: Vaults, behind: str) -> Check:
+    """How one vault stands; ``behind`` if the library lacks changes of it."""
+    name, notes = f"vault {status.vault.key}", f"{status.summary.notes:,} notes, {status.state}"
+    if not status.folder:
+        return Check(name, True, f"{notes}: 'lorekeeper vault list' says what to do")
+    how = vaults.scanned or "watched while a server runs"
+    problems = "; ".join(status.summary.problems[:3])
+    ok = status.state == "in step" and not behind and not problems
+    return Check(name, ok, "; ".join(filter(None, [f"{status.folder}, {notes}, {how}", problems, behind])))
 
 
 async def _damage(library: Library, settings: Settings) -> Check:

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 
 from lorekeeper.cache.protocol import CacheProtocol, Progress
 from lorekeeper.embedding import EmbeddingService
+from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, ConfigError, ImportFileError, LoreKeeperError
 from lorekeeper.system import PRIVATE_FILE, AsyncClosing, in_thread, private_folder
 from lorekeeper.vaults.registry import Registry, Vault
@@ -47,6 +48,10 @@ MISSING, FORMER = "folder missing", "no longer in LOREKEEPER_VAULTS"
 """How a vault stands that is not kept in step."""
 
 
+FOREIGN = "folder not known"
+"""State of a vault of which the library has the notes only: they came with a backup, or from another library."""
+
+
 @dataclass(frozen=True)
 class Status:
     """A vault, and how it stands.
@@ -54,19 +59,24 @@ class Status:
     Attributes:
         vault: the vault.
         summary: what was known when it was read last.
-        state: "in step", "not read yet", "folder missing" or "no longer in LOREKEEPER_VAULTS".
+        state: "in step", "not read yet", "folder missing", "no longer in LOREKEEPER_VAULTS" or `FOREIGN`.
     """
 
     vault: Vault
     summary: Summary
     state: str
 
+    @property
+    def folder(self) -> str:
+        """The folder of the vault, "" if it is not known."""
+        return "" if self.state == FOREIGN else str(self.vault.path)
+
     def as_dict(self) -> dict[str, object]:
         """``{"key", "name", "path", "exclude", "from", "state", "notes", "synced", "problems"}``."""
         return {
             "key": self.vault.key,
             "name": self.vault.name,
-            "path": str(self.vault.path),
+            "path": self.folder,
             "exclude": list(self.vault.exclude),
             "from": "LOREKEEPER_VAULTS" if self.vault.listed else "vault add",
             "state": self.state,
@@ -164,9 +174,11 @@ class Vaults(AsyncClosing):
             NotFoundError: there is no vault of that key.
             ImportFileError: the setting lists it, so that it would be added again.
         """
-        vault = await asyncio.to_thread(self.registry.vault, key)
-        if vault.path in self.registry.listed:
-            raise ImportFileError(str(vault.path), "LOREKEEPER_VAULTS names it; take it out of there first")
+        statuses = {status.vault.key: status for status in await self.status()}
+        if key not in statuses or statuses[key].state != FOREIGN:
+            vault = await asyncio.to_thread(self.registry.vault, key)
+            if vault.path in self.registry.listed:
+                raise ImportFileError(str(vault.path), "LOREKEEPER_VAULTS names it; take it out of there first")
         async with self._turn():
             number = await self._cache.delete_document(key)
             await asyncio.to_thread(self._state.forget, key)
@@ -187,10 +199,22 @@ class Vaults(AsyncClosing):
 
     async def status(self) -> list[Status]:
         """All vaults, those first that are kept in step."""
-        if not self.exist:
-            return []
-        await self._take_in_listed()
-        return await asyncio.to_thread(self._statuses)
+        if self.exist:
+            await self._take_in_listed()
+        kept = await asyncio.to_thread(self._statuses)
+        return kept + await self._foreign({status.vault.key for status in kept})
+
+    async def _foreign(self, known: Collection[str]) -> list[Status]:
+        """The vaults of which the library has the notes only, whose keys are not among the known ones."""
+        from lorekeeper.vaults.state import Summary
+
+        found = []
+        for document in await self._documents():
+            if document.document not in known:
+                notes = await self._cache.count_entities("notes", document.document)
+                vault = Vault(document.document, document.name, Path())
+                found.append(Status(vault, Summary(notes=notes), FOREIGN))
+        return found
 
     @property
     def scanned(self) -> str:
@@ -303,10 +327,13 @@ class Vaults(AsyncClosing):
 
     async def _books(self) -> set[str]:
         """Keys of the documents that are no vaults."""
+        return set(await self._cache.documents()) - {document.document for document in await self._documents()}
+
+    async def _documents(self) -> list[Entity]:
+        """The documents of vaults."""
         from lorekeeper.normalize.notes import SOURCE
 
-        documents = await self._cache.get_entities("documents", source_api=SOURCE)
-        return set(await self._cache.documents()) - {document.document for document in documents}
+        return await self._cache.get_entities("documents", source_api=SOURCE)
 
     @contextlib.asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
@@ -323,6 +350,8 @@ class Vaults(AsyncClosing):
             await asyncio.sleep(TURN_SECONDS)
 
     def _statuses(self) -> list[Status]:
+        if not self.exist:
+            return []
         from lorekeeper.vaults.state import Summary
 
         kept = [Status(v, s := self._state.summary(v.key), _state_of(v, s)) for v in self.registry.vaults()]
