@@ -21,9 +21,6 @@ from lorekeeper.intake.background import Questions, keep_fresh
 from lorekeeper.intake.ready import ReadyLibrary
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.sync_state import Source
-from lorekeeper.search.dossier.gather import gather
-from lorekeeper.search.dossier.lines import Dossier
-from lorekeeper.search.dossier.sources import TYPES, Sources
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
@@ -36,6 +33,7 @@ from lorekeeper.vaults.vaults import Vaults
 if TYPE_CHECKING:
     from lorekeeper.intake.on_demand import ReadThroughSearcher
     from lorekeeper.intake.sync import Step
+    from lorekeeper.search.dossier.lines import Dossier
     from lorekeeper.search.rerank import Reranker
 
 logger = logging.getLogger(__name__)
@@ -202,7 +200,9 @@ class Library(AsyncClosing):
             ready, store = self._ready, self.cache.store
             if ready is not None and await asyncio.to_thread(store.is_new):
                 space = ready.space or await self._space()
-                self._note = STARTED if await asyncio.to_thread(ready.copy_to, store, space) else ""
+                if await asyncio.to_thread(ready.copy_to, store, space):
+                    self._note = STARTED
+                    self._renewed |= set(COLLECTIONS)  # this version has made it
             self._ready = None
 
     async def _space(self) -> str:
@@ -213,13 +213,17 @@ class Library(AsyncClosing):
             return default_space().fingerprint
 
     async def _answer(self, query: Query) -> ResultPage:
-        if self.source is None:
+        if self.source is None or (query.text is not None and not await self._was_synced()):
             return await self.searcher.search(query)
         if self._read_through is None:
             from lorekeeper.intake.on_demand import ReadThroughSearcher
 
             self._read_through = ReadThroughSearcher(self.searcher, self.cache, self.source, offline=self.offline)
         return await self._read_through.search(query)
+
+    async def _was_synced(self) -> bool:
+        """Whether entries may be old. Where words are searched, nothing else is asked of the source."""
+        return self.source is not None and await asyncio.to_thread(self.source.state_path.exists)
 
     async def topic(self, topic: str, types: Sequence[str] | None = None, limit: int = 10) -> Dossier:
         """What the library has on a person, place or theme: see `search.dossier.gather.gather`.
@@ -229,6 +233,9 @@ class Library(AsyncClosing):
             types: only entries of these types, all by default.
             limit: most lines of a part.
         """
+        from lorekeeper.search.dossier.gather import gather
+        from lorekeeper.search.dossier.sources import TYPES, Sources
+
         if self.embedding.loaded:
             await self._renew(TYPES if types is None else types)
         sources = Sources.of(self.cache, self.searcher.documents, self.search, self.entities_at, types)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -24,6 +25,7 @@ from lorekeeper.search.query import Query
 from lorekeeper.text.phrases import STARTER
 from scripts.build_ready_library import build
 from tests.support.libraries import settings
+from tests.support.programs import ask_new_library, command_of
 
 SPACE = default_space().fingerprint
 
@@ -73,6 +75,13 @@ async def test_the_copy_is_what_loading_the_entries_gives(tmp_path: Path, archiv
         assert (await library.cache.get_entity("spells", "lorekeeper-starter", "feather-fall")) is not None
 
 
+def test_the_first_answer_takes_no_rules_of_sources_and_no_client(tmp_path: Path, archive: Path) -> None:
+    program = command_of(ask_new_library, tmp_path, archive)
+    loaded = set(subprocess.run(program, capture_output=True, text=True, check=True, timeout=60).stdout.split())
+    assert "milvus_lite" in loaded
+    assert loaded & {"lorekeeper.normalize", "lorekeeper.intake.files", "httpx", "rich", "yaml"} == set()
+
+
 async def test_files_of_the_copy_are_private(tmp_path: Path, archive: Path) -> None:
     async with new_library(tmp_path, archive) as library:
         await library.open(["spells"])
@@ -92,7 +101,7 @@ def test_another_vector_space_or_package_is_not_copied(
     store: Store, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not ReadyLibrary(archive, None).copy_to(store, "another model")
-    monkeypatch.setattr("lorekeeper.intake.remembered.rules", lambda: "other rules")
+    monkeypatch.setattr("lorekeeper.intake.ready.rules", lambda: "other rules")
     assert not ReadyLibrary(archive, None).copy_to(store, SPACE)
     assert store.is_new()
 

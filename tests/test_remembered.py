@@ -11,9 +11,11 @@ import pytest
 
 from lorekeeper.entities import Entity
 from lorekeeper.intake import remembered
+from lorekeeper.intake import rules as rules_module
 from lorekeeper.intake.formats import json as json_format
-from lorekeeper.intake.remembered import Remembered, key_of, rules
+from lorekeeper.intake.remembered import Remembered, key_of
 from lorekeeper.intake.reports import ImportReport
+from lorekeeper.intake.rules import rules
 from lorekeeper.normalize import normalize
 from tests.support.libraries import open_library
 from tests.support.samples import SAMPLES, write_lines
@@ -117,7 +119,7 @@ async def test_other_rules_are_other_outcomes(tmp_path, monkeypatch, normalized)
 
 def test_rules_follow_the_package(tmp_path, monkeypatch):
     (tmp_path / "one.py").write_text("a = 1")
-    monkeypatch.setattr(remembered, "PACKAGE", tmp_path)
+    monkeypatch.setattr(rules_module, "PACKAGE", tmp_path)
     first = rules.__wrapped__()
     (tmp_path / "one.py").write_text("a = 2")
     assert rules.__wrapped__() != first

@@ -16,7 +16,6 @@ from typing import Any
 
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.errors import CacheError, EmbeddingError
-from lorekeeper.intake.freshness import next_attempt, stale_lists
 from lorekeeper.intake.sync_state import Source, load_state, refresh_lock
 from lorekeeper.system import in_thread
 
@@ -133,6 +132,11 @@ async def keep_fresh(cache: CacheProtocol, source: Source, questions: Questions,
 
 def is_due(source: Source) -> bool:
     """Whether something is stale, and may be read now. Blocking."""
+    from lorekeeper.intake.freshness import (  # with the rules of sources: nobody waits for them here
+        next_attempt,
+        stale_lists,
+    )
+
     state = load_state(source.state_path, source.base_url)
     return bool(stale_lists(state, source.days)) and next_attempt(state) <= time.time()
 

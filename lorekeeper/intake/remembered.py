@@ -11,24 +11,18 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.intake.rules import rules
 from lorekeeper.normalize.equipment import is_table_row
 from lorekeeper.system import private_file, private_folder
-from lorekeeper.version import VERSION
 
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
-
-PACKAGE = Path(__file__).parent.parent
-
-RULES = ("*.py", "*.txt")
-"""Files of the package that say how objects are normalised."""
 
 DIGEST_BYTES = 16
 
@@ -136,13 +130,3 @@ def key_of(value: Any, hint: str, document: str | None) -> str | None:
     except RecursionError:
         return None
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).hexdigest()
-
-
-@cache
-def rules() -> str:
-    """A fingerprint of the package."""
-    digest = hashlib.blake2b(VERSION.encode(), digest_size=DIGEST_BYTES)
-    for pattern in RULES:
-        for path in sorted(PACKAGE.rglob(pattern)):
-            digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()

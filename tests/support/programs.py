@@ -61,6 +61,28 @@ def use_embedded_library(folder: str) -> None:
     print_modules()
 
 
+def ask_new_library(folder: str, archive: str) -> None:
+    """Ask a library that begins as a copy of a ready one, and has an Open5e server; print what was imported for the answer."""
+    from lorekeeper.embedding import EmbeddingService
+    from lorekeeper.embedding.model import default_space
+    from lorekeeper.intake.ready import ReadyLibrary
+    from lorekeeper.intake.sync_state import Source
+    from lorekeeper.library import Library, open_cache, vector_cache
+    from lorekeeper.search.query import Query
+    from lorekeeper.settings import load_settings
+
+    async def main() -> None:
+        settings, _ = load_settings({"LOREKEEPER_MILVUS_DB_PATH": str(Path(folder) / "milvus.db")}, Path("no.env"))
+        embedding = EmbeddingService(default_space, vector_cache(settings))
+        source, ready = Source("http://127.0.0.1:9", Path(folder) / "sync", 30.0), ReadyLibrary(Path(archive), None)
+        async with Library(open_cache(settings, embedding), embedding, source=source, ready=ready) as library:
+            await library.open(["spells"])
+            assert (await library.search(Query(types=["spells"], text="falling off a cliff", mode="keyword"))).total
+            print_modules()
+
+    asyncio.run(main())
+
+
 def fill_disk(folder: str, backend: str) -> None:
     """Store on a disk that becomes full, and again once there is room; print what was refused and what is stored."""
     from lorekeeper.errors import CacheError
