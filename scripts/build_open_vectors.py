@@ -2,8 +2,10 @@
 
     python scripts/build_open_vectors.py CORPUS OUT
 
-CORPUS is a folder of Open5e files, which is read as an import reads it; OUT is the file to write. Vectors in the embedding
-cache of the configured library are taken from there, and new ones are added to it. `make vectors` runs this and builds a wheel.
+CORPUS is a folder of Open5e files, or has one in its folder `entities`, which is read as an import reads it; OUT is the file to
+write. Only entries of Open5e count, and only of documents with an open licence, whatever else the folder holds. Vectors in the
+embedding cache of the configured library are taken from there, and new ones are added to it. `make vectors` runs this and
+builds a wheel.
 """
 
 from __future__ import annotations
@@ -12,24 +14,41 @@ import asyncio
 import sys
 from pathlib import Path
 
+from lorekeeper.attribution import attribution
 from lorekeeper.cache.open_vectors import write_open_vectors
 from lorekeeper.cache.vectors import VectorCache, load_vectors, vector_key
 from lorekeeper.composition import VECTORS, load_provider
 from lorekeeper.embedding import EmbeddingService
+from lorekeeper.entities import Entity
 from lorekeeper.intake.files import Reader
+from lorekeeper.intake.on_demand import SOURCES
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.settings import load_settings
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import SHIPPED_VECTORS, hint_text
+
+BOOKS = "entities"
+"""The folder of a corpus of many sources that has the files of Open5e."""
+
+OPEN = {"CC-BY-4.0", "CC-BY-SA-4.0", "Creative Commons 0", "OGL-1.0a", "http://open5e.com/legal"}
+"""Licences that allow to pass on what is computed from the texts; the last one is what Open5e's API v1 says of the SRD."""
 
 LARGEST_BYTES = 20_000_000
 """Most that the data package may take."""
 
 
 def corpus_texts(corpus: Path) -> list[str]:
-    """Every text that an import of the corpus embeds, each once."""
-    found = Reader([corpus], None, ImportReport()).read()
-    return sorted({p.embedded for entity, _ in found for p in passages(entity, hint=hint_text(entity))})
+    """Every text that an import of the open books of a corpus embeds, each once."""
+    return sorted({p.embedded for entity in open_entities(corpus) for p in passages(entity, hint=hint_text(entity))})
+
+
+def open_entities(corpus: Path) -> list[Entity]:
+    """The entries of a corpus that are Open5e's, and of a document with a licence of `OPEN`."""
+    books = corpus / BOOKS
+    entries = Reader([books if books.is_dir() else corpus], None, ImportReport()).read()
+    found = [entry.entity for entry in entries if entry.entity.source_api in SOURCES]
+    described = {entity.document: entity for entity in found if entity.type == "documents"}
+    return [e for e in found if OPEN & set(attribution(described.get(e.document), e).licenses)]
 
 
 async def main(corpus: Path, out: Path) -> None:

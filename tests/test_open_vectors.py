@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +18,10 @@ from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.protocol import is_unit, normalized
 from lorekeeper.library import Library
 from lorekeeper.text.passages import passages
+from scripts.build_open_vectors import open_entities
 from tests.support.entities import make
 from tests.support.libraries import settings
+from tests.support.samples import write_lines
 
 MODEL = "model-1"
 TEXTS = [f"text number {i}" for i in range(500)]
@@ -120,6 +123,37 @@ async def test_an_import_embeds_only_what_the_package_does_not_have(tmp_path):
         await library.cache.store_entities([known, new], "spells")
         assert service.computed == len(list(passages(new)))
         assert [r.name for r in await library.cache.rank_semantic("spells", "a spell of the books", 1)] == ["known"]
+
+
+BOOKS: list[dict[str, Any]] = [
+    {"key": "open", "name": "Open Book", "licenses": [{"name": "OPEN GAME LICENSE Version 1.0a", "key": "ogl-10a"}]},
+    {"key": "closed", "name": "Closed Book", "licenses": [{"name": "All rights reserved", "key": "own"}]},
+    {"key": "silent", "name": "Silent Book", "licenses": []},
+]
+CLASS = {"name": "Wizard", "key": "wizard"}
+
+
+@pytest.mark.parametrize("folder", ["", "entities"], ids=["alone", "of a larger corpus"])
+def test_only_open_books_get_into_the_data_package(tmp_path, folder):
+    books = [{"type": "SOURCE", "publisher": {"name": "P", "key": "p"}, "gamesystem": {}, **book} for book in BOOKS]
+    spells = [
+        {
+            "key": f"{key}_spell",
+            "name": f"Spell of the {key} book",
+            "desc": "It glows.",
+            "level": 1,
+            "school": {},
+            "classes": [CLASS],
+            "document": {"name": key, "key": key},
+        }
+        for key in ("open", "closed", "silent", "unknown")
+    ]
+    (tmp_path / folder).mkdir(exist_ok=True)
+    write_lines(tmp_path / folder / "documents.jsonl", books)
+    write_lines(tmp_path / folder / "spells.jsonl", spells)
+    write_lines(tmp_path / folder / "own.jsonl", [{"collection": "spells", "name": "Our spell", "document": "open"}])
+    (tmp_path / "campaign.jsonl").write_text('{"collection": "rules", "name": "Our rule", "document": "open"}')
+    assert {entity.name for entity in open_entities(tmp_path)} == {"Open Book", "Spell of the open book"}
 
 
 def test_the_data_package_has_what_is_looked_for_and_keeps_it_out_of_the_repository():
