@@ -14,16 +14,20 @@ from zipfile import ZipFile
 
 import pytest
 
+from lorekeeper.cache.async_cache import ThreadedCache
+from lorekeeper.cache.milvus import ready
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.store import Store
 from lorekeeper.composition import open_cache, open_store, vector_cache
-from lorekeeper.embedding import EmbeddingService
+from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.model import default_space, known_space
+from lorekeeper.filters import Selection
 from lorekeeper.intake.ready import ReadyLibrary
 from lorekeeper.library import STARTED, Library
 from lorekeeper.search.query import Query
 from lorekeeper.text.phrases import STARTER
 from scripts.build_ready_library import build
+from tests.support.entities import batch
 from tests.support.libraries import settings
 from tests.support.programs import ask_new_library, command_of
 
@@ -132,6 +136,39 @@ def test_of_several_at_a_time_one_makes_the_library(tmp_path: Path, archive: Pat
             return ReadyLibrary(archive, None).copy_to(store, SPACE)
 
         assert sum(threads.map(copied, stores)) == 1
+
+
+async def test_what_another_process_makes_meanwhile_stays(
+    tmp_path: Path, archive: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = open_store(settings(milvus_db_path=tmp_path / "new" / "milvus.db"))
+    settle = ready._settle
+
+    def opened_by_another(file: Path) -> None:
+        settle(file)
+        other.open([])
+
+    monkeypatch.setattr(ready, "_settle", opened_by_another)
+    async with ThreadedCache(other, EmbeddingService(lambda: HashingProvider(64))) as cache:
+        assert not await asyncio.to_thread(ReadyLibrary(archive, None).copy_to, store, SPACE)
+        await cache.store_entities(batch("a", 0, 3), "spells")
+    assert store.count(Selection("spells")) == 3, "the companion is the other's too"
+
+
+def test_a_companion_that_was_made_meanwhile_stays_and_gets_the_entries(
+    tmp_path: Path, archive: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle, companion = ready._settle, tmp_path / "new" / "milvus.db.keywords"
+
+    def made_by_another(file: Path) -> None:
+        settle(file)
+        companion.touch()
+
+    monkeypatch.setattr(ready, "_settle", made_by_another)
+    assert ReadyLibrary(archive, None).copy_to(store, SPACE)
+    assert companion.stat().st_size == 0
+    store.open(["spells"])
+    assert store.count(Selection("spells")) > 300
 
 
 def test_an_open_library_is_not_replaced(store: Store, archive: Path) -> None:

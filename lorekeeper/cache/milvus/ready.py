@@ -6,9 +6,9 @@ import os
 import shutil
 import tempfile
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
-from lorekeeper.cache.milvus import companion_path
 from lorekeeper.system import keep_private
 
 NAME = "library"
@@ -27,21 +27,22 @@ def pack(archive: zipfile.ZipFile, path: Path) -> None:
 
 
 def unpack(archive: zipfile.ZipFile, path: Path) -> None:
-    """Make the library at a path, where there is none, from an archive of `pack`. The caller keeps others out.
+    """Make the library at a path, where there is none, from an archive of `pack`.
+
+    A process that opens the library for the first time meanwhile is not disturbed: what it has made stays.
 
     Raises:
-        OSError: it cannot be written; there is no library then.
+        OSError: it cannot be written, or another process has just made it; nothing was changed.
     """
     folder = Path(tempfile.mkdtemp(prefix=f"{path.name}.", dir=path.parent))
     try:
         archive.extractall(folder, [name for name in archive.namelist() if name.startswith(NAME)])
         for file in folder.rglob("*"):
             _settle(file)
-        for part in sorted(folder.iterdir(), reverse=True):  # the folder last: without it there is no library
-            part.replace(path.with_name(path.name + part.name.removeprefix(NAME)))
-    except OSError:
-        companion_path(path).unlink(missing_ok=True)
-        raise
+        (folder / NAME).replace(path)  # refused where a folder has content
+        for file in folder.iterdir():
+            with suppress(OSError):  # without it, it is made from what is in the folder
+                os.link(file, path.with_name(path.name + file.name.removeprefix(NAME)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
