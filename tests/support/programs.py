@@ -63,11 +63,12 @@ def use_embedded_library(folder: str) -> None:
 
 def ask_new_library(folder: str, archive: str) -> None:
     """Ask a library that begins as a copy of a ready one, and has an Open5e server; print what was imported for the answer."""
+    from lorekeeper.composition import open_cache, vector_cache
     from lorekeeper.embedding import EmbeddingService
     from lorekeeper.embedding.model import default_space
     from lorekeeper.intake.ready import ReadyLibrary
     from lorekeeper.intake.sync_state import Source
-    from lorekeeper.library import Library, open_cache, vector_cache
+    from lorekeeper.library import Library
     from lorekeeper.search.query import Query
     from lorekeeper.settings import load_settings
 
