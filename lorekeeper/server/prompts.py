@@ -306,7 +306,8 @@ What happened last time at our table?
 Recall above all: {topic}
 My notes are the document "{document}": put documents=["{document}"] into every search.
 
-1. lookup_note with kind="session" and order="newest": take the latest one or two, and get_entity to read them whole. \
+1. lookup_note with where="session>=0" and order="newest" (if none has a number, with kind="session" instead): take the \
+latest one or two, and get_entity to read them whole. \
 Only notes tell what happened, not published books. If there are none, search_lore for "last session", "the party went".
 2. gather_topic for each person, place or thread of that session that matters: what earlier sessions said of it, and what \
 it is linked with.
