@@ -34,7 +34,7 @@ from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.maintenance.doctor import examine
 from lorekeeper.normalize.again import fields_again
 from lorekeeper.settings import Settings
-from tests.support.backends import BACKENDS
+from tests.support.backends import BACKENDS, MARKS
 from tests.support.commands import ROOT, environment, run_lorekeeper, variables
 from tests.support.earlier_version import EarlierProgram, extract
 from tests.support.entities import everything, make
@@ -49,6 +49,9 @@ KILLS = 4
 """Kills while that library is upgraded, for each that ``--kills`` asks for."""
 
 NOTE = Entity("notes", "Ash.md", "Ash", "npc", "mine", "vault", {"path": "Ash.md"}, {"tags": ("npc",)})
+
+STORES = ("milvus", "milvus-server", "milvus-standalone", "sqlite")
+"""Backends whose libraries are upgraded each in its own way."""
 
 MOOD = Field("mood", FieldType.TEXT, "how it feels")
 
@@ -177,23 +180,20 @@ async def test_a_library_that_is_current_is_not_upgraded_again(earlier: Settings
 
 
 async def test_a_library_that_only_lacks_a_type_gets_it_without_being_copied(
-    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    any_backend: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen = of(tmp_path, backend)
     with monkeypatch.context() as before:
         before.delitem(COLLECTIONS, "notes")
-        await filled(chosen, tmp_path)
-    (file,) = copies_of(chosen)
-    inode, vectors = file.stat().st_ino, vectors_of(chosen)
-    async with hashing(chosen) as cache:
-        assert await cache.count_entities("spells") == 6
-        assert await cache.count_entities("notes") == 0
+        await filled(any_backend, tmp_path)
+    files = {path: path.stat().st_ino for path in copies_of(any_backend) if path.exists()}
+    service = EmbeddingService(lambda: HashingProvider(64))
+    async with open_cache(any_backend, service) as cache:
+        assert (await cache.count_entities("spells"), await cache.count_entities("notes")) == (6, 0)
         assert {r.identity[1] for r in await cache.rank_keyword("spells", "spell")} == {f"s{n}" for n in range(6)}
+        assert service.computed == 0
         await cache.store_entities([NOTE], "notes")
         assert await cache.get_entities("notes", tags="npc") == [NOTE]
-    assert file.stat().st_ino == inode
-    assert {key: vector for key, vector in vectors_of(chosen).items() if key[0] != "notes"} == vectors
-    assert parts_left(chosen) == []
+    assert {path: path.stat().st_ino for path in files} == files
 
 
 @pytest.mark.alike(1)
@@ -419,7 +419,7 @@ def with_fields(entity_type: str, *added: Field, without: str = "") -> Any:
     return replace(collection, fields=(*(f for f in collection.fields if f.name != without), *added))
 
 
-@pytest.fixture(params=["milvus", "milvus-server", "sqlite"])
+@pytest.fixture(params=[pytest.param(name, marks=MARKS.get(name, [])) for name in STORES])
 def any_backend(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     """Settings of an empty library, of each backend."""
     return BACKENDS[request.param](tmp_path, request)
