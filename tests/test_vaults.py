@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,13 @@ from lorekeeper.embedding import HashingProvider
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError, NotFoundError
+from lorekeeper.notes import Note
 from lorekeeper.search.query import Query
+from lorekeeper.vaults.links import Links
+from lorekeeper.vaults.plan import Plan, Read
+from lorekeeper.vaults.reading import Content
+from lorekeeper.vaults.scan import File, Scan
+from lorekeeper.vaults.state import Row, State
 from lorekeeper.vaults.vaults import FOREIGN
 from lorekeeper.vaults.watch import Watcher
 from tests.support.vaults import digests, notes_of, vault_library, write
@@ -334,8 +342,11 @@ async def test_a_question_does_not_wait_for_a_long_reading(tmp_path, monkeypatch
         page = await library.search(Query(("notes",), filters={"name": "Note"}))
         assert (page.total, time.monotonic() - began < 1.5) == (0, True)
         assert "still being read" in (page.note or "")
+        began = time.monotonic()
+        assert "still being read" in await library.vaults.fresh()
+        assert time.monotonic() - began < 0.15  # a reading that is known to be long is not waited for again
         while await library.vaults.fresh():
-            pass
+            await asyncio.sleep(0.05)
         assert len(await notes_of(library)) == 40
     write(vault, {f"more {n}.md": f"# More {n}\nThree words here, and {n}.\n" for n in range(40)})
     async with vault_library(tmp_path, provider=SlowProvider) as library:
@@ -419,3 +430,66 @@ async def test_notes_without_their_folder_are_listed_and_kept_in_step_or_removed
             await library.vaults.remove("other")
         assert await library.vaults.remove("mine") == 2
         assert (await library.vaults.status(), await notes_of(library)) == ([], {})
+
+
+def test_whatever_a_link_means_anew_is_among_the_affected_targets():
+    seed = random.randrange(10**6)
+    print(f"{seed=}")
+    chance = random.Random(seed)
+    names = ("keep", "Keep", "lake", "index", "README", "Ärger", "a.b")
+    folders = ("", "keep/", "lake/", "keep/lake/", "Lake/keep/")
+
+    def path() -> str:
+        return f"{chance.choice(folders)}{chance.choice(names)}.md"
+
+    def vault() -> dict[str, list[str]]:
+        return {path(): [chance.choice(names)] * chance.randrange(2) for _ in range(6)}
+
+    targets = [
+        *names,
+        *(f"{folder}{name}" for folder in folders for name in names),
+        "keep.md",
+        "..",
+        "../keep",
+        "./lake#x",
+    ]
+    targets += ["../..", "lake/..", "", "KEEP\\Lake", " keep ", "nowhere", "keep/"]
+    for _ in range(120):
+        before = vault()
+        after = {**before, **vault()}
+        for gone in chance.sample(list(before), 2) if len(before) > 1 else ():
+            after.pop(gone)
+        rows = {path: Row(0, 0, 0, 0, "", 0.0, aliases=names) for path, names in before.items()}
+        kept = {
+            path: replace(row, links=dict.fromkeys(targets))
+            for path, row in rows.items()
+            if after.get(path) == row.aliases
+        }
+        note = Note("Any.md", "Any", "note")
+        read = {
+            path: Read(Content("", "", File(path, path, 0, 0, 0), 0), replace(note, aliases=tuple(names)), 0.0)
+            for path, names in after.items()
+            if path not in kept
+        }
+        plan = Plan(Scan(), rows, kept, read)
+        affected, then = plan.affected_targets(), Links(before)
+        for source in kept:
+            changed = {
+                target for target in targets if then.resolve(target, source) != plan.links.resolve(target, source)
+            }
+            assert changed <= affected, (before, after, source)
+
+
+def test_what_another_process_recorded_is_seen(tmp_path):
+    row = Row(1, 2, 3, 4, "digest", 5.0, aliases=["a"], links={"b": None})
+    with State(tmp_path / "state") as one, State(tmp_path / "state") as other:
+        assert one.rows("v") == other.rows("v") == {}
+        one.save("v", {"a.md": row, "b.md": row})
+        assert one.rows("v") == other.rows("v") == {"a.md": row, "b.md": row}
+        other.save("v", {"c.md": row}, ["a.md"])
+        assert one.rows("v").keys() == other.rows("v").keys() == {"b.md", "c.md"}
+        one.rows("v").clear()
+        one.forget("w")
+        assert one.rows("v").keys() == {"b.md", "c.md"}
+        other.forget("v")
+        assert one.rows("v") == {}

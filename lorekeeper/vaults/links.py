@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import posixpath
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from lorekeeper.vaults.scan import SUFFIXES
 
 FOLDER_NOTES = ("index", "readme")
 """Names of a note that stands for its folder, beside the folder's own name."""
+
+FOLDER = ".."
+"""What `asked` gives of a link to a folder that it does not name."""
 
 NEAREST = 3
 
@@ -94,6 +97,20 @@ class Links:
     def _aliased(self, written: str) -> list[str]:
         found = self._by_alias.get(_folded(written), ())
         return sorted(dict.fromkeys(found), key=lambda path: (path.count("/"), path))
+
+
+def answers(path: str, aliases: Iterable[str]) -> set[str]:
+    """What `asked` may give of the links that mean a note: its name, that of the folder it stands for, its aliases."""
+    *folders, name = _comparable(path).split("/")
+    stands_for = {folders[-1]} if folders and name in FOLDER_NOTES else set()
+    return {name, *stands_for, *map(_folded, aliases)}
+
+
+def asked(target: str) -> set[str]:
+    """What one of the `answers` of a note must be for a link to mean it; `FOLDER` is of any."""
+    written = unicodedata.normalize("NFC", target.replace("\\", "/")).partition("#")[0].strip()
+    name = _comparable(posixpath.normpath(written).strip("/")).rsplit("/", 1)[-1]
+    return {FOLDER if name in (".", FOLDER) else name, _folded(written)}
 
 
 def _folded(text: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from lorekeeper.notes import Note
-from lorekeeper.vaults.links import Links
+from lorekeeper.vaults.links import FOLDER, Links, answers, asked
 from lorekeeper.vaults.reading import Content
 from lorekeeper.vaults.scan import Scan
 from lorekeeper.vaults.state import Row
@@ -36,8 +37,6 @@ class Plan:
         rows: rows of files that were read and give nothing.
         gone: paths of files that are no longer there.
         stored: content hashes of what the library has, by "type slug".
-        links: which note a link means now.
-        renamed: whether there are other names than before.
     """
 
     scan: Scan
@@ -47,5 +46,26 @@ class Plan:
     rows: dict[str, Row] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
     stored: dict[str, str] = field(default_factory=dict)
-    links: Links = field(default_factory=lambda: Links({}))
-    renamed: bool = False
+
+    @cached_property
+    def links(self) -> Links:
+        """Which note a link means now; to be asked for when all has been read that has changed."""
+        passed = {path for rows in (self.kept, self.rows) for path, row in rows.items() if row.passed}
+        return Links(self._names(), self.scan.others | passed)
+
+    def affected_targets(self) -> set[str]:
+        """Targets of links in the notes that are kept which may mean another note than before, for what they are called."""
+        before = {path: row.aliases for path, row in self.before.items() if not row.passed}
+        now = self._names()
+        differing = [path for path in {**before, **now} if before.get(path) != now.get(path)]
+        called = {name for path in differing for names in (before, now) for name in answers(path, names.get(path, ()))}
+        if not called:
+            return set()
+        called.add(FOLDER)
+        targets = {target for row in self.kept.values() for target in row.links}
+        return {target for target in targets if not called.isdisjoint(asked(target))}
+
+    def _names(self) -> dict[str, list[str]]:
+        """The other names of each note."""
+        kept = {path: row.aliases for path, row in self.kept.items() if not row.passed}
+        return kept | {path: list(read.note.aliases) for path, read in self.read.items()}

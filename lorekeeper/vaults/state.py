@@ -9,7 +9,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ from lorekeeper.system import Closing, private_file, private_folder
 
 R = TypeVar("R")
 
-FORMAT = 1
+FORMAT = 2
 """SQLite's user_version; a file of another one is made anew."""
 
 BUSY_SECONDS = 10.0
@@ -86,8 +86,14 @@ class Summary:
     problems: list[str] = field(default_factory=list)
 
 
+_COLUMNS = [column.name for column in fields(Row)]
+
+
 class State(Closing):
     """The file. Blocking, and safe to use from several threads and processes.
+
+    The rows of a vault stay in memory until another process changes the file: reading thousands takes longer than to look
+    through their folder.
 
     All methods raise CacheError if it cannot be read or written; a damaged one is replaced by an empty one.
     """
@@ -96,23 +102,32 @@ class State(Closing):
         self.path = path
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._known: dict[str, dict[str, Row]] = {}
+        self._version: int | None = None
+        """SQLite's data_version when `_known` was read: it changes with what other connections write."""
 
     def rows(self, vault: str) -> dict[str, Row]:
         """What is known of the files of a vault, by path."""
 
         def read(c: sqlite3.Connection) -> dict[str, Row]:
-            found = c.execute("SELECT path, content FROM notes WHERE vault = ?", (vault,))
-            return {path: Row(**json.loads(content)) for path, content in found}
+            self._forget_if_changed(c)
+            if vault not in self._known:
+                self._known[vault] = _rows(c, vault)
+            return dict(self._known[vault])
 
         return self._guarded(read)
 
     def save(self, vault: str, rows: Mapping[str, Row], gone: Collection[str] = ()) -> None:
         """Replace rows, and remove those of paths that are gone."""
-        values = [(vault, path, json.dumps(asdict(row))) for path, row in rows.items()]
+        values = [(vault, path, _packed(row)) for path, row in rows.items()]
 
         def write(c: sqlite3.Connection) -> None:
+            self._forget_if_changed(c)
             c.executemany("REPLACE INTO notes VALUES (?, ?, ?)", values)
             c.executemany("DELETE FROM notes WHERE vault = ? AND path = ?", [(vault, path) for path in gone])
+            if vault in self._known:
+                kept = {path: row for path, row in self._known[vault].items() if path not in gone}
+                self._known[vault] = kept | dict(rows)
 
         if values or gone:
             self._guarded(write)
@@ -134,6 +149,7 @@ class State(Closing):
         def remove(c: sqlite3.Connection) -> None:
             c.execute("DELETE FROM notes WHERE vault = ?", (vault,))
             c.execute("DELETE FROM vaults WHERE vault = ?", (vault,))
+            self._known.pop(vault, None)
 
         self._guarded(remove)
 
@@ -161,8 +177,19 @@ class State(Closing):
         if self._connection is None or not self.path.exists():
             self._disconnect()
             self._connection = self._connected()
-        with self._connection:
-            return function(self._connection)
+        try:
+            with self._connection:
+                return function(self._connection)
+        except BaseException:
+            self._known.clear()  # what was not committed is not known
+            raise
+
+    def _forget_if_changed(self, c: sqlite3.Connection) -> None:
+        """Keep nothing in memory that another process may have replaced."""
+        (version,) = c.execute("PRAGMA data_version").fetchone()
+        if version != self._version:
+            self._known.clear()
+            self._version = version
 
     def _connected(self) -> sqlite3.Connection:
         try:
@@ -182,6 +209,8 @@ class State(Closing):
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+        self._known.clear()
+        self._version = None
 
     def _failure(self, error: Exception) -> CacheError:
         return CacheError(f"{self.path} cannot be used: {error}; free space, or delete that file")
@@ -199,6 +228,17 @@ def _make_tables(connection: sqlite3.Connection) -> None:
     for statement in filter(str.strip, _TABLES.split(";")):
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def _rows(c: sqlite3.Connection, vault: str) -> dict[str, Row]:
+    """The rows of a vault; as one text, they are read in a third of the time."""
+    found = c.execute("SELECT path, content FROM notes WHERE vault = ?", (vault,)).fetchall()
+    contents = json.loads(f"[{','.join(content for _, content in found)}]")
+    return {path: Row(*content) for (path, _), content in zip(found, contents, strict=True)}
+
+
+def _packed(row: Row) -> str:
+    return json.dumps([getattr(row, column) for column in _COLUMNS])
 
 
 def all_entities(rows: Iterable[Row]) -> dict[str, str]:

@@ -19,7 +19,6 @@ from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.notes import SOURCE, Resolve, note_entity
 from lorekeeper.notes import Note, passed_over, read_note
 from lorekeeper.printable import one_line, shown
-from lorekeeper.vaults.links import Links
 from lorekeeper.vaults.plan import Plan, Read, StoppedError
 from lorekeeper.vaults.reading import Content, UnreadableError, content
 from lorekeeper.vaults.registry import Vault
@@ -118,7 +117,6 @@ class VaultSync:
         missing = plan.before.keys() - plan.kept.keys() - plan.read.keys() - plan.rows.keys()
         plan.kept |= {path: plan.before[path] for path in missing if path in found.files or found.may_have(path)}
         plan.gone = missing - plan.kept.keys()
-        self._find_links(plan)
         self._read_again(plan)
         return plan
 
@@ -161,20 +159,14 @@ class VaultSync:
             else:
                 plan.read[path] = Read(read, note, modified)
 
-    def _find_links(self, plan: Plan) -> None:
-        """Which notes links mean now."""
-        names = {path: row.aliases for path, row in plan.kept.items() if not row.passed}
-        names |= {path: list(read.note.aliases) for path, read in plan.read.items()}
-        passed = {path for rows in (plan.kept, plan.rows) for path, row in rows.items() if row.passed}
-        plan.links = Links(names, plan.scan.others | passed)
-        plan.renamed = names != {path: row.aliases for path, row in plan.before.items() if not row.passed}
-
     def _read_again(self, plan: Plan) -> None:
         """Read notes again whose links mean others than before, or that give what a changed file gave too."""
         changed = all_entities(row for path, row in plan.before.items() if path not in plan.kept)
+        affected = plan.affected_targets()
         for path, row in list(plan.kept.items()):
             given = not changed.keys().isdisjoint(row.entities)
-            linked = plan.renamed and row.links != {t: self._target(plan, t, path) for t in row.links}
+            targets = affected.intersection(row.links) if affected else ()
+            linked = any(row.links[target] != self._target(plan, target, path) for target in targets)
             if path in plan.scan.files and (given or linked):
                 with suppress(OSError, UnreadableError):
                     read = content(self._vault.path, plan.scan.files[path])

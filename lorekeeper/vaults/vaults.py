@@ -110,6 +110,8 @@ class Vaults(AsyncClosing):
         """Keys of the vaults whose notes were compared with the library in this process."""
         self._noticed = self._done = 0
         """Numbers of the last change that was noticed, and of the last one that is in the library."""
+        self._began = 0.0
+        """When the sync under way began, on the monotonic clock."""
         self._failure = ""
         self._task: asyncio.Task[None] | None = None
         self._stopped = threading.Event()
@@ -130,12 +132,14 @@ class Vaults(AsyncClosing):
     async def fresh(self) -> str:
         """Bring the library in step with what was saved before this call; what is not in it after `WAIT_SECONDS`, as a note.
 
-        Without changes it takes a millisecond or two, and without vaults nothing. Reading goes on if it takes longer.
+        Without changes it takes a millisecond or two, and without vaults nothing. Reading goes on if it takes longer: a question
+        that comes when it has taken so long already does not wait for it.
         """
         if not self.exist:
             return ""
         await self._notice()
-        return await self._wait(WAIT_SECONDS)
+        is_long = self._done < self._noticed and self._began < time.monotonic() - WAIT_SECONDS
+        return await self._wait(0.0 if is_long else WAIT_SECONDS)
 
     @contextlib.asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
@@ -256,6 +260,7 @@ class Vaults(AsyncClosing):
         if changed or scan or self._failure:
             self._noticed += 1
         if self._done < self._noticed and (self._task is None or self._task.done()):
+            self._began = time.monotonic()
             self._task = asyncio.create_task(self._keep_up())
 
     def _has_changed(self) -> bool:
@@ -283,7 +288,7 @@ class Vaults(AsyncClosing):
     async def _keep_up(self) -> None:
         """Sync until all is in the library that was noticed."""
         while self._done < self._noticed:
-            noticed = self._noticed
+            noticed, self._began = self._noticed, time.monotonic()
             try:
                 await self._sync(None)
                 self._failure = ""
