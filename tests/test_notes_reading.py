@@ -640,6 +640,9 @@ def test_file_names_say_who_may_see_a_note(path, audience):
     [
         ("Templates/npc.md", "one two three four", "a template"),
         ("99 - _templates/npc.md", "one two three four", "a template"),
+        ("Meta/z_Templates/npc.md", "one two three four", "a template"),
+        ("campaign-notebook-template/npc.md", "one two three four", None),
+        ("Templates of Doom/npc.md", "one two three four", None),
         ("npc-template.md", "one two three four", "a template"),
         ("a.md", "---\ntags: [template]\n---\none two three four", "a template"),
         ("a.md", "# <% tp.file.title %>\none two three four", "a template"),

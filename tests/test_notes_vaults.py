@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 
 from lorekeeper.notes import Note, passed_over, read_note
+from tests.support.vaults import notes_of, vault_library
 
 pytestmark = pytest.mark.corpus
 
 VAULTS = ("vaults/age-of-umbra", "vaults/the-rot-beneath", "notes/campaign-notebook-template")
 
+NO_NOTE = re.compile(
+    r"(?:^|/)templates/|[ -]template\.md$|(?:^|/)(?:CHANGELOG|LICENSE|CLAUDE|AGENTS|CONTRIBUTING)\.md$", re.IGNORECASE
+)
 FENCE = re.compile(r"^ {0,3}(```+|~~~+).*?^ {0,3}\1`*[ \t]*$", re.MULTILINE | re.DOTALL)
 WIKILINK = re.compile(r"!?\[\[([^\[\]|#\n]+)[^\[\]\n]*\]\]")
 MARKDOWN_LINK = re.compile(r"(?<!!)\[[^\[\]\n]*\]\(((?!https?:|mailto:|#)[^\s()]+)\)")
@@ -23,6 +27,51 @@ IMAGE = re.compile(
     r"\[!\[[^\[\]]*\]\([^()]*\)\]\([^()]*\)|!\[\[[^\[\]]*\.(?:png|jpe?g|webp|gif)[^\[\]]*\]\]|!\[[^\[\]]*\]\([^()]*\)",
     re.IGNORECASE,
 )
+
+
+@pytest.mark.parametrize(
+    ("vault", "below"), [(vault, "") for vault in VAULTS] + [("notes", "campaign-notebook-template")]
+)
+async def test_a_vault_is_imported_with_the_counts_of_an_independent_count(tmp_path, vault, below):
+    root = Path(os.environ["LOREKEEPER_CORPUS"]) / vault
+    texts = {path: text for path, text in files(vault).items() if not NO_NOTE.search(path)}
+    plain = [without_code(text) for text in texts.values()]
+    links = sum(len(WIKILINK.findall(text)) + len(MARKDOWN_LINK.findall(text)) for text in plain)
+    no_notes = sum(
+        bool(FILE.search(to)) for text in plain for to in WIKILINK.findall(text) + MARKDOWN_LINK.findall(text)
+    )
+    async with vault_library(tmp_path) as library:
+        await library.vaults.add(root)
+        report = await library.vaults.sync()
+        stored = await notes_of(library)
+    counts = report.as_dict()
+    assert (report.failed, report.notes) == ([], len(texts))
+    assert stored.keys() == texts.keys()
+    assert all(path.startswith(below) for path in stored)
+    assert counts["links_resolved"] + counts["links_dangling"] == links - no_notes
+    assert counts["links_dangling"] == dangling(texts, root)
+    assert report.tags == len({tag for text in texts.values() for tag in tags_of(text)})
+    assert counts["aliases"] >= sum(len(set(listed("aliases", text))) for text in texts.values())
+    assert counts["sections"] == sum(len(read_note(path, text).sections) for path, text in texts.items())
+
+
+def dangling(texts: dict[str, str], root: Path) -> int:
+    """How many links of some notes lead to no alias, and not to the end of a path: of a file, or a folder with its own note.
+
+    What is in folders of templates or in hidden ones is not seen.
+    """
+    files = [f"/{file.relative_to(root).as_posix()}".casefold() for file in root.rglob("*") if file.is_file()]
+    paths = [path for path in files if not re.search(r"/\.|/templates/", path)]
+    paths += [path.rpartition("/")[0] for path in paths if re.search(r"([^/]+)/(?:index|readme|\1)\.md$", path)]
+    parts = [path.removesuffix(".md").split("/") for path in paths] + [path.split("/") for path in paths]
+    known = {"/".join(each[start:]) for each in parts for start in range(len(each))}
+    known |= {alias.casefold() for path, text in texts.items() for alias in read_note(path, text).aliases}
+    plain = [without_code(text) for text in texts.values()]
+    targets = [
+        to for text in plain for to in (*WIKILINK.findall(text), *MARKDOWN_LINK.findall(text)) if not FILE.search(to)
+    ]
+    written = [to.replace("%20", " ").partition("#")[0].strip().casefold() for to in targets]
+    return sum(re.sub(r"^(?:\.{1,2}/)+|/$", "", to).removesuffix(".md") not in known for to in written if to)
 
 
 def files(vault: str) -> dict[str, str]:
@@ -54,6 +103,11 @@ def listed(key: str, text: str) -> list[str]:
     return [value.strip("\"' ") for value in (*inline, *below) if value.strip("\"' ")]
 
 
+def tags_of(text: str) -> set[str]:
+    inline = re.findall(r"(?:(?<=\s)|^)#([A-Za-z_][\w/-]*)", without_code(body_of(text)), re.MULTILINE)
+    return {tag.casefold() for tag in (*listed("tags", text), *inline)}
+
+
 def stretches(text: str) -> list[str]:
     """The headings that have text of their own below them, "" for the text before any."""
     body = FENCE.sub("code", body_of(text))
@@ -79,11 +133,7 @@ def test_every_note_is_read_without_problems(vault):
 def test_what_is_passed_over_are_templates_and_notes_about_tools(vault):
     texts, _ = vault
     passed = {path for path, text in texts.items() if passed_over(path, text)}
-    named = re.compile(
-        r"(?:^|/)templates/|[ -]template\.md$|(?:^|/)(?:CHANGELOG|LICENSE|CLAUDE|AGENTS|CONTRIBUTING)\.md$",
-        re.IGNORECASE,
-    )
-    assert passed == {path for path in texts if named.search(path)}
+    assert passed == {path for path in texts if NO_NOTE.search(path)}
 
 
 def test_links_are_as_many_as_an_independent_count(vault):
@@ -102,10 +152,7 @@ def not_files(targets: list[str]) -> list[str]:
 
 def test_tags_are_those_of_an_independent_count(vault):
     texts, notes = vault
-    tag = re.compile(r"(?:(?<=\s)|^)#([A-Za-z_][\w/-]*)", re.MULTILINE)
-    written = {p: [*listed("tags", text), *tag.findall(without_code(body_of(text)))] for p, text in texts.items()}
-    expected = {path: {name.casefold() for name in names} for path, names in written.items()}
-    assert {path: set(notes[path].tags) for path in texts} == expected
+    assert {path: set(notes[path].tags) for path in texts} == {path: tags_of(text) for path, text in texts.items()}
 
 
 def test_aliases_are_those_of_an_independent_count(vault):

@@ -35,7 +35,7 @@ def passed_over(path: str, text: str) -> str | None:
     stem = file.rpartition(".")[0] or file
     if fold(stem) in TOOLS:
         return "about tools"
-    if any(_is_template(name) for name in (*folders, stem)):
+    if _is_template(stem) or any(map(_has_templates, folders)):
         return "a template"
     yaml, lines = front_matter(normal(text))
     properties, _ = read_properties(yaml)
@@ -49,6 +49,12 @@ def passed_over(path: str, text: str) -> str | None:
 
 def _is_template(name: str) -> bool:
     return (fold(name).split() or [""])[-1] in _TEMPLATES
+
+
+def _has_templates(folder: str) -> bool:
+    """Whether a folder is named as one of templates, also where a number or letter sorts it: "99 - Templates"."""
+    words = [word for word in fold(folder).split() if len(word) > 1 and not word.isdigit()]
+    return len(words) == 1 and words[0] in _TEMPLATES
 
 
 def _board(stem: str, properties: Properties) -> str:
