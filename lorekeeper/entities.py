@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote
 
 from lorekeeper import terms
 from lorekeeper.fields import (
+    ALIASES,
     BASE_FIELDS,
     MAX_KEY_LENGTH,
     MAX_MANY,
@@ -42,6 +43,7 @@ from lorekeeper.paths import fold_link, fold_path, fold_tag, path_name, path_par
 from lorekeeper.printable import shown
 
 __all__ = [
+    "ALIASES",
     "BASE_FIELDS",
     "COLLECTIONS",
     "MAX_KEY_LENGTH",
@@ -231,6 +233,7 @@ COLLECTIONS: dict[str, Collection] = {
             kinds=("note", "npc", "location", "faction", "item", "session", "quest", "character"),
             open_kinds=True,
             max_slug=MAX_PATH_LENGTH,
+            indexed=True,
             fields=(
                 Field(
                     "folder",
@@ -241,7 +244,7 @@ COLLECTIONS: dict[str, Collection] = {
                     path_parents,
                     longest=MAX_URI_LENGTH,
                 ),
-                Field("aliases", T.TEXTS, "another name"),
+                Field(ALIASES, T.TEXTS, "another name"),
                 Field("tags", T.TEXTS, "npc is also npc/ally", ("tags",), fold_tag, path_parents),
                 Field("modified", T.DATE, "2026-11-20 or 7d", ("modified_after", "modified_before")),
                 Field("session", T.INTEGER, "number of the session", ("session",)),

@@ -87,6 +87,7 @@ class Collection:
         tool: name of its lookup tool, None if it has none.
         open_kinds: whether entries of other kinds are accepted too.
         max_slug: longest slug, in characters.
+        indexed: whether filters are tested in an index of all fields, because entries are too long to read each for that.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Collection:
     tool: str | None = None
     open_kinds: bool = False
     max_slug: int = MAX_KEY_LENGTH
+    indexed: bool = False
 
     @cached_property
     def filters(self) -> dict[str, Field]:
@@ -112,6 +114,9 @@ NAME = Field("name", FieldType.TEXT, "the whole name, or a part of it")
 
 WHOLE_NAME = Field("name_folded", FieldType.TEXT, "the whole name")
 """The same by equality, for searches of our own."""
+
+ALIASES = "aliases"
+"""Name of the field with other names, which are names too."""
 
 BASE_FIELDS = (
     NAME,

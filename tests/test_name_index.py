@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lorekeeper.cache.sqlite.catalogue import MAX_NAME_QUERY, NAMES
+from lorekeeper.cache.sqlite.catalogue import MAX_NAME_QUERY, NAMES, statements
 from lorekeeper.cache.sqlite.names import MOST_COUNTED, LetterCounts, NameIndex
+from lorekeeper.cache.sqlite.sql import where
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.entities import Entity
 from lorekeeper.filters import Selection, parse_filters
@@ -149,3 +152,15 @@ def test_the_index_follows_the_library(store: SqliteStore) -> None:
     store.delete_entities("spells", store.identities("spells"))
     assert store.names("spells") == []
     assert store.rank_names(Selection("spells"), entity.name) == []
+
+
+def test_notes_are_filtered_and_listed_without_reading_them():
+    filters = {"tags": "npc", "aliases": "the grey one", "folder": "places", "session": 3}
+    with closing(sqlite3.connect(":memory:")) as c:
+        for statement in statements():
+            c.execute(statement)
+        test, values = where(Selection("notes", parse_filters("notes", filters)))
+        sql = f"SELECT document, slug FROM notes WHERE {test} ORDER BY name_folded, document, slug"
+        plan = [row[-1] for row in c.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+    assert plan[0] == "SCAN notes USING COVERING INDEX notes_listed"
+    assert not [step for step in plan if "TEMP B-TREE" in step]

@@ -9,16 +9,13 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
-from lorekeeper.entities import COLLECTIONS, NAME
+from lorekeeper.entities import ALIASES, COLLECTIONS, NAME
 from lorekeeper.filters import MAX_VALUES, WHERE
 from lorekeeper.folding import fold
 from lorekeeper.text.names import name_key, similar_names
 from lorekeeper.where import MAX_LENGTH
 
 Filters = Mapping[str, object]
-
-ALIASES = "aliases"
-"""The field that holds them."""
 
 SIMILARITY = 0.99
 """Share of its similarity that an alias keeps: an entry that is itself called so is nearer."""

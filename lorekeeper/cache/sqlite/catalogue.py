@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from lorekeeper.cache.protocol import Identity, Ranked, ValueCounts
 from lorekeeper.cache.sqlite.bounds import Split, split
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
-from lorekeeper.cache.sqlite.names import NameIndex
+from lorekeeper.cache.sqlite.names import NameIndex, is_of_names
 from lorekeeper.cache.sqlite.spelling import SPELT, Spelling
 from lorekeeper.cache.sqlite.sql import (
     column_definitions,
@@ -24,11 +24,12 @@ from lorekeeper.cache.sqlite.sql import (
     document_order,
     fts_query,
     fts_query_for_all,
+    index_statements,
     item_value,
     where,
 )
 from lorekeeper.cache.sqlite.words import fts_statement, insert_words
-from lorekeeper.entities import COLLECTIONS, WHOLE_NAME, Entity, Field, FieldType, canonical_json, parse_json
+from lorekeeper.entities import ALIASES, COLLECTIONS, Entity, Field, FieldType, canonical_json, parse_json
 from lorekeeper.filters import Selection
 from lorekeeper.folding import fold, fold_kind
 from lorekeeper.order import BY_NAME, Order, arranged
@@ -74,6 +75,7 @@ def statements() -> list[str]:
             f"hash TEXT NOT NULL, record BLOB NOT NULL, {column_definitions(collection)}, UNIQUE (document, slug))",
             fts_statement(name),
         ]
+        tables += index_statements(collection)
     return tables
 
 
@@ -317,16 +319,11 @@ class Catalogue:
 
     def _where(self, c: sqlite3.Connection, selection: Selection) -> tuple[str, list[str | int]]:
         """`where`, with conditions on names tested by the index of names, which does not have to read the table."""
-        named = [c for c in selection.conditions if not c.negate and (c.op == "name" or c.field == WHOLE_NAME)]
+        named = [c for c in selection.conditions if is_of_names(c)]
         if not named:
             return where(selection)
         index = self._name_index(c, selection.entity_type)
-        texts = [[str(value) for value in condition.values] for condition in named]
-        found = [
-            index.containing(names[0]) if condition.op == "name" else index.among(names)
-            for condition, names in zip(named, texts, strict=True)
-        ]
-        ids = set[int].intersection(*map(set, found))
+        ids = set[int].intersection(*(set(index.meeting(condition)) for condition in named))
         others = tuple(condition for condition in selection.conditions if condition not in named)
         test, values = where(replace(selection, conditions=others))
         return f"{_AMONG} AND {test}", [json.dumps(sorted(ids)), *values]
@@ -356,7 +353,12 @@ class Catalogue:
         version, cached = self.version(c, entity_type), self._names.get(entity_type)
         if cached and cached[0] == version:
             return cached[1]
-        index = NameIndex.of(c.execute(f"SELECT id, name_folded, name_key FROM {entity_type} ORDER BY id").fetchall())
+        named = c.execute(f"SELECT id, name_folded, name_key FROM {entity_type} ORDER BY id").fetchall()
+        has_aliases = ALIASES in COLLECTIONS[entity_type].filters
+        aliased = (
+            c.execute(f"SELECT value, {entity_type}.id FROM {entity_type}, json_each(aliases)") if has_aliases else ()
+        )
+        index = NameIndex.of(named, aliased)
         self._names[entity_type] = version, index
         return index
 

@@ -172,7 +172,7 @@ class SqliteFile:
         with contextlib.closing(sqlite3.connect(":memory:")) as current:
             for statement in self._statements:
                 current.execute(statement)
-                (table,) = _CREATED.findall(statement)
+            for statement, table in ((s, table) for s in self._statements for table in _CREATED.findall(s)):
                 names = columns(connection, table)
                 additions = [name for name in columns(current, table) if name not in names]
                 if not names:
@@ -212,7 +212,7 @@ class SqliteFile:
 
     def _add_tables(self, connection: sqlite3.Connection) -> None:
         for statement in self._statements:
-            if not columns(connection, *_CREATED.findall(statement)):
+            if not any(columns(connection, table) for table in _CREATED.findall(statement)):
                 connection.execute(statement)
         stamp = {"fields": json.dumps(declarations()), "version": VERSION}
         connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", stamp.items())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
+from lorekeeper.entities import ALIASES, WHOLE_NAME
+from lorekeeper.filters import Condition
 from lorekeeper.text.known import KnownNames
 from lorekeeper.text.names import SIMILAR, name_key, similar_names
 
@@ -74,6 +76,7 @@ class NameIndex:
         keys: the same with their words sorted, as `name_key` makes them.
         folded_letters: what the folded names consist of.
         key_letters: what the keys consist of.
+        aliased: row ids of the entities by their folded aliases.
     """
 
     ids: Sequence[int]
@@ -81,12 +84,26 @@ class NameIndex:
     keys: list[str]
     folded_letters: LetterCounts
     key_letters: LetterCounts
+    aliased: Mapping[str, Sequence[int]]
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[int, str, str]]) -> Self:
-        """The index of (row id, folded name, key) in the order of the ids."""
+    def of(cls, rows: Sequence[tuple[int, str, str]], aliases: Iterable[tuple[str, int]] = ()) -> Self:
+        """The index of (row id, folded name, key) in the order of the ids, and of (folded alias, row id)."""
         folded, keys = KnownNames(name for _, name, _ in rows), [key for _, _, key in rows]
-        return cls([row for row, _, _ in rows], folded, keys, LetterCounts.of(folded), LetterCounts.of(keys))
+        aliased: dict[str, list[int]] = {}
+        for alias, row in aliases:
+            aliased.setdefault(alias, []).append(row)
+        letters = LetterCounts.of(folded), LetterCounts.of(keys)
+        return cls([row for row, _, _ in rows], folded, keys, *letters, aliased)
+
+    def meeting(self, condition: Condition) -> list[int]:
+        """Row ids of the entities that meet a condition of which `is_of_names` is true."""
+        texts = [str(value) for value in condition.values]
+        if condition.op == "name":
+            return self.containing(texts[0])
+        if condition.field == WHOLE_NAME:
+            return self.among(texts)
+        return [row for text in texts for row in self.aliased.get(text, ())]
 
     def containing(self, text: str) -> list[int]:
         """Row ids of the names that contain a folded text."""
@@ -102,6 +119,12 @@ class NameIndex:
         names = {i: self.folded[i] for i in self.folded_letters.reachable(query).tolist()}
         keys = {i: self.keys[i] for i in self.key_letters.reachable(name_key(query)).tolist()}
         return similar_names(query, names, keys, limit)
+
+
+def is_of_names(condition: Condition) -> bool:
+    """Whether a condition is tested by the names or aliases alone, without reading the table."""
+    of_names = condition.op == "name" or condition.field == WHOLE_NAME or condition.field.name == ALIASES
+    return of_names and not condition.negate
 
 
 def _counted(texts: Sequence[str]) -> npt.NDArray[np.uint8]:

@@ -18,10 +18,23 @@ _COLUMN = {
     FieldType.DATE: "INTEGER",
 }
 
+_LISTED = ("name_folded", "document", "slug", "kind", "source_api")
+"""What entries are listed by, and filtered by beside the fields of their type; they are in the order of a list by name."""
+
 
 def column_definitions(collection: Collection) -> str:
     """The filter fields of a collection as column definitions; lists are JSON arrays, decimals thousandths."""
     return ", ".join(f'"{f.name}" {_COLUMN[f.type]}' for f in collection.fields)
+
+
+def index_statements(collection: Collection) -> list[str]:
+    """What makes the index in which filters are tested, if the collection has one."""
+    columns = ", ".join(f'"{column}"' for column in (*_LISTED, *(f.name for f in collection.fields)))
+    return (
+        [f"CREATE INDEX IF NOT EXISTS {collection.name}_listed ON {collection.name} ({columns})"]
+        if collection.indexed
+        else []
+    )
 
 
 def column_value(field: Field, value: object) -> str | int | None:
