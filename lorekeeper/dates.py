@@ -53,4 +53,5 @@ def written(seconds: float) -> str:
         moment = datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):
         return str(seconds)
-    return f"{moment:%Y-%m-%d}" if seconds % _DAY_SECONDS == 0 else f"{moment:%Y-%m-%d %H:%M}"
+    day = f"{moment.year:04}-{moment:%m-%d}"  # %Y has no leading zeros on some systems
+    return day if seconds % _DAY_SECONDS == 0 else f"{day} {moment:%H:%M}"

@@ -242,8 +242,8 @@ async def test_a_server_that_fails_is_tried_again_after_ever_longer_pauses(libra
     async with kept_fresh(library, AT_ONCE, monkeypatch):
         await until(lambda: state_of(library).refresh.failures == 2)
         assert "503" in state_of(library).refresh.problem
-        await until(lambda: not stale_lists(state_of(library), 30))
-    assert state_of(library).refresh == Refresh()
+        await until(lambda: state_of(library).refresh == Refresh())
+    assert not stale_lists(state_of(library), 30)
     pauses = [later - earlier for earlier, later in itertools.pairwise(tried)]
     assert sum(pause > 0.35 for pause in pauses) in (2, 3)
 
