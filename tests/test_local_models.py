@@ -19,6 +19,8 @@ from scripts.build_minilm_graph import build
 from tests.support.programs import command_of, embed_with_default_model
 from tests.support.providers import check_contract
 
+pytestmark = pytest.mark.thorough
+
 TEXTS = [
     "we are falling off a cliff",
     "Fireball",
