@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
+from lorekeeper.audience import Audience
 from lorekeeper.entities import COLLECTIONS, Entity, Field, Value
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import stored
 from lorekeeper.normalize.build import Origin, build
-from lorekeeper.notes.note import Audience, Link, Note, Section
+from lorekeeper.notes.note import Link, Note, Section
 from lorekeeper.printable import has_controls
 
 SOURCE = "vault"

@@ -7,7 +7,8 @@ of notes only.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from lorekeeper.notes.note import PATH_SEPARATOR, Audience, Link, Note, Section, StatBlock
+from lorekeeper.audience import Audience
+from lorekeeper.notes.note import PATH_SEPARATOR, Link, Note, Section, StatBlock
 
 if TYPE_CHECKING:
     from lorekeeper.notes.reading import read_note

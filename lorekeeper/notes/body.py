@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from markdown_it.token import Token
 
+from lorekeeper.audience import DM, PLAYERS
 from lorekeeper.folding import fold
 from lorekeeper.notes.callouts import INFOBOX, Callout, callouts, retitled, unquoted
 from lorekeeper.notes.cuts import Cut, cut_callouts, cut_comments
@@ -16,7 +17,7 @@ from lorekeeper.notes.facts import Pair, infobox, leading, tables
 from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.names import file_name, plain
 from lorekeeper.notes.note import PATH_SEPARATOR, Link, Section, StatBlock
-from lorekeeper.notes.secrets import DM, PLAYERS, UNMARKED, Mark, heading_mark, key_mark
+from lorekeeper.notes.secrets import UNMARKED, Mark, heading_mark, key_mark
 from lorekeeper.notes.source import Code, blocks, language, span
 from lorekeeper.notes.statblocks import LANGUAGE, StatBlockError, read_stat_block
 from lorekeeper.notes.tidying import Tidying

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from markdown_it.token import Token
 
+from lorekeeper.audience import DM
 from lorekeeper.notes.callouts import callouts, headline, unquoted
-from lorekeeper.notes.secrets import DM, Mark, callout_mark
+from lorekeeper.notes.secrets import Mark, callout_mark
 from lorekeeper.notes.source import GENERATED, WRITTEN
 
 COMMENT_PROGRAMS = re.compile(

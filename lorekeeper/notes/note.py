@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
+from lorekeeper.audience import Audience
+
 PATH_SEPARATOR = " > "
 """Between the headings of a section's path."""
-
-Audience = str | tuple[str, ...]
-"""Who may see something: "dm" (the game master alone), "players" (everybody at the table), or the names of people."""
 
 
 @dataclass(frozen=True)

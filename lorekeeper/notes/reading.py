@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from lorekeeper.audience import DM
 from lorekeeper.folding import fold
 from lorekeeper.notes.body import Body, Fact, Place
 from lorekeeper.notes.kinds import KIND_KEYS, date_of, kind_of, session_of
@@ -12,7 +13,7 @@ from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, name_of
 from lorekeeper.notes.note import Link, Note, Section
 from lorekeeper.notes.properties import Properties, read_properties, texts
-from lorekeeper.notes.secrets import DM, KEYS, UNMARKED, Mark, heading_mark, key_mark, path_mark, property_mark
+from lorekeeper.notes.secrets import KEYS, UNMARKED, Mark, heading_mark, key_mark, path_mark, property_mark
 from lorekeeper.notes.source import Code, front_matter, normal
 
 TAG_KEYS = ("tags", "tag")

@@ -6,11 +6,9 @@ import functools
 import re
 from dataclasses import dataclass
 
+from lorekeeper.audience import DM, PLAYERS, Audience
 from lorekeeper.folding import fold
-from lorekeeper.notes.note import Audience
 from lorekeeper.notes.properties import Properties, listed
-
-DM, PLAYERS = "dm", "players"
 
 _MASTER = r"(?:gms?|dms?|game ?masters?|dungeon ?masters?|keepers?|storytellers?|referees?|wardens?)"
 _TOLD = (
