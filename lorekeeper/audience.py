@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -50,3 +51,34 @@ class Viewer:
 
 
 GAME_MASTER = Viewer("dm")
+
+
+def parsed(value: object) -> Audience | None:
+    """An audience as JSON has it: "dm", "players", a name, or a list of names; None if it says nothing."""
+    if isinstance(value, str):
+        return value if value in (DM, PLAYERS) else (value,)
+    if isinstance(value, list | tuple):
+        return tuple(map(str, value)) or DM
+    return None
+
+
+def narrower(one: Audience, other: Audience) -> Audience:
+    """Who may see what both audiences hold for: those who are in both; the game master alone if that is nobody."""
+    if DM in (one, other):
+        return DM
+    if PLAYERS in (one, other):
+        return other if one == PLAYERS else one
+    wanted = set(map(fold, other))
+    return tuple(name for name in one if fold(name) in wanted) or DM
+
+
+def within(part: Audience | None, whole: Audience | None, default: Audience) -> Audience:
+    """Who may see a part of something: the narrower of what marks of the part and of the whole say, else the default."""
+    said = [audience for audience in (whole, part) if audience is not None]
+    return functools.reduce(narrower, said) if said else default
+
+
+def listed(audiences: Iterable[Audience]) -> tuple[str, ...]:
+    """The audiences of the parts of something, each once: "dm", "players", names; () if everybody may see all of it."""
+    found = dict.fromkeys(each for who in audiences for each in ((who,) if isinstance(who, str) else who))
+    return () if found.keys() <= {PLAYERS} else tuple(sorted(found))

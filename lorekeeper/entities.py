@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NoReturn
 from urllib.parse import quote, unquote
@@ -18,6 +18,7 @@ from urllib.parse import quote, unquote
 from lorekeeper import terms
 from lorekeeper.fields import (
     ALIASES,
+    AUDIENCE,
     BASE_FIELDS,
     MAX_KEY_LENGTH,
     MAX_MANY,
@@ -44,6 +45,7 @@ from lorekeeper.printable import shown
 
 __all__ = [
     "ALIASES",
+    "AUDIENCE",
     "BASE_FIELDS",
     "COLLECTIONS",
     "MAX_KEY_LENGTH",
@@ -77,8 +79,10 @@ MAX_RECORD_BYTES = 1 << 20
 
 T = FieldType
 
+_AUDIENCE = Field(AUDIENCE, T.TEXTS, "who may see it, unless everybody sees all of it: dm, players, names")
+
 COLLECTIONS: dict[str, Collection] = {
-    c.name: c
+    c.name: replace(c, fields=(*c.fields, _AUDIENCE))
     for c in (
         Collection(
             "spells",

@@ -118,6 +118,9 @@ WHOLE_NAME = Field("name_folded", FieldType.TEXT, "the whole name")
 ALIASES = "aliases"
 """Name of the field with other names, which are names too."""
 
+AUDIENCE = "audience"
+"""Name of the field with the audiences of an entry's parts, which every collection has."""
+
 BASE_FIELDS = (
     NAME,
     Field("kind", FieldType.TEXT, "kind of entry", fold=fold_kind),

@@ -4,50 +4,46 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from lorekeeper.audience import GAME_MASTER, Viewer
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.cache.protocol import Progress, Statistics
 from lorekeeper.composition import embedding_of, open5e_of, open_cache, path_beside, registry_of, reranker_of
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.model import default_space, known_space
-from lorekeeper.entities import COLLECTIONS, Entity
-from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, UnknownDocumentError
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.errors import CacheError, ConfigError, EmbeddingError
 from lorekeeper.intake.background import Questions, keep_fresh
 from lorekeeper.intake.ready import ReadyLibrary
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.search.pipeline import Searcher
-from lorekeeper.search.query import Query
-from lorekeeper.search.results import ResultPage
 from lorekeeper.settings import Settings, load_settings
 from lorekeeper.system import AsyncClosing
 from lorekeeper.text.phrases import STARTER
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.vaults import Vaults
+from lorekeeper.views.view import STARTED, View
 
 if TYPE_CHECKING:
-    from lorekeeper.intake.on_demand import ReadThroughSearcher
     from lorekeeper.intake.sync import Step
-    from lorekeeper.search.dossier.lines import Dossier
     from lorekeeper.search.rerank import Reranker
+    from lorekeeper.views.view_cache import Projections
 
 logger = logging.getLogger(__name__)
 
-EMPTY = "The library is empty: run 'lorekeeper import PATH' or 'lorekeeper sync open5e'."
-
-STARTED = (
-    "The library was empty, so the starter compendium was loaded; 'lorekeeper sync open5e' and 'lorekeeper import PATH' bring "
-    "more books."
-)
+MAX_VIEWS = 64
+"""Views of players that are kept."""
 
 
-class Library(AsyncClosing):
+class Library(View, AsyncClosing):
     """A user's library: one cache, one embedding service, search over both. Use it as an async context manager.
+
+    What it reads itself is what the game master sees; `view` gives what somebody else does.
 
     It owns both, and the reranker: they are closed with it.
 
@@ -62,7 +58,11 @@ class Library(AsyncClosing):
         books_file: file that remembers the titles of the books, for what must not wait until the library is open.
         vaults: which folders of notes it has; None for a library without any.
         ready: what it is a copy of at first if it does not exist yet; None for an empty one.
+        views: folder of what players see of it (see `cache.projections`); None if it has no other viewers.
+        asks: who reads where nothing else says so, as on the command line.
     """
+
+    cache: ThreadedCache
 
     def __init__(
         self,
@@ -77,13 +77,19 @@ class Library(AsyncClosing):
         books_file: Path | None = None,
         vaults: Registry | None = None,
         ready: ReadyLibrary | None = None,
+        views: Path | None = None,
+        asks: Viewer = GAME_MASTER,
     ) -> None:
+        super().__init__(self, cache, cache, Searcher(cache, edition, reranker), GAME_MASTER)
         self.cache = cache
         self.embedding = embedding
         self.offline = offline
         self.source = source
         self.reranker = reranker
-        self.searcher = Searcher(cache, edition, reranker)
+        self.asks = asks
+        self._views_folder = views
+        self._projections: Projections | None = None
+        self._views: OrderedDict[frozenset[str], View] = OrderedDict()
         self.books_file = books_file
         self.questions = Questions()
         """Those of clients, which `keep_fresh` lets go first."""
@@ -91,9 +97,8 @@ class Library(AsyncClosing):
         self._imports = imports
         self._filling = asyncio.Lock()
         self._ready = ready
-        self._note = ""
+        self._news = ""
         """What the next answer has to say of the library's beginning."""
-        self._read_through: ReadThroughSearcher | None = None
         self._renewing = asyncio.Lock()
         self._renewed: set[str] = set()
         """Types without entries that earlier versions stored otherwise."""
@@ -121,7 +126,39 @@ class Library(AsyncClosing):
             books_file=path_beside(settings, ".books"),
             vaults=registry_of(settings),
             ready=ReadyLibrary.shipped(known_space(settings)),
+            views=path_beside(settings, ".views"),
+            asks=settings.viewer,
         )
+
+    def view(self, viewer: Viewer | None = None) -> View:
+        """What somebody sees of the library: by default who the settings say.
+
+        Raises:
+            ConfigError: the library has no place for what players see.
+        """
+        viewer = viewer or self.asks
+        if viewer.sees_all:
+            return self
+        if viewer.names not in self._views:
+            self._views[viewer.names] = self._view(viewer)
+            while len(self._views) > MAX_VIEWS:
+                self._views.popitem(last=False)
+        self._views.move_to_end(viewer.names)
+        return self._views[viewer.names]
+
+    def _view(self, viewer: Viewer) -> View:
+        from lorekeeper.views.view_cache import Projections, ViewCache
+
+        if self._views_folder is None:
+            raise ConfigError("this library has no place for what players see; open it with Library.from_settings")
+        if self._projections is None:
+            self._projections = Projections(self.cache, self.embedding, self._views_folder)
+        cache = ViewCache(
+            self._projections, viewer, changed=lambda: searcher.documents.forget(), withheld=lambda: view.withheld
+        )
+        searcher = Searcher(cache, self.searcher.documents.edition, self.reranker)
+        view = View(self, self.cache, cache, searcher, viewer)
+        return view
 
     async def import_paths(
         self,
@@ -147,7 +184,7 @@ class Library(AsyncClosing):
         from lorekeeper.intake.imports import FileImport
 
         if not dry_run:
-            await self._renew()
+            await self.renew()
         report = ImportReport()
         with report.measured(self.embedding):
             files = FileImport(self.cache, report, self._imports, dry_run=dry_run)
@@ -160,37 +197,9 @@ class Library(AsyncClosing):
         """What a search is probably waiting for, for people."""
         if self._filling.locked():
             return "loading the starter compendium"
-        if self._read_through and self._read_through.fetching:
+        if self.fetching or any(view.fetching for view in self._views.values()):
             return "fetching from Open5e"
         return "searching" if self.embedding.loaded else "opening the library"
-
-    async def search(self, query: Query) -> ResultPage:
-        """`Searcher.search`; what is missing is fetched from the source, if there is one (see `ReadThroughSearcher`).
-
-        Notes that were saved before are in the answer, or it says that they are still being read. An empty library loads the
-        starter compendium first, so that it has an answer.
-        """
-        await self.begin()
-        behind = await self.vaults.fresh()
-        page = await self._search(query)
-        return replace(page, note=" ".join(filter(None, [page.note, behind]))) if behind else page
-
-    async def _search(self, query: Query) -> ResultPage:
-        if self.embedding.loaded:
-            await self._renew(query.types)
-        page = await self._answer(query)
-        if page.total or any((await self.cache.documents()).values()):
-            note, self._note = self._note, ""
-            return replace(page, note=" ".join(filter(None, [page.note, note]))) if note else page
-        async with self._filling:
-            try:
-                await self.load_starter()
-            except EmbeddingError as error:
-                return replace(page, note=f"{EMPTY} The starter compendium could not be loaded: {error}")
-        missing = page.note if query.text is None else None
-        with suppress(UnknownDocumentError):
-            page = await self.searcher.search(query)
-        return replace(page, note=" ".join(dict.fromkeys(filter(None, [missing, page.note, STARTED]))))
 
     async def begin(self) -> None:
         """Let a library that does not exist yet begin as a copy of the ready one, if there is one."""
@@ -201,7 +210,7 @@ class Library(AsyncClosing):
             if ready is not None and await asyncio.to_thread(store.is_new):
                 space = ready.space or await self._space()
                 if await asyncio.to_thread(ready.copy_to, store, space):
-                    self._note = STARTED
+                    self._news = STARTED
                     self._renewed |= set(COLLECTIONS)  # this version has made it
             self._ready = None
 
@@ -212,50 +221,15 @@ class Library(AsyncClosing):
         except EmbeddingError:
             return default_space().fingerprint
 
-    async def _answer(self, query: Query) -> ResultPage:
-        if self.source is None or (query.text is not None and not await self._was_synced()):
-            return await self.searcher.search(query)
-        if self._read_through is None:
-            from lorekeeper.intake.on_demand import ReadThroughSearcher
+    def take_news(self) -> str:
+        """What the next answer has to say of the library's beginning, once."""
+        news, self._news = self._news, ""
+        return news
 
-            self._read_through = ReadThroughSearcher(self.searcher, self.cache, self.source, offline=self.offline)
-        return await self._read_through.search(query)
-
-    async def _was_synced(self) -> bool:
-        """Whether entries may be old. Where words are searched, nothing else is asked of the source."""
-        return self.source is not None and await asyncio.to_thread(self.source.state_path.exists)
-
-    async def topic(self, topic: str, types: Sequence[str] | None = None, limit: int = 10) -> Dossier:
-        """What the library has on a person, place or theme: see `search.dossier.gather.gather`.
-
-        Args:
-            topic: words, or a ``lore://`` uri.
-            types: only entries of these types, all by default.
-            limit: most lines of a part.
-        """
-        from lorekeeper.search.dossier.gather import gather
-        from lorekeeper.search.dossier.sources import TYPES, Sources
-
-        if self.embedding.loaded:
-            await self._renew(TYPES if types is None else types)
-        sources = Sources.of(self.cache, self.searcher.documents, self.search, self.entities_at, types)
-        return await gather(sources, topic, limit)
-
-    async def entities_at(self, entity_type: str, document: str, slug: str) -> list[Entity]:
-        """The entry of that identity; if there is none, the entries that earlier versions stored under it as one.
-
-        They come in the order of the preferred editions. [] if there are none either.
-        """
-        await self.vaults.fresh()
-        entity = await self.cache.get_entity(entity_type, document, slug)
-        if entity is not None:
-            return [entity]
-        from lorekeeper.normalize.renewed import later_identities
-
-        present = await self.cache.documents([entity_type])
-        order = [key for key in await self.searcher.documents.order() if key in present]
-        later = later_identities((document, slug), list(dict.fromkeys([*order, *present])))
-        return await self.cache.load(entity_type, later) if later else []
+    async def fill(self) -> None:
+        """Load the starter compendium into an empty library; EmbeddingError if that is not possible."""
+        async with self._filling:
+            await self.load_starter()
 
     async def load_starter(self, *, notes: bool = False, **callbacks: Any) -> ImportReport:
         """Load the starter compendium that ships with the package: with its own vectors if the model is not to be had now.
@@ -308,7 +282,7 @@ class Library(AsyncClosing):
         from lorekeeper.intake.open5e import Open5eClient
         from lorekeeper.intake.sync import Syncer
 
-        await self._renew()
+        await self.renew()
         report = ImportReport()
         with report.measured(self.embedding):
             async with Open5eClient(self.source.base_url) as client:
@@ -342,13 +316,13 @@ class Library(AsyncClosing):
         for failure in opened:
             if isinstance(failure, BaseException):
                 raise failure
-        await self._renew(types)
+        await self.renew(types)
 
     async def _open(self, types: Iterable[str]) -> None:
         await self.begin()
         await self.cache.open(types)
 
-    async def _renew(self, types: Iterable[str] = COLLECTIONS) -> None:
+    async def renew(self, types: Iterable[str] = COLLECTIONS) -> None:
         """Renew what earlier versions stored otherwise (see `intake.renewal`); if that is not possible now, another time."""
         async with self._renewing:
             waiting = [name for name in types if name in COLLECTIONS and name not in self._renewed]
@@ -371,6 +345,8 @@ class Library(AsyncClosing):
     async def close(self) -> None:
         """Release everything."""
         await self.vaults.close()
+        if self._projections:
+            await self._projections.close()
         await self.cache.close()
         self.embedding.close()
         if self.reranker:

@@ -19,6 +19,7 @@ from dotenv import dotenv_values, set_key, unset_key
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from lorekeeper.addresses import is_local, shown_address
+from lorekeeper.audience import DM, GAME_MASTER, ROLES, Viewer
 from lorekeeper.editions import parse_edition
 from lorekeeper.errors import ConfigError, FilterError
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
@@ -129,6 +130,10 @@ class Settings(BaseModel):
         None, description="whose entries come first: 2014, 2024, a5e, black-flag, or document keys, in order"
     )
     vaults: LibraryPaths = Field((), description="folders of Markdown notes to search too, separated as PATH is")
+    view: Annotated[str, _one_of(ROLES)] = Field(
+        "dm", description="who asks where no token says so: the game master, or a player"
+    )
+    person: str | None = Field(None, max_length=500, description="the player's names, separated by commas")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "WARNING", description="how much is logged, on stderr"
     )
@@ -146,6 +151,14 @@ class Settings(BaseModel):
     def house_edition(self) -> tuple[str, ...]:
         """The editions and documents that come first, in order; () for none."""
         return parse_edition(self.edition) if self.edition else ()
+
+    @property
+    def viewer(self) -> Viewer:
+        """Who asks where no token says so."""
+        if self.view == DM:
+            return GAME_MASTER
+        person, *characters = (name.strip() for name in (self.person or "").split(","))
+        return Viewer.player(person, characters)
 
     def require_local(self, name: str) -> None:
         """ConfigError if these settings forbid the network, but the address in the setting of that name is on it."""
@@ -196,6 +209,8 @@ def load_settings(
         raise ConfigError(
             f"{PREFIX}EMBEDDING_PROVIDER=http needs {PREFIX}EMBEDDING_URL, as in http://127.0.0.1:8080/v1"
         )
+    if settings.person and settings.view == DM:
+        raise ConfigError(f"{PREFIX}PERSON is the name of a player: set {PREFIX}VIEW=player too, or leave it out")
     return settings, origins
 
 

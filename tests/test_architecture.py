@@ -59,7 +59,7 @@ MAY_KNOW = {
     "filters": {"errors", "printable", "folding", "entities", "where", "dates", "field_values"},
     "order": {"errors", "entities", "filters"},
     "editions": {"errors", "printable", "folding", "entities"},
-    "settings": {"errors", "printable", "addresses", "system", "editions"},
+    "settings": {"errors", "printable", "addresses", "system", "editions", "audience"},
     "attribution": {"entities"},
     "text": FOUNDATION,
     "render": FOUNDATION | {"text"},
@@ -70,13 +70,14 @@ MAY_KNOW = {
     "search": FOUNDATION | {"text", "cache"},
     "intake": FOUNDATION | {"text", "notes", "normalize", "cache", "search"},
     "vaults": FOUNDATION | {"text", "notes", "normalize", "embedding", "cache", "intake"},
+    "views": FOUNDATION | {"text", "notes", "normalize", "embedding", "cache", "search", "intake", "vaults"},
     "composition": FOUNDATION | {"vaults", "settings", "text", "normalize", "embedding", "cache", "search", "intake"},
     "library": FOUNDATION
-    | {"vaults", "settings", "text", "normalize", "embedding", "cache", "search", "intake", "composition"},
+    | {"vaults", "views", "settings", "text", "normalize", "embedding", "cache", "search", "intake", "composition"},
     "maintenance": FOUNDATION
     | {"settings", "text", "normalize", "embedding", "cache", "intake", "vaults", "composition", "library"},
     "clients": {"errors", "printable", "settings", "version"},
-    "server": FOUNDATION | {"attribution", "text", "render", "search", "library"},
+    "server": FOUNDATION | {"attribution", "text", "render", "search", "views", "library"},
     "cli": FOUNDATION
     | {"settings", "normalize", "cache", "search", "intake", "composition", "library", "maintenance", "clients"}
     | {"server", "vaults"},

@@ -344,7 +344,7 @@ def changed(shape: str, **values: Any) -> Entity:
 @pytest.mark.parametrize("shape", BASES)
 def test_a_creature_with_another_name_is_otherwise_its_base(shape):
     base, entity = base_of(shape), changed(shape)
-    assert entity.fields == base.fields
+    assert entity.fields == {**base.fields, "audience": ("dm",)}
     assert (entity.name, entity.data["base"]) == ("Tam", base.uri)
     assert f"- **Changed from** Acolyte ({base.uri})" in markdown(entity)
     assert "asked_as" not in entity.data
@@ -429,7 +429,7 @@ def test_a_block_that_only_mentions_a_creature_gives_nothing():
 def test_a_base_that_is_not_there_is_a_problem_and_the_rest_is_read():
     result = read({"monster": "Nobody", "ac": 12}, {"monster": "Nobody"})
     assert [entity.name for entity in result.entities] == ["Nobody"]
-    assert result.entities[0].fields == {"armor_class": 12}
+    assert result.entities[0].fields == {"armor_class": 12, "audience": ("dm",)}
     assert ["there is no creature 'Nobody'" in problem for problem in result.problems] == [True, True]
 
 

@@ -108,7 +108,7 @@ def test_an_upgrade_of_the_library_keeps_what_a_note_is_found_by():
 
 
 def test_a_note_without_anything_has_only_the_date_of_its_file():
-    assert set(entity_of(Note("Bare.md", "Bare")).fields) == {"modified"}
+    assert set(entity_of(Note("Bare.md", "Bare")).fields) == {"modified", "audience"}
 
 
 def test_what_no_filter_can_hold_costs_no_note():

@@ -497,11 +497,11 @@ def test_headings_that_only_sound_like_it(heading):
 @pytest.mark.parametrize(
     "heading", ["Public Knowledge", "What the party knows", "Player Handout", "Lore (players)", "Common Knowledge"]
 )
-def test_the_innermost_heading_decides(heading):
-    note = read(f"# Ash\n## GM Notes\nOne.\n### {heading}\nTwo.\n#### Below\nThree.\n### Other\nFour.")
+def test_of_nested_headings_the_narrower_decides(heading):
+    note = read(f"# Ash\n## GM Notes\nOne.\n### {heading}\nTwo.\n## {heading}\nThree.\n### GM Notes\nFour.")
     assert secrets(note) == [
         ("One.", "GM Notes", "dm"),
-        ("Two.", "", "players"),
+        ("Two.", "GM Notes", "dm"),
         ("Three.", "", "players"),
         ("Four.", "GM Notes", "dm"),
     ]
@@ -573,7 +573,7 @@ def test_headings_within_a_secret_do_not_last_beyond_it():
     )
     assert [(s.path, s.audience) for s in note.sections] == [
         ("Part > Plan", "dm"),
-        ("Part > Plan > Public Knowledge", "players"),
+        ("Part > Plan > Public Knowledge", "dm"),
         ("Part", None),
     ]
 

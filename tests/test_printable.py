@@ -225,7 +225,7 @@ async def test_b11_the_head_of_an_entry_is_three_lines_and_all_else_is_indented(
 
 
 async def test_b11_resources_hide_nothing(hostile_library):
-    handlers = Handlers(hostile_library)
+    handlers = Handlers(hostile_library, lambda _: hostile_library)
     listed = (await handlers.list_resources(None, None)).resources
     assert len(listed) > 1
     assert [forbidden(f"{each.name}{each.title}{each.description}") for each in listed] == [set()] * len(listed)
@@ -271,7 +271,7 @@ async def test_b22_no_error_repeats_a_long_argument(tmp_path_factory, tool, sour
     async with sample_library(folder) as library:
         if source:
             library.source = Source("http://127.0.0.1:9", folder / "state.sync", 30)
-        handlers = Handlers(library)
+        handlers = Handlers(library, lambda _: library)
         needed = {"search_lore": {"query": "x"}, "get_entity": {"uri": "lore://spells/a/b"}}.get(tool, {})
         cases = [needed | {name: value} for name, value in strings(tool)] + [needed | {"x" * MEGABYTE: 1}]
         for arguments in cases:
@@ -286,7 +286,7 @@ async def test_b22_no_error_repeats_a_long_argument(tmp_path_factory, tool, sour
 
 async def test_b22_no_error_repeats_a_long_uri_or_tool_name(tmp_path):
     async with sample_library(tmp_path) as library:
-        handlers = Handlers(library)
+        handlers = Handlers(library, lambda _: library)
         for uri in ("x" * MEGABYTE, f"lore://spells/{ATLAS}/{'x' * MEGABYTE}"):
             with pytest.raises(Exception, match="x") as caught:
                 await handlers.read_resource(None, types.ReadResourceRequestParams(uri=uri))

@@ -23,9 +23,10 @@ from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.model import default_space, known_space
 from lorekeeper.filters import Selection
 from lorekeeper.intake.ready import ReadyLibrary
-from lorekeeper.library import STARTED, Library
+from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.text.phrases import STARTER
+from lorekeeper.views.view import STARTED
 from scripts.build_ready_library import build
 from tests.support.entities import batch
 from tests.support.libraries import settings

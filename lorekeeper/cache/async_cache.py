@@ -41,6 +41,10 @@ class ThreadedCache(AsyncClosing):
         """The store itself, for maintenance."""
         return self._store
 
+    async def mark(self, entity_type: str) -> object:
+        """A value that changes whenever a type may have changed."""
+        return await asyncio.to_thread(self._store.mark, entity_type)
+
     async def store_entities(
         self, entities: Sequence[Entity], entity_type: str, progress: Progress | None = None
     ) -> int:
@@ -73,7 +77,7 @@ class ThreadedCache(AsyncClosing):
 
     async def reindex(self, progress: Progress | None = None) -> int:
         await asyncio.to_thread(self._store.upgrade)
-        embedding = await self._fingerprint()
+        embedding = await self.fingerprint()
         dimension = (await self._embedding.provider()).dimension
         done = 0
         for entity_type in COLLECTIONS:
@@ -134,7 +138,7 @@ class ThreadedCache(AsyncClosing):
         if not self._embedding.loaded and await asyncio.to_thread(self._store.embedding_of, entity_type) is None:
             return []
         wordings = [query] if isinstance(query, str) else list(query)
-        vectors, embedding = await self._embedding.embed_queries(wordings), await self._fingerprint()
+        vectors, embedding = await self._embedding.embed_queries(wordings), await self.fingerprint()
         vector = normalized(vectors.sum(axis=0, keepdims=True))[0] if len(wordings) > 1 else vectors[0]
         return await asyncio.to_thread(self._store.rank_semantic, selection, vector, limit, embedding)
 
@@ -207,7 +211,7 @@ class ThreadedCache(AsyncClosing):
         return done
 
     async def _write(self, entity_type: str, chunked: Chunked, vectors: Vectors, progress: Progress | None) -> None:
-        await asyncio.to_thread(self._store.write, entity_type, chunked, vectors, await self._fingerprint())
+        await asyncio.to_thread(self._store.write, entity_type, chunked, vectors, await self.fingerprint())
         if progress:
             progress(len(chunked))
 
@@ -218,7 +222,8 @@ class ThreadedCache(AsyncClosing):
         )
         return chunked, await self._embedding.embed([passage.embedded for _, parts in chunked for passage in parts])
 
-    async def _fingerprint(self) -> str:
+    async def fingerprint(self) -> str:
+        """What vectors are made with now: model and chunker. EmbeddingError if the model cannot be loaded."""
         return f"{self._embedding.fingerprint or (await self._embedding.provider()).fingerprint} {CHUNKER}"
 
 

@@ -37,6 +37,10 @@ class Store(Protocol):
         """What a type's vectors were made with, None if nothing was stored yet."""
         ...
 
+    def mark(self, entity_type: str) -> object:
+        """A value that changes whenever a type has changed; of a server some seconds later if another machine wrote."""
+        ...
+
     def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> AbstractContextManager[None]:
         """One writer at a time, over all threads and processes; CacheError after ``wait`` seconds."""
         ...

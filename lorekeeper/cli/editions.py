@@ -36,7 +36,7 @@ async def edition(call: Call) -> int:
     else:
         settings, origins = call.settings, dict(call.origins)
     async with Library.from_settings(settings) as library:
-        editions = await library.searcher.documents.editions(_types())
+        editions = await library.view().searcher.documents.editions(_types())
     counts = {code: numbers.total() for code, numbers in editions.items()}
     content = {"edition": settings.edition, "from": origins["edition"], "counts": counts}
     call.show(content, lambda: _print(settings.edition, origins["edition"], counts))
@@ -49,7 +49,7 @@ async def _checked(call: Call, value: str) -> str:
 
     wanted = parse_edition(value)
     async with call.library() as library:
-        await library.searcher.documents.require_edition(wanted)
+        await library.view().searcher.documents.require_edition(wanted)
     return ",".join(wanted)
 
 

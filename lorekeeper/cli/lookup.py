@@ -80,7 +80,7 @@ async def search(call: Call) -> int:
         if query.mode != "keyword":
             with suppress(LoreKeeperError):  # the search itself reports what is missing
                 await library.open(query.types)
-        page = await library.search(query)
+        page = await library.view().search(query)
     explained = {"explanation": page.explanation and page.explanation.as_dict()} if query.explain else {}
     call.show({**page_content(page), **explained}, lambda: _print(page))
     return DONE
@@ -135,14 +135,15 @@ async def show(call: Call) -> int:
     from lorekeeper.server.tools import SEARCHED
 
     async with call.library() as library:
+        view = library.view()
         entry = await find_entry(
-            library.search,
-            library.entities_at,
+            view.search,
+            view.entities_at,
             call.arguments.entry,
             call.arguments.type or SEARCHED,
             call.arguments.document,
         )
-        answer = await entity_answer(library, entry.entity)
+        answer = await entity_answer(view, entry.entity)
     if entry.note:
         print(one_line(entry.note), file=sys.stderr)
     call.show(answer.structured, lambda: print_entry(answer, entry.others, markdown=call.arguments.markdown))
@@ -161,7 +162,7 @@ async def documents(call: Call) -> int:
     from lorekeeper.server.answers import document_list
 
     async with call.library() as library:
-        documents = await document_list(library)
+        documents = await document_list(library.view())
     call.show({"documents": documents}, lambda: print_documents(documents))
     return DONE
 
@@ -175,8 +176,9 @@ async def stats(call: Call) -> int:
     from lorekeeper.intake.freshness import freshness
 
     async with call.library() as library:
-        statistics = await library.statistics()
-        vaults = await library.vaults.status()
+        view = library.view()
+        statistics = await view.cache.statistics()
+        vaults = await library.vaults.status() if view.viewer.sees_all else []
     fresh = await asyncio.to_thread(freshness, open5e_of(call.settings), offline=call.settings.offline)
     content = {
         "backend": statistics.backend,

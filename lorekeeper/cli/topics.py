@@ -30,7 +30,7 @@ async def topic(call: Call) -> int:
     async with call.library() as library:
         with suppress(LoreKeeperError):  # what is missing is reported when it is needed
             await library.open()
-        dossier = await library.topic(" ".join(call.arguments.topic), call.arguments.type, call.arguments.limit)
+        dossier = await library.view().topic(" ".join(call.arguments.topic), call.arguments.type, call.arguments.limit)
     call.show(dossier.content(), lambda: print_dossier(dossier))
     return DONE
 
@@ -49,6 +49,6 @@ async def recent(call: Call) -> int:
     from lorekeeper.search.recent import recent_notes
 
     async with call.library() as library:
-        notes = await recent_notes(library.cache, call.arguments.since, call.arguments.limit)
+        notes = await recent_notes(library.view().cache, call.arguments.since, call.arguments.limit)
     call.show({"results": [each.content() for each in notes]}, lambda: print_recent(notes))
     return DONE

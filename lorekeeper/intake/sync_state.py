@@ -6,6 +6,7 @@ how far an interrupted sync got. A file that is damaged, of another format or ab
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,6 +49,10 @@ class Source:
     state_path: Path
     days: float
     background: bool = False
+
+    async def exists(self) -> bool:
+        """Whether anything was synced from it, so that entries may be old."""
+        return await asyncio.to_thread(self.state_path.exists)
 
 
 @dataclass

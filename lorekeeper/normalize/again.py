@@ -6,11 +6,12 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from lorekeeper.entities import Entity, Value
+from lorekeeper.entities import AUDIENCE, Entity, Value
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.notes import SOURCE as VAULT
+from lorekeeper.normalize.notes import vault_audiences
 from lorekeeper.normalize.open5e import ENDPOINTS
 from lorekeeper.normalize.orcbrew import TYPES
 
@@ -22,7 +23,8 @@ def fields_again(entity: Entity) -> Mapping[str, Value]:
     vault keeps its values: the vault itself is read again for others.
     """
     if entity.source_api == VAULT:
-        return entity.fields
+        audiences = None if entity.type == "documents" else vault_audiences(entity.data)
+        return {**entity.fields, AUDIENCE: audiences} if audiences else entity.fields
     if entity.source_api != "orcbrew":
         with contextlib.suppress(UnknownShapeError):
             for normalized in normalize(entity.data, hint=hint_of(entity), document=entity.document):

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lorekeeper.entities import MAX_KEY_LENGTH, Entity, Value
+from lorekeeper.audience import DM, Audience, within
+from lorekeeper.entities import AUDIENCE, MAX_KEY_LENGTH, Entity, Value
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize.build import Origin, build, slugify
 from lorekeeper.normalize.creatures import creature_fields, features_of
-from lorekeeper.normalize.notes import SOURCE, marks
+from lorekeeper.normalize.notes import SOURCE, marks, vault_audiences
 from lorekeeper.normalize.overrides import DEEDS, decided_by, overridden
 from lorekeeper.normalize.stat_block import Block, line, read_block
 from lorekeeper.notes.note import Note, StatBlock
@@ -79,19 +80,26 @@ def creatures_of(note: Note, document: str, document_name: str, base: Find) -> C
         base: finds the creature that a block names.
     """
     result = Creatures()
-    numbers: Counter[str] = Counter()
+    numbers: Counter[tuple[str, Audience | None]] = Counter()
     for stat_block in note.stat_blocks:
         wanted = _base_name(stat_block)
         name = _name(note, stat_block, wanted)
-        numbers[name] += 1
-        draft = _Draft(
-            note, stat_block, name, numbers[name], read_block(stat_block.values), base(wanted) if wanted else None
-        )
+        numbers[name, stat_block.audience] += 1
+        number = numbers[name, stat_block.audience]
+        draft = _Draft(note, stat_block, name, number, read_block(stat_block.values), _base(note, stat_block, base))
         problems = _lacking(draft, wanted)
         result.entities += _entity(draft, Origin(SOURCE, document, document_name), problems)
         result.problems += [f"stat block {shown(name, 60)}: {problem}" for problem in problems]
         result.bases += [wanted] if wanted else []
     return result
+
+
+def _base(note: Note, stat_block: StatBlock, find: Find) -> Entity | None:
+    """The creature that a block changes; none that is kept secret, unless the block is the game master's alone."""
+    wanted = _base_name(stat_block)
+    found = find(wanted) if wanted else None
+    is_secret = within(stat_block.audience, note.audience, DM) == DM
+    return found if found is None or is_secret or AUDIENCE not in found.fields else None
 
 
 def _base_name(stat_block: StatBlock) -> str:
@@ -100,7 +108,8 @@ def _base_name(stat_block: StatBlock) -> str:
 
 def _name(note: Note, stat_block: StatBlock, base_name: str) -> str:
     """The name that the block has; else that of the note if it is about this creature, else that of its base."""
-    about_it = len(note.stat_blocks) == 1 and note.kind in _SOMEBODY
+    alike = [block for block in note.stat_blocks if block.audience == stat_block.audience]
+    about_it = len(alike) == 1 and note.kind in _SOMEBODY
     return line(stat_block.values.get("name")) or line(note.name if about_it or not base_name else base_name)
 
 
@@ -108,7 +117,7 @@ def _lacking(draft: _Draft, base_name: str) -> list[str]:
     """What could not be read, and what is not there."""
     problems = list(draft.block.problems)
     if base_name and draft.base is None:
-        problems.append(f"there is no creature {shown(base_name)} in the library that it could change")
+        problems.append(f"there is no creature {shown(base_name)} in the library that it could change, or it is secret")
     if not (problems or base_name or draft.block.touched):
         problems.append("it says nothing about a creature")
     return problems
@@ -121,7 +130,7 @@ def _entity(draft: _Draft, origin: Origin, problems: list[str]) -> list[Entity]:
         return []
     data = {"name": name, **overridden(base.data if base else {}, draft.block), **_origin_of(draft, origin.document)}
     try:
-        fields = _fields(draft, data, problems)
+        fields = {**_fields(draft, data, problems), AUDIENCE: vault_audiences(data)}
         return [build("creatures", data, origin, name=name, kind="creature", slug=_slug(draft), fields=fields)]
     except FilterError as error:
         problems.append(str(error))
@@ -142,8 +151,9 @@ def _origin_of(draft: _Draft, document: str) -> dict[str, Any]:
 
 
 def _slug(draft: _Draft) -> str:
-    """A key from the name, with a digest of it and the path: it stays the same whatever else of the note is edited."""
-    whole = f"{draft.note.path}\0{draft.name}\0{draft.number}".encode("utf-8", "surrogatepass")
+    """A key from the name, with a digest of it and the path: it stays the same whatever else of the note is edited or secret."""
+    mark = f"\0{draft.stat_block.audience}" if draft.stat_block.audience else ""
+    whole = f"{draft.note.path}\0{draft.name}\0{draft.number}{mark}".encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(whole, digest_size=DIGEST_LENGTH // 2).hexdigest()
     return f"{slugify(draft.name)[: MAX_KEY_LENGTH - DIGEST_LENGTH - 1]}-{digest}"
 

@@ -7,12 +7,12 @@ its author keeps parts of it secret.
 from __future__ import annotations
 
 from calendar import timegm
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-from lorekeeper.audience import Audience
-from lorekeeper.entities import COLLECTIONS, Entity, Field, Value
+from lorekeeper.audience import DM, Audience, listed, parsed, within
+from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity, Field, Value
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import stored
 from lorekeeper.normalize.build import Origin, build
@@ -21,6 +21,9 @@ from lorekeeper.printable import has_controls
 
 SOURCE = "vault"
 """`Entity.source_api` of what is from a vault."""
+
+OPEN_TAGS = "open_tags"
+"""Key of the tags that stand outside of secret stretches, of notes that have others too."""
 
 Resolve = Callable[[str], str | None]
 """The path of the note that a link's target means, None if there is none."""
@@ -46,14 +49,15 @@ def note_entity(note: Note, document: str, document_name: str, modified: float, 
     if note.path != note.path.strip():
         raise FilterError("its path begins or ends with a space, which its uri would lose; rename the file")
     links = [_link(link, resolve) for link in note.links]
+    data = _data(note, links)
     return build(
         "notes",
-        _data(note, links),
+        data,
         Origin(SOURCE, document, document_name),
         name=note.name,
         kind=note.kind,
         slug=note.path,
-        fields=_fields(note, modified, links),
+        fields={**_fields(note, modified, links), AUDIENCE: vault_audiences(data)},
     )
 
 
@@ -62,12 +66,34 @@ def _fields(note: Note, modified: float, links: list[dict[str, Any]]) -> dict[st
     return {
         "folder": _held("folder", [note.path.rpartition("/")[0]]),
         "aliases": _held("aliases", note.aliases),
-        "tags": _held("tags", note.tags),
+        "tags": tagged(note.tags),
         "modified": int(modified),
         "session": note.session,
         "session_date": None if date is None else timegm(date.timetuple()),
-        "links": _held("links", (link["to"] or link["target"] for link in links)),
+        "links": linked(links),
     }
+
+
+def tagged(tags: Iterable[str]) -> tuple[str, ...] | None:
+    """The filter value of a note's tags."""
+    return _held("tags", tags)
+
+
+def linked(links: Iterable[Mapping[str, Any]]) -> tuple[str, ...] | None:
+    """The filter value of a note's links, as its data has them."""
+    return _held("links", (link["to"] or link["target"] for link in links))
+
+
+def vault_audiences(data: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The filter value of the audiences of what is from a vault, by the marks in its data; None if everybody sees all of it.
+
+    A vault is for the game master unless a mark says otherwise.
+    """
+    if "note" in data:  # a stat block, which is one piece
+        return listed([within(parsed(data.get("audience")), parsed(data.get("note_audience")), DM)]) or None
+    whole, sections = parsed(data.get("audience")), data.get("sections")
+    parts = [parsed(section.get("audience")) for section in sections] if isinstance(sections, list) else []
+    return listed(within(part, whole, DM) for part in (None, *parts)) or None
 
 
 def _held(name: str, texts: Iterable[str]) -> tuple[str, ...] | None:
@@ -94,12 +120,14 @@ def _data(note: Note, links: list[dict[str, Any]]) -> dict[str, Any]:
         "title_from": note.title_from,
         **({"heading": note.heading} if note.heading else {}),
         **({"facts_in_text": list(note.facts_in_text)} if note.facts_in_text else {}),
+        **({OPEN_TAGS: [tag for tag in note.tags if tag not in note.secret_tags]} if note.secret_tags else {}),
         **marks(note.mark, note.audience),
     }
 
 
 def _section(section: Section) -> dict[str, Any]:
-    return {"name": section.path, "desc": section.text, **marks(section.mark, section.audience)}
+    continues = {"continues": True} if section.continues else {}
+    return {"name": section.path, "desc": section.text, **marks(section.mark, section.audience), **continues}
 
 
 def _link(link: Link, resolve: Resolve) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from lorekeeper.notes.facts import Pair, infobox, leading, tables
 from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.names import file_name, plain
 from lorekeeper.notes.note import PATH_SEPARATOR, Link, Section, StatBlock
-from lorekeeper.notes.secrets import UNMARKED, Mark, heading_mark, key_mark
+from lorekeeper.notes.secrets import UNMARKED, Mark, heading_mark, key_mark, narrowest
 from lorekeeper.notes.source import Code, blocks, language, span
 from lorekeeper.notes.statblocks import LANGUAGE, StatBlockError, read_stat_block
 from lorekeeper.notes.tidying import Tidying
@@ -57,9 +57,8 @@ class Place:
 
     @property
     def marked(self) -> Mark:
-        """What says who may see it: the innermost heading that does, else what it is within."""
-        marks = (heading.mark for heading in reversed(self.headings) if heading.mark.audience is not None)
-        return next(marks, self.mark)
+        """What says who may see it: of the headings above it and what it is within, what lets the fewest see it."""
+        return narrowest((*(heading.mark for heading in reversed(self.headings)), self.mark))
 
     def under(self, heading: Heading) -> Place:
         """The place below a heading that stands here."""
@@ -69,7 +68,7 @@ class Place:
     def within(self, mark: Mark, line: int) -> Place:
         """The place within a secret that was cut out here."""
         unmarked = tuple(replace(heading, mark=UNMARKED) for heading in self.headings)
-        return Place(unmarked, mark, self.depth + 1, line)
+        return Place(unmarked, narrowest((mark, self.marked)), self.depth + 1, line)
 
 
 @dataclass(frozen=True)
@@ -98,6 +97,7 @@ class Body:
     facts: list[Fact] = field(default_factory=list)
     links: list[tuple[int, Link]] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
+    secret_tags: list[str] = field(default_factory=list)
     stat_blocks: list[StatBlock] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -132,11 +132,12 @@ class Body:
     def _parts(self, lines: list[str], tokens: Sequence[Token], place: Place) -> list[tuple[int, Place]]:
         """The places of a stretch, each with the number of its first line; the headings leave the lines."""
         found = headings(lines, tokens)
+        levels = [h.level for i, (_, _, h) in enumerate(found) if not i or heading_mark(h.text).audience != DM]
         parts = [(0, place)]
         for i, (start, end, heading) in enumerate(found):
             text = self.code.show(heading.text).replace("`", "")
             marked = Heading(heading.level, text, heading_mark(text))
-            if i == 0 and place.depth == 0 and is_title(text, [h.level for _, _, h in found], self.path):
+            if i == 0 and place.depth == 0 and is_title(text, levels, self.path):
                 self.title = text
                 # the title stands in no path, but what it says of secrecy holds for all below it
                 here = replace(place, mark=marked.mark if marked.mark.audience is not None else place.mark)
@@ -192,13 +193,13 @@ class Body:
             self._take(pairs, place)
             for i in taken:
                 lines[start + i] = ""
-        at = start
+        at, begun = start, False
         for cut in cuts:
             to = min(max(cut.line, at), end)
-            self._add_section(lines[at:to], place.line + at, place)
+            begun |= self._add_section(lines[at:to], place.line + at, place, continues=begun)
             self.read(cut.lines, place.within(cut.mark, place.line + cut.line))
             at = to
-        self._add_section(lines[at:end], place.line + at, place)
+        self._add_section(lines[at:end], place.line + at, place, continues=begun)
 
     def _take(self, pairs: Sequence[Pair], place: Place) -> None:
         """Facts that leave the text; a key such as "Secret" makes a secret stretch of its own instead."""
@@ -218,17 +219,20 @@ class Body:
     def _value(self, written: str) -> str:
         return self.code.show(read_inline(written).text).strip()
 
-    def _add_section(self, lines: Sequence[str], line: int, place: Place) -> None:
+    def _add_section(self, lines: Sequence[str], line: int, place: Place, *, continues: bool) -> bool:
+        """Add a stretch as a section; whether it has any words."""
         last = place.headings[-1].text if place.headings else ""
         tidying = Tidying(place.path, fold(last))
         text = self.code.show(tidying.text(lines, line))
         mark = place.marked
         self.links += ((number, replace(link, audience=mark.audience)) for number, link in tidying.links)
-        self.tags += tidying.tags
+        (self.secret_tags if secret(place) else self.tags).extend(tidying.tags)
         if not secret(place):
             self.facts += (Fact(key, value, in_text=True) for key, value in tidying.fields)
-        if re.search(r"\w", text):
-            self.sections.append(Section(place.path, text, mark.text, mark.audience))
+        has_words = re.search(r"\w", text) is not None
+        if has_words:
+            self.sections.append(Section(place.path, text, mark.text, mark.audience, continues))
+        return has_words
 
 
 def is_title(heading: str, levels: Sequence[int], path: str) -> bool:

@@ -44,12 +44,14 @@ class Section:
         mark: what makes it secret, as written: a heading, a callout, a comment. "" if nothing does, also where a heading
             such as "Public Knowledge" opens it to all players.
         audience: who may see it, if a mark says so; None if only the note decides.
+        continues: whether it goes on with the section before, from which something with a mark of its own was cut out.
     """
 
     path: str
     text: str
     mark: str = ""
     audience: Audience | None = None
+    continues: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class Note:
         kind: "npc", "session", ...; "note" if nothing says so.
         aliases: its other names, each once.
         tags: without "#", in lower case.
+        secret_tags: those of them that stand in secret stretches only.
         session: number of the session it is about, None for none.
         session_date: its date, if that is a date of our calendar.
         facts: from front matter, ``**Key**: value`` lines, tables and infoboxes, by key as written; none from a stretch
@@ -101,6 +104,7 @@ class Note:
     kind: str = "note"
     aliases: Sequence[str] = ()
     tags: Sequence[str] = ()
+    secret_tags: Sequence[str] = ()
     session: int | None = None
     session_date: date | None = None
     facts: Mapping[str, str] = field(default_factory=dict)

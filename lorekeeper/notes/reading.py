@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from lorekeeper.audience import DM
 from lorekeeper.folding import fold
@@ -101,7 +101,7 @@ def read_note(path: str, text: str) -> Note:
 def _note(path: str, properties: Properties, body: Body) -> Note:
     """What front matter, text and path say together."""
     title = body.title
-    tags = _tags(properties, body.tags)
+    tags, secret_tags = _tags(properties, body.tags), _clean_tags(body.secret_tags)
     kind = kind_of(properties, tags, path, title)
     name, origin = name_of(properties, title, path)
     mark = _note_mark(path, properties, title)
@@ -111,7 +111,8 @@ def _note(path: str, properties: Properties, body: Body) -> Note:
         name=name,
         kind=kind,
         aliases=aliases_of(properties, name, title, path, kind),
-        tags=tags,
+        tags=list(dict.fromkeys((*tags, *secret_tags))),
+        secret_tags=[tag for tag in secret_tags if tag not in tags],
         session=session_of(properties, kind, path, title),
         session_date=date_of(properties, kind, path, title),
         facts=_merged(facts + body.facts),
@@ -135,7 +136,11 @@ def _note_mark(path: str, properties: Properties, title: str) -> Mark:
 
 def _tags(properties: Properties, inline: Sequence[str]) -> list[str]:
     written = [tag for text in properties.texts(*TAG_KEYS) for tag in text.replace(",", " ").split()]
-    tags = (tag.strip("#\"'").strip("/").casefold() for tag in (*written, *inline))
+    return _clean_tags((*written, *inline))
+
+
+def _clean_tags(written: Iterable[str]) -> list[str]:
+    tags = (tag.strip("#\"'").strip("/").casefold() for tag in written)
     return [tag for tag in dict.fromkeys(tags) if tag]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lorekeeper.audience import DM, PLAYERS, Audience
@@ -99,6 +100,12 @@ class Mark:
 UNMARKED = Mark()
 
 
+def narrowest(marks: Iterable[Mark]) -> Mark:
+    """The mark that lets the fewest see something, the first of several; `UNMARKED` without any."""
+    said = (mark for mark in marks if mark.audience is not None)
+    return min(said, key=lambda mark: _reach(mark.audience), default=UNMARKED)
+
+
 def _mark(text: str, audience: Audience) -> Mark:
     return Mark("" if audience == PLAYERS else text, audience)
 
@@ -149,8 +156,7 @@ def _reader_of(name: str) -> Audience:
 
 def property_mark(properties: Properties) -> Mark:
     """What front matter says of the whole note; where several keys disagree, the narrowest."""
-    marks = [mark for key in properties.values if (mark := _key_mark(key, properties)).audience is not None]
-    return min(marks, key=lambda mark: _reach(mark.audience), default=UNMARKED)
+    return narrowest(_key_mark(key, properties) for key in properties.values)
 
 
 def _key_mark(key: str, properties: Properties) -> Mark:

@@ -16,7 +16,6 @@ from lorekeeper.editions import edition_label
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import unknown_name
-from lorekeeper.library import Library
 from lorekeeper.printable import lines, one_line
 from lorekeeper.render import UNRELATED, Related, lean, markdown
 from lorekeeper.search.results import Result, ResultPage
@@ -25,6 +24,7 @@ from lorekeeper.text.evidence import FULL
 from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.facts import facts
 from lorekeeper.text.notes import capped_path
+from lorekeeper.views.view import View
 
 JsonObject = dict[str, Any]
 
@@ -66,9 +66,9 @@ def page_answer(page: ResultPage, *, full: bool, related: Mapping[str, Related] 
     return Answer(_page_content(page, contents, full=full), _page_text(page, contents, texts))
 
 
-async def full_answer(library: Library, page: ResultPage) -> Answer:
+async def full_answer(view: View, page: ResultPage) -> Answer:
     """A page of results with the whole entries, notes with what links to them."""
-    related = {result.entity.uri: await related_of(library, result.entity) for result in page.results}
+    related = {result.entity.uri: await related_of(view, result.entity) for result in page.results}
     return page_answer(page, full=True, related=related)
 
 
@@ -209,10 +209,10 @@ def _quoted(text: str) -> str:
 # --- one entry -------------------------------------------------------------------------------------------------------
 
 
-async def entity_answer(library: Library, entity: Entity, *others: Entity) -> Answer:
+async def entity_answer(view: View, entity: Entity, *others: Entity) -> Answer:
     """A whole entry with its source and attribution; ``others`` have taken the place of the same earlier entry."""
-    titles = await library.searcher.documents.titles()
-    record = await library.cache.get_entity("documents", entity.document, entity.document)
+    titles = await view.searcher.documents.titles()
+    record = await view.cache.get_entity("documents", entity.document, entity.document)
     source = attribution(record, entity)
     content = {
         "uri": entity.uri,
@@ -221,7 +221,7 @@ async def entity_answer(library: Library, entity: Entity, *others: Entity) -> An
         "kind": one_line(entity.kind),
         "document": entity.document,
         "document_name": one_line(titles.get(entity.document) or entity.document_name or entity.document),
-        "edition": await library.searcher.documents.edition_of(entity.document),
+        "edition": await view.searcher.documents.edition_of(entity.document),
         "licenses": [one_line(licence) for licence in source.licenses],
         "attribution": one_line(source.line) or None,
         "facts": one_line(facts(entity)),
@@ -229,7 +229,7 @@ async def entity_answer(library: Library, entity: Entity, *others: Entity) -> An
     }
     if others:
         content["note"] = f"Other books have an entry of their own: {', '.join(other.uri for other in others)}"
-    page = markdown(entity, subclasses=await _subclasses(library, entity), related=await related_of(library, entity))
+    page = markdown(entity, subclasses=await _subclasses(view, entity), related=await related_of(view, entity))
     origin = _origin(entity, content)
     note = [f"Note: {content['note']}"] if others else []
     head = [*note, f"{content['name']} ({content['facts']})", f"Source: {origin}", entity.uri, ""]
@@ -238,11 +238,11 @@ async def entity_answer(library: Library, entity: Entity, *others: Entity) -> An
     )
 
 
-async def _subclasses(library: Library, entity: Entity) -> list[str]:
+async def _subclasses(view: View, entity: Entity) -> list[str]:
     """Names of the subclasses of a class in its own document, in order."""
     if entity.type != "character_options" or entity.kind != "class" or "archetypes" in entity.data:
         return []
-    found = await library.cache.get_entities(entity.type, entity.document, kind="subclass", parent=entity.name)
+    found = await view.cache.get_entities(entity.type, entity.document, kind="subclass", parent=entity.name)
     return sorted(each.name for each in found)
 
 
@@ -255,9 +255,9 @@ def _origin(entity: Entity, content: JsonObject) -> str:
 # --- documents -------------------------------------------------------------------------------------------------------
 
 
-async def documents_answer(library: Library, entity_type: str | None = None) -> Answer:
+async def documents_answer(view: View, entity_type: str | None = None) -> Answer:
     """Every document; those with entries of a type if one is given."""
-    documents = await document_list(library, entity_type)
+    documents = await document_list(view, entity_type)
     text = "\n".join([f"{len(documents)} documents", *map(_document_line, documents)])
     return Answer({"documents": documents}, text)
 
@@ -270,7 +270,7 @@ def _document_line(document: JsonObject) -> str:
     return f"{one_line(document['key'])}: {document['name']}{by}{licences}: {counts}"
 
 
-async def document_list(library: Library, entity_type: str | None = None) -> list[JsonObject]:
+async def document_list(view: View, entity_type: str | None = None) -> list[JsonObject]:
     """Every document with its title, attribution, game system and counts; of one type if one is given.
 
     Raises:
@@ -278,14 +278,14 @@ async def document_list(library: Library, entity_type: str | None = None) -> lis
     """
     if entity_type is not None and entity_type not in COLLECTIONS:
         raise FilterError(unknown_name(entity_type, list(COLLECTIONS), "type"))
-    counts = await library.cache.documents()
-    records = {record.document: record for record in await library.cache.get_entities("documents")}
+    counts = await view.cache.documents()
+    records = {record.document: record for record in await view.cache.get_entities("documents")}
     documents = []
     for key in sorted(counts.keys() | records.keys()):
         by_type = counts.get(key, {})
         shown = {t: n for t, n in by_type.items() if t != "documents" and entity_type in (None, t)}
         if shown or entity_type is None:
-            source = await _attribution(library, key, by_type, records.get(key))
+            source = await _attribution(view, key, by_type, records.get(key))
             documents.append(_document(key, source, shown))
     return documents
 
@@ -303,11 +303,11 @@ def _document(key: str, source: Attribution, counts: Mapping[str, int]) -> JsonO
     }
 
 
-async def _attribution(library: Library, key: str, types: Collection[str], record: Entity | None) -> Attribution:
+async def _attribution(view: View, key: str, types: Collection[str], record: Entity | None) -> Attribution:
     """The attribution of a document, from one of its entries if it has no record of its own."""
     if record is not None:
         return attribution(record)
     for entity_type in types:
-        for entry in await library.cache.get_entities(entity_type, key, limit=1):
+        for entry in await view.cache.get_entities(entity_type, key, limit=1):
             return attribution(None, entry)
     return attribution(None)

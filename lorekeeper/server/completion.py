@@ -1,4 +1,4 @@
-"""Completion of the arguments of prompts and of resource addresses, from what is in the library."""
+"""Completion of the arguments of prompts and of resource addresses, from what is in the view."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import mcp_types as types
 from lorekeeper.editions import LABELS
 from lorekeeper.entities import COLLECTIONS, WHOLE_NAME
 from lorekeeper.folding import fold
-from lorekeeper.library import Library
 from lorekeeper.printable import one_line
 from lorekeeper.server.prompts import Suggested, prompt_named
 from lorekeeper.server.resources import TEMPLATES
 from lorekeeper.text.names import nearest
+from lorekeeper.views.view import View
 
 MAX_VALUES = 100
 """Most values of an answer, as the protocol has it."""
@@ -29,10 +29,10 @@ _NOTHING = Suggested()
 
 
 class Completer:
-    """Completes arguments from a library."""
+    """Completes arguments from a view."""
 
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    def __init__(self, view: View) -> None:
+        self._view = view
         self._written: dict[str, str] = {}
         """Names as the books write them, by their folded form, as far as they have been shown."""
 
@@ -63,7 +63,7 @@ class Completer:
         if suggested.field == "edition":
             return best(typed, LABELS)
         if suggested.field:
-            counted = [await self._library.searcher.values.known(each, suggested.field) for each in suggested.types]
+            counted = [await self._view.searcher.values.known(each, suggested.field) for each in suggested.types]
             return best(typed, {one_line(str(value)) for counts in counted for value in counts.counts})
         return [
             value for value in suggested.fixed if _place(fold(typed) if typed.strip() else "", fold(value)) is not None
@@ -72,21 +72,21 @@ class Completer:
     async def _names(self, entity_types: Sequence[str], typed: str) -> list[str]:
         """Names as the books write them; those after the first `MAX_VALUES` only count, and stay folded."""
         known = {
-            name: entity_type for entity_type in entity_types for name in await self._library.cache.names(entity_type)
+            name: entity_type for entity_type in entity_types for name in await self._view.cache.names(entity_type)
         }
         folded = best(typed, known)
         unseen = [name for name in folded[:MAX_VALUES] if name not in self._written]
         for entity_type in dict.fromkeys(known[name] for name in unseen):
             wanted = [name for name in unseen if known[name] == entity_type]
             filters: dict[str, Any] = {WHOLE_NAME.name: wanted}
-            for entity in await self._library.cache.get_entities(entity_type, **filters):
+            for entity in await self._view.cache.get_entities(entity_type, **filters):
                 self._written[fold(entity.name)] = one_line(entity.name)
         return [self._written.get(name, name) for name in folded]
 
     async def _documents(self, typed: str, entity_types: Iterable[str]) -> list[str]:
         """Keys of documents, found by their titles too."""
-        titles = await self._library.searcher.documents.titles()
-        keys = await self._library.cache.documents(entity_types)
+        titles = await self._view.searcher.documents.titles()
+        keys = await self._view.cache.documents(entity_types)
         by_title = {f"{titles.get(key) or ''} {key}": key for key in keys}
         found = best(typed, keys)
         return list(dict.fromkeys([*found, *(by_title[title] for title in best(typed, by_title))]))
@@ -98,9 +98,9 @@ class Completer:
             return list(COLLECTIONS)
         searched = [entity_type] if entity_type in COLLECTIONS else list(COLLECTIONS)
         if name == "document":
-            return list(await self._library.cache.documents(searched))
+            return list(await self._view.cache.documents(searched))
         if name == "slug" and entity_type in COLLECTIONS:
-            return sorted({slug for _, slug in await self._library.cache.identities(entity_type, document or None)})
+            return sorted({slug for _, slug in await self._view.cache.identities(entity_type, document or None)})
         return []
 
 

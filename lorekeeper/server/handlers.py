@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
@@ -18,16 +20,27 @@ from lorekeeper.server.progress import reported
 from lorekeeper.server.prompts import PROMPTS, Prompt, PromptError, prompt_named
 from lorekeeper.server.resources import MAX_ERROR
 from lorekeeper.server.tools import Tool, ToolError, all_tools
+from lorekeeper.views.view import View
 
 logger = logging.getLogger(__name__)
 
 
-class Handlers:
-    """Answers the SDK's requests; each method gets the context of the request and its parameters."""
+ViewOf = Callable[[Any], View]
+"""What the viewer of a request sees, by the context of the request."""
 
-    def __init__(self, library: Library) -> None:
+
+class Handlers:
+    """Answers the SDK's requests; each method gets the context of the request and its parameters.
+
+    Args:
+        library: tells what a request is waiting for.
+        view_of: gives what each request is answered from.
+    """
+
+    def __init__(self, library: Library, view_of: ViewOf) -> None:
         self._library = library
-        self._completer = Completer(library)
+        self._view_of = view_of
+        self._completers: WeakKeyDictionary[View, Completer] = WeakKeyDictionary()
         self._tools = {tool.name: tool for tool in all_tools()}
 
     async def list_tools(self, _: Any, __: Any) -> types.ListToolsResult:
@@ -42,7 +55,7 @@ class Handlers:
                 raise ToolError(f"unknown tool {shown(params.name)}; known: {', '.join(self._tools)}")
             arguments = tool.check(params.arguments or {})
             async with reported(context, lambda: self._library.activity):
-                answer = await tool.run(self._library, arguments)
+                answer = await tool.run(self._view_of(context), arguments)
             result = types.CallToolResult(
                 content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.structured
             )
@@ -68,17 +81,20 @@ class Handlers:
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=prompt.description, messages=[message])
 
-    async def complete(self, _: Any, params: types.CompleteRequestParams) -> types.CompleteResult:
+    async def complete(self, context: Any, params: types.CompleteRequestParams) -> types.CompleteResult:
         """Values of an argument of a prompt, or of a part of a resource's address."""
         try:
-            return types.CompleteResult(completion=await self._completer.complete(params))
+            completer = self._completer(self._view_of(context))
+            return types.CompleteResult(completion=await completer.complete(params))
         except LoreKeeperError as error:
             raise _error(error) from error
 
-    async def list_resources(self, _: Any, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+    async def list_resources(
+        self, context: Any, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
         """A page of the documents, and of the lists of their entries."""
         try:
-            return await resources.listed(self._library, params.cursor if params else None)
+            return await resources.listed(self._view_of(context), params.cursor if params else None)
         except LoreKeeperError as error:
             raise _error(error) from error
 
@@ -86,15 +102,20 @@ class Handlers:
         """The addresses of all resources."""
         return types.ListResourceTemplatesResult(resource_templates=resources.templates())
 
-    async def read_resource(self, _: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    async def read_resource(self, context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         """An entry, or a page of a list, as Markdown."""
         uri = str(params.uri)
         try:
-            text = await resources.read(self._library, uri)
+            text = await resources.read(self._view_of(context), uri)
         except LoreKeeperError as error:
             raise _error(error) from error
         content = types.TextResourceContents(uri=uri, mime_type=resources.PAGE_TYPE, text=text)
         return types.ReadResourceResult(contents=[content])
+
+    def _completer(self, view: View) -> Completer:
+        if view not in self._completers:
+            self._completers[view] = Completer(view)
+        return self._completers[view]
 
 
 def described(tool: Tool) -> types.Tool:

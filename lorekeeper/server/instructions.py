@@ -6,9 +6,9 @@ import contextlib
 import json
 from pathlib import Path
 
-from lorekeeper.library import Library
 from lorekeeper.printable import one_line
 from lorekeeper.system import private_file
+from lorekeeper.views.view import View
 
 MAX_INSTRUCTIONS = 1200
 """Longest instructions, in characters."""
@@ -53,16 +53,16 @@ MAX_TITLE = 28
 """Longest title that is told, in characters."""
 
 
-async def books_of(library: Library) -> dict[str, str]:
+async def books_of(view: View) -> dict[str, str]:
     """Titles of the library's books by key: vaults, which say so, then those with most entries.
 
     Raises:
         CacheError: the library cannot be read.
     """
-    counts = await library.cache.documents()
-    titles = await library.searcher.documents.titles()
+    counts = await view.cache.documents()
+    titles = await view.searcher.documents.titles()
     sizes = {key: sum(n for name, n in by_type.items() if name != "documents") for key, by_type in counts.items()}
-    vaults = {book.document for book in await library.cache.get_entities("documents", source_api=VAULT)}
+    vaults = {book.document for book in await view.cache.get_entities("documents", source_api=VAULT)}
     ordered = sorted((key for key in sizes if sizes[key]), key=lambda key: (key not in vaults, -sizes[key], key))
     return {key: _told(titles.get(key) or "", is_vault=key in vaults) for key in ordered}
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from lorekeeper.entities import Entity
-from lorekeeper.library import Library
 from lorekeeper.render import MAX_LINKED, UNRELATED, Linked, Related, linked_paths
+from lorekeeper.views.view import View
 
 MAX_READ = 500
 """Most notes that are read to find those that link to one."""
 
 
-async def related_of(library: Library, entity: Entity) -> Related:
+async def related_of(view: View, entity: Entity) -> Related:
     """What an entry is linked with; nothing but for notes."""
     if entity.type != "notes":
         return UNRELATED
     wanted = [(entity.document, path) for path in linked_paths(entity)[:MAX_LINKED]]
-    names = {each.slug: each.name for each in await library.cache.load("notes", wanted)} if wanted else {}
+    names = {each.slug: each.name for each in await view.cache.load("notes", wanted)} if wanted else {}
     asked: dict[str, Any] = {"links": entity.slug}
-    found = await library.cache.get_entities("notes", entity.document, limit=MAX_READ, **asked)
+    found = await view.cache.get_entities("notes", entity.document, limit=MAX_READ, **asked)
     linking = [each for each in found if _links_to(each, entity)]
     count = len(linking)
     if len(found) == MAX_READ:
-        count += await library.cache.count_entities("notes", entity.document, **asked) - MAX_READ
+        count += await view.cache.count_entities("notes", entity.document, **asked) - MAX_READ
     shown = [Linked(each.name, each.uri) for each in linking[:MAX_LINKED]]
     return Related(names, shown, count - len(shown))
 

@@ -6,13 +6,15 @@ import asyncio
 import contextlib
 import logging
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import mcp_types as types
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 
+from lorekeeper.audience import Viewer
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import ConfigError, EmbeddingError, LoreKeeperError
 from lorekeeper.library import Library
@@ -24,6 +26,7 @@ from lorekeeper.server.logs import LogToClients
 from lorekeeper.server.notifications import CallNext, Clients, Watch
 from lorekeeper.system import collector_paused
 from lorekeeper.version import VERSION
+from lorekeeper.views.view import View
 
 logger = logging.getLogger(__name__)
 
@@ -31,9 +34,22 @@ NO_QUESTIONS = ("subscriptions/listen", "ping")
 """Requests that nobody waits for: the first lasts as long as its client likes, and some clients send the second all the time."""
 
 
-def build_server(library: Library) -> Server[Any]:
-    """An MCP server over a library, which it opens in the background once a client is connected."""
-    return _LoreServer(library)
+BEFORE_QUESTIONS = ("initialize", *NO_QUESTIONS)
+"""Requests that are answered without any entry."""
+
+ViewerOf = Callable[[Any], Viewer]
+"""Who sends a request, by its context."""
+
+
+def build_server(library: Library, viewer_of: ViewerOf | None = None, greeted: Viewer | None = None) -> Server[Any]:
+    """An MCP server over a library, which it opens in the background once a client is connected.
+
+    Args:
+        library: is served.
+        viewer_of: says who sends a request; by default who the library's settings say.
+        greeted: whose books every client is told of when it connects, before it is known who it is; the same by default.
+    """
+    return _LoreServer(library, viewer_of or (lambda _: library.asks), library.view(greeted))
 
 
 async def serve_stdio(library: Library) -> None:
@@ -63,18 +79,19 @@ async def serve_http(library: Library, host: str, port: int, token: str | None) 
 class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no types
     """The server of a library: its handlers, and what runs beside them as long as it is connected."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, viewer_of: ViewerOf, greeting: View) -> None:
         self._library = library
-        self._clients = Clients()
-        self._watch = Watch(library, self._clients, self._know_books)
+        self._viewer_of, self._greeting = viewer_of, greeting
+        self._groups: dict[View, _Group] = {}
+        self._is_open = False
         self._logs: LogToClients | None = None
         self._freshening: asyncio.Task[None] | None = None
-        handlers = Handlers(library)
+        handlers = Handlers(library, self._view_of)
         super().__init__(
             "lorekeeper",
             version=VERSION,
             title="LoreKeeper",
-            instructions=instructions(remembered(library.books_file)),
+            instructions=instructions(remembered(self._books_file)),
             icons=[icon("book")],
             lifespan=_LoreServer._running,
             on_list_tools=handlers.list_tools,
@@ -87,7 +104,7 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
             on_read_resource=handlers.read_resource,
             on_subscribe_resource=self._subscribe,
             on_unsubscribe_resource=self._unsubscribe,
-            on_subscriptions_listen=self._watch.listen,
+            on_subscriptions_listen=self._subscriptions,
         )
         # not as an argument: the SDK would warn on stderr that the next protocol has it no more
         self.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
@@ -102,50 +119,94 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
     @contextlib.asynccontextmanager
     async def _running(self) -> AsyncIterator[dict[str, Any]]:
         """From the first connection to the end of the last."""
-        self._logs = LogToClients(self._clients)
+        self._logs = LogToClients(self._group(self._library).clients)  # they may tell of secrets
         try:
             with self._logs.attached():
                 async with self._library.vaults.watching():
                     yield {}
         finally:
-            self._watch.stop()
+            for group in self._groups.values():
+                group.watch.stop()
             if self._freshening:
                 self._freshening.cancel()
                 await asyncio.gather(self._freshening, return_exceptions=True)
 
     def _opened(self) -> None:
         """The library is open: watch it, and keep it fresh while nobody asks."""
-        self._watch.opened()
+        self._is_open = True
+        for group in self._groups.values():
+            group.watch.opened()
         self._freshening = asyncio.create_task(self._library.keep_fresh())
 
+    def _view_of(self, context: Any) -> View:
+        return self._library.view(self._viewer_of(context))
+
+    def _group_of(self, context: Any) -> _Group:
+        return self._group(self._view_of(context))
+
+    def _group(self, view: View) -> _Group:
+        """The clients that see the same, created at the first of them."""
+        if view not in self._groups:
+            self._groups[view] = _Group(view, self._know_books if view is self._greeting else _nothing)
+            if self._is_open:
+                self._groups[view].watch.opened()
+        return self._groups[view]
+
     async def _listen(self, context: Any, call_next: CallNext) -> Any:
-        """Remember who says something; log messages of a request go where it wants them."""
-        with self._logs.answering(context) if self._logs else contextlib.nullcontext():
+        """Remember who says something; log messages of a request go where it wants them, if nothing is kept from its viewer."""
+        group = self._group_of(context)
+        if not group.view.viewer.sees_all and context.method not in BEFORE_QUESTIONS:
+            await group.view.refresh()
+        logs = self._logs if group.view.viewer.sees_all else None
+        with logs.answering(context) if logs else contextlib.nullcontext():
             try:
                 return await call_next(context)
             finally:
-                self._clients.met(context.session)
-                self._watch.message()
+                group.clients.met(context.session)
+                for each in (group, self._group(self._greeting)):
+                    each.watch.message()
 
     async def _set_level(self, context: Any, params: types.SetLevelRequestParams) -> types.EmptyResult:
-        self._clients.set_level(context.session, params.level)
-        if self._logs:
+        group = self._group_of(context)
+        group.clients.set_level(context.session, params.level)
+        if self._logs and group.view.viewer.sees_all:
             self._logs.lower_to(params.level)
         return types.EmptyResult()
 
     async def _subscribe(self, context: Any, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        await self._watch.follow(context.session, str(params.uri))
+        await self._group_of(context).watch.follow(context.session, str(params.uri))
         return types.EmptyResult()
 
     async def _unsubscribe(self, context: Any, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
-        self._clients.unsubscribe(context.session, str(params.uri))
+        self._group_of(context).clients.unsubscribe(context.session, str(params.uri))
         return types.EmptyResult()
+
+    async def _subscriptions(self, context: Any, params: types.SubscriptionsListenRequestParams) -> Any:
+        return await self._group_of(context).watch.listen(context, params)
 
     async def _know_books(self) -> None:
         """Tell the next client which books there are."""
-        books = await books_of(self._library)
+        books = await books_of(self._greeting)
         self.instructions = instructions(books)
-        await asyncio.to_thread(remember, self._library.books_file, books)
+        await asyncio.to_thread(remember, self._books_file, books)
+
+    @property
+    def _books_file(self) -> Path | None:
+        """Where the books are remembered; those that a player sees are not."""
+        return self._library.books_file if self._greeting is self._library else None
+
+
+class _Group:
+    """The clients that see the same of a library, and what tells them of changes."""
+
+    def __init__(self, view: View, changed: Callable[[], Awaitable[None]]) -> None:
+        self.view = view
+        self.clients = Clients()
+        self.watch = Watch(view, self.clients, changed)
+
+
+async def _nothing() -> None:
+    """Nothing else is to be done."""
 
 
 class _Opening:

@@ -17,8 +17,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from lorekeeper.errors import LoreKeeperError
-from lorekeeper.library import Library
 from lorekeeper.server.resources import read
+from lorekeeper.views.view import View
 
 logger = logging.getLogger(__name__)
 
@@ -119,17 +119,18 @@ class Watch:
     to changes when it reads otherwise.
 
     Args:
-        library: is counted once it is open, then every `PERIOD_SECONDS` as long as clients say something.
+        view: what the clients see of the library; counted once it is open, then every `PERIOD_SECONDS` as long as they say
+            something.
         clients: are told.
         changed: called with the watch's first count, and after every change.
     """
 
-    def __init__(self, library: Library, clients: Clients, changed: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, view: View, clients: Clients, changed: Callable[[], Awaitable[None]]) -> None:
         self._bus = InMemorySubscriptionBus()
         self._listener = ListenHandler(self._bus)
         self._listened: Counter[str] = Counter()
         self._texts: dict[str, int | None] = {}
-        self._library = library
+        self._view = view
         self._clients = clients
         self._changed = changed
         self._known: frozenset[tuple[str, str]] | None = None
@@ -170,12 +171,12 @@ class Watch:
 
     async def check(self) -> None:
         """Compare the library with what it was before, and tell the clients; CacheError if it cannot be read."""
-        counts = await self._library.cache.documents()
+        counts = await self._view.cache.documents()
         await self._compare()
         present = frozenset((key, name) for key, by_type in counts.items() for name in by_type)
         if present == self._known:
             return
-        self._library.searcher.documents.forget()
+        self._view.searcher.documents.forget()
         await self._changed()
         if self._known is not None:
             await self._tell()
@@ -196,7 +197,7 @@ class Watch:
     async def _text(self, uri: str) -> int | None:
         """The hash of a resource's text, None if there is no such resource."""
         with contextlib.suppress(MCPError, LoreKeeperError):
-            return hash(await read(self._library, uri))
+            return hash(await read(self._view, uri))
         return None
 
     async def _run(self) -> None:

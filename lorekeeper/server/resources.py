@@ -12,10 +12,10 @@ from mcp.shared.exceptions import MCPError
 
 from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, Entity, parse_uri
 from lorekeeper.errors import CacheError, LoreKeeperError
-from lorekeeper.library import Library
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.server.answers import entity_answer
 from lorekeeper.server.icons import icon
+from lorekeeper.views.view import View
 
 PAGE_TYPE = "text/markdown"
 """The media type of resources."""
@@ -87,7 +87,7 @@ def templates() -> list[types.ResourceTemplate]:
     ]
 
 
-async def listed(library: Library, cursor: str | None) -> types.ListResourcesResult:
+async def listed(view: View, cursor: str | None) -> types.ListResourcesResult:
     """A page of the documents, and of the lists of entries of each.
 
     Raises:
@@ -97,15 +97,15 @@ async def listed(library: Library, cursor: str | None) -> types.ListResourcesRes
     if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= MAX_DIGITS):
         raise MCPError(code=types.INVALID_PARAMS, message="unknown cursor: begin again without one")
     start = int(cursor or 0)
-    resources = await _resources(library)
+    resources = await _resources(view)
     more = str(start + PAGE) if start + PAGE < len(resources) else None
     return types.ListResourcesResult(resources=resources[start : start + PAGE], next_cursor=more)
 
 
-async def _resources(library: Library) -> list[types.Resource]:
-    records = await library.cache.get_entities("documents")
-    titles = await library.searcher.documents.titles()
-    counts = await library.cache.documents()
+async def _resources(view: View) -> list[types.Resource]:
+    records = await view.cache.get_entities("documents")
+    titles = await view.searcher.documents.titles()
+    counts = await view.cache.documents()
     lists = [
         _list_resource(_List(entity_type, key, 0), titles.get(key) or key, number)
         for entity_type in COLLECTIONS
@@ -144,7 +144,7 @@ def _list_resource(page: _List, title: str, number: int) -> types.Resource:
     )
 
 
-async def read(library: Library, uri: str) -> str:
+async def read(view: View, uri: str) -> str:
     """The Markdown of an entry, or of a page of a list.
 
     Raises:
@@ -153,16 +153,16 @@ async def read(library: Library, uri: str) -> str:
     """
     page = _list_at(uri)
     if page:
-        return await _list_page(library, page, uri)
+        return await _list_page(view, page, uri)
     try:
-        found = await library.entities_at(*parse_uri(uri))
+        found = await view.entities_at(*parse_uri(uri))
     except CacheError:
         raise
     except (ValueError, LoreKeeperError) as error:
         raise not_found(str(error), uri) from error
     if not found:
         raise not_found(f"there is no {one_line(uri, MAX_SHOWN)} in the library", uri)
-    return (await entity_answer(library, *found)).page
+    return (await entity_answer(view, *found)).page
 
 
 def _list_at(uri: str) -> _List | None:
@@ -173,19 +173,17 @@ def _list_at(uri: str) -> _List | None:
     return _List(match[1], unquote(match[2]) if match[2] else None, int(match[3] or 0))
 
 
-async def _list_page(library: Library, page: _List, uri: str) -> str:
+async def _list_page(view: View, page: _List, uri: str) -> str:
     try:
-        total = await library.cache.count_entities(page.entity_type, page.document)
-        entities = await library.cache.get_entities(
-            page.entity_type, page.document, limit=LIST_PAGE, offset=page.offset
-        )
+        total = await view.cache.count_entities(page.entity_type, page.document)
+        entities = await view.cache.get_entities(page.entity_type, page.document, limit=LIST_PAGE, offset=page.offset)
     except CacheError:
         raise
     except LoreKeeperError as error:
         raise not_found(str(error), uri) from error
     if not entities:
         raise not_found(f"there is no {one_line(uri, MAX_SHOWN)} in the library, or it ends before that offset", uri)
-    titles = await library.searcher.documents.titles()
+    titles = await view.searcher.documents.titles()
     of = f" of {one_line(titles.get(page.document) or page.document)}" if page.document else ""
     heading = f"# {COLLECTIONS[page.entity_type].label.capitalize()}s{of}"
     last = page.offset + len(entities)

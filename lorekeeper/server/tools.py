@@ -13,7 +13,6 @@ from lorekeeper.editions import LABELS, parse_edition
 from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, Collection, FieldType, parse_uri
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.filters import bounds_of, unknown_name
-from lorekeeper.library import Library
 from lorekeeper.order import NEWEST, RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.query import MAX_LIMIT, MAX_WORDINGS, Query
@@ -21,6 +20,7 @@ from lorekeeper.server.answers import Answer, JsonObject, documents_answer, enti
 from lorekeeper.server.arguments import OneText, Texts, Wordings, accepted, complaint, unknown_parameter
 from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP, TOPIC
 from lorekeeper.server.topics import topic_answer
+from lorekeeper.views.view import View
 
 SEARCHED = [name for name, collection in COLLECTIONS.items() if collection.tool]
 """The entity types that a search goes over: all but the documents."""
@@ -72,7 +72,7 @@ class Tool:
     title: str
     description: str
     arguments: type[BaseModel]
-    run: Callable[[Library, Arguments], Awaitable[Answer]]
+    run: Callable[[View, Arguments], Awaitable[Answer]]
     output: JsonObject
     entity_type: str | None = None
 
@@ -197,9 +197,9 @@ def _lookup(name: str, collection: Collection) -> Tool:
     filters = _filters(collection)
     semantic_query = Wordings | None, Field(None, description=f"meaning{_WORDINGS}")
 
-    async def run(library: Library, arguments: Arguments) -> Answer:
+    async def run(view: View, arguments: Arguments) -> Answer:
         values = {filters[n].target: value for n, value in arguments.items() if n in filters}
-        return await _search(library, arguments, [collection.name], arguments.get("semantic_query", []), values)
+        return await _search(view, arguments, [collection.name], arguments.get("semantic_query", []), values)
 
     parameters = {parameter: filters[parameter].parameter for parameter in filters}
     return Tool(
@@ -224,7 +224,7 @@ def _lookup(name: str, collection: Collection) -> Tool:
 
 def _sorting(collection: Collection) -> dict[str, Parameter]:
     """`_asked` for a lookup, with the fields that have no parameter of their own."""
-    fields = [field.name for field in collection.fields if not field.tool]
+    fields = [field.name for field in collection.fields if not field.tool and field.name != entities.AUDIENCE]
     orders = NOTE_ORDERS if collection.name == "notes" else order_names(collection)
     return _asked(orders, WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y"), fields)
 
@@ -256,7 +256,7 @@ def _help(field: entities.Field, bound: str) -> str:
 
 
 async def _search(
-    library: Library, arguments: Arguments, types: Sequence[str], asked: str | list[str], filters: Mapping[str, object]
+    view: View, arguments: Arguments, types: Sequence[str], asked: str | list[str], filters: Mapping[str, object]
 ) -> Answer:
     edition, wordings = arguments.get("edition"), [asked] if isinstance(asked, str) else asked
     query = Query(
@@ -273,17 +273,17 @@ async def _search(
         seed=arguments.get("seed"),
         similar_to=arguments.get("similar_to"),
     )
-    page = await library.search(query)
+    page = await view.search(query)
     if arguments.get("detail") == "full":
-        return await full_answer(library, page)
+        return await full_answer(view, page)
     return page_answer(page, full=False)
 
 
 # --- search_lore, get_entity, list_documents -------------------------------------------------------------------------
 
 
-async def _search_lore(library: Library, arguments: Arguments) -> Answer:
-    return await _search(library, arguments, _types(arguments), arguments["query"], {})
+async def _search_lore(view: View, arguments: Arguments) -> Answer:
+    return await _search(view, arguments, _types(arguments), arguments["query"], {})
 
 
 def _types(arguments: Arguments) -> list[str]:
@@ -295,28 +295,28 @@ def _types(arguments: Arguments) -> list[str]:
     return types
 
 
-async def _gather_topic(library: Library, arguments: Arguments) -> Answer:
-    return await topic_answer(library, arguments["topic"], _types(arguments), arguments.get("limit", 10))
+async def _gather_topic(view: View, arguments: Arguments) -> Answer:
+    return await topic_answer(view, arguments["topic"], _types(arguments), arguments.get("limit", 10))
 
 
-async def _get_entity(library: Library, arguments: Arguments) -> Answer:
+async def _get_entity(view: View, arguments: Arguments) -> Answer:
     uri = arguments["uri"]
     try:
         entity_type, document, slug = parse_uri(uri)
     except ValueError as error:
         raise ToolError(str(error)) from error
-    entities = await library.entities_at(entity_type, document, slug)
+    entities = await view.entities_at(entity_type, document, slug)
     if not entities:
         tool = COLLECTIONS[entity_type].tool or "list_documents"
         raise ToolError(
             f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results, or look it up by "
             f"name with {tool}"
         )
-    return await entity_answer(library, *entities)
+    return await entity_answer(view, *entities)
 
 
-async def _list_documents(library: Library, arguments: Arguments) -> Answer:
-    return await documents_answer(library, arguments.get("type"))
+async def _list_documents(view: View, arguments: Arguments) -> Answer:
+    return await documents_answer(view, arguments.get("type"))
 
 
 SEARCH_LORE = Tool(

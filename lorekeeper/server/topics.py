@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lorekeeper.entities import Entity
-from lorekeeper.library import Library
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.dossier.lines import Dossier, Line, Part, Quote, date_of, session_of
 from lorekeeper.server.answers import Answer
+from lorekeeper.views.view import View
 
 NOTHING = "Nothing found."
 
 
-async def topic_answer(library: Library, topic: str, types: Sequence[str] | None, limit: int) -> Answer:
+async def topic_answer(view: View, topic: str, types: Sequence[str] | None, limit: int) -> Answer:
     """The dossier on a topic; see `search.dossier.gather.gather` for errors."""
-    dossier = await library.topic(topic, types, limit)
+    dossier = await view.topic(topic, types, limit)
     return Answer(dict(dossier.content()), topic_text(dossier))
 
 

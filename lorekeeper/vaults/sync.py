@@ -11,7 +11,7 @@ from functools import partial
 
 from lorekeeper.cache.protocol import CacheProtocol, Identity, Progress
 from lorekeeper.embedding import EmbeddingService
-from lorekeeper.entities import Entity
+from lorekeeper.entities import AUDIENCE, Entity, uri_of
 from lorekeeper.errors import FilterError, ImportFileError
 from lorekeeper.intake.changes import store_in_batches
 from lorekeeper.normalize.build import Origin, build
@@ -201,7 +201,7 @@ class VaultSync:
         for name in {name for note in notes for name in creatures_of(note, key, "", _nothing).bases}:
             named = await self._cache.get_entities("creatures", name_folded=name)
             if named:
-                found[name] = min(named, key=lambda entity: entity.document == key)
+                found[name] = min(named, key=lambda entity: (AUDIENCE in entity.fields, entity.document == key))
         return found
 
     def _entities(
@@ -308,6 +308,16 @@ class VaultSync:
 
     def _where(self, path: str) -> str:
         return one_line(f"{self._vault.key}/{path}" if path else self._vault.key)
+
+
+def changed_entities(vault: Vault, state: State) -> list[str]:
+    """Uris of the entries of a vault whose files have changed, or are gone, since they were read. Blocking."""
+    files = scan(vault.path, vault.exclude).files
+    rows = [
+        row for path, row in state.rows(vault.key).items() if path not in files or not _is_unchanged(row, files[path])
+    ]
+    keys = (key.partition(" ") for key in all_entities(rows))
+    return [uri_of(entity_type, vault.key, slug) for entity_type, _, slug in keys]
 
 
 def _is_missing(found: Scan, summary: Summary) -> bool:

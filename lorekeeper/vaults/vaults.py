@@ -141,6 +141,15 @@ class Vaults(AsyncClosing):
         is_long = self._done < self._noticed and self._began < time.monotonic() - WAIT_SECONDS
         return await self._wait(0.0 if is_long else WAIT_SECONDS)
 
+    async def unread(self) -> frozenset[str]:
+        """Uris of the entries whose files differ from what was read of them, as they were saved since or cannot be read."""
+        return await asyncio.to_thread(self._unread) if self.exist else frozenset()
+
+    def _unread(self) -> frozenset[str]:
+        from lorekeeper.vaults.sync import changed_entities
+
+        return frozenset(uri for vault in self.registry.vaults() for uri in changed_entities(vault, self._state))
+
     @contextlib.asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
         """Look for changes again and again as long as the context lasts, so that questions need not wait for them."""

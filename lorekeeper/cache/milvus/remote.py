@@ -25,6 +25,9 @@ from lorekeeper.text.keywords import KeywordQuery
 COMPARE_SECONDS = 30.0
 """How long the companion is relied on before it is compared with what other machines have written."""
 
+MARK_SECONDS = 5.0
+"""How long a type is taken to be unchanged if nothing on this machine has changed it."""
+
 COMPARE_SHARE = 20
 """The same as a multiple of the time that a comparison takes, if that is longer."""
 
@@ -66,6 +69,10 @@ class RemoteStore(MilvusStore):
 
         expression = self.collections.expression(selection, records=True)
         return rank_words(self.server, selection.entity_type, expression, query, limit)
+
+    def mark(self, entity_type: str) -> object:
+        """That of the companion, and a new one every `MARK_SECONDS`: other machines' writes are seen in the server only."""
+        return super().mark(entity_type), time.monotonic() // MARK_SECONDS
 
     def statistics(self) -> Statistics:
         kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in COLLECTIONS}

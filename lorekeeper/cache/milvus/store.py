@@ -150,6 +150,9 @@ class MilvusStore:
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
+    def mark(self, entity_type: str) -> object:
+        return self.companion.version_mark(entity_type) if self._companion_ready(entity_type) else None
+
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         self._info(entity_type)
         return self.collections.load(entity_type, identities)

@@ -228,6 +228,10 @@ class SqliteStore(Catalogue):
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
+    def mark(self, entity_type: str) -> object:
+        """A value that changes whenever the type changes."""
+        return self._read(lambda c: self.version(c, entity_type))
+
     def embedding_of(self, entity_type: str) -> str | None:
         """The fingerprint that a type's vectors were made with, None if nothing was stored yet."""
         return self._read(lambda c: _embedding(c, entity_type))

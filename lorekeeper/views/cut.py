@@ -1,0 +1,138 @@
+"""What a viewer may see of an entry: the one place that applies audiences.
+
+What is kept secret is left out as if it had never been written. So a player's note has no trace of where something was cut out,
+and its links lead where they would without the notes that this player does not see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from lorekeeper.audience import DM, PLAYERS, Audience, Viewer, parsed, within
+from lorekeeper.entities import AUDIENCE, Entity
+from lorekeeper.filters import clean_fields
+from lorekeeper.normalize.notes import OPEN_TAGS, Resolve, linked, tagged
+from lorekeeper.normalize.notes import SOURCE as VAULT
+from lorekeeper.notes.kinds import kind_of
+from lorekeeper.notes.note import PATH_SEPARATOR
+from lorekeeper.notes.properties import Properties
+from lorekeeper.notes.secrets import heading_mark
+
+V = TypeVar("V")
+
+JsonObject = Mapping[str, Any]
+
+MARKS = frozenset({"mark", AUDIENCE, "note_mark", "note_audience", "continues", OPEN_TAGS})
+"""Keys of data that say what is secret, and to whom: they are for the game master."""
+
+NOTE_LEVEL = frozenset({"heading", "facts_in_text"})
+"""Keys of a note's data, beside its aliases and facts, that only who sees the note as a whole may see."""
+
+OWN = frozenset({"folder", "modified"})
+"""Filter fields of a note that its path and file have, whatever it says."""
+
+
+def is_visible(entity: Entity, viewer: Viewer) -> bool:
+    """Whether a viewer may see anything of an entry."""
+    if viewer.sees_all:
+        return True
+    if entity.source_api != VAULT:
+        audiences = entity.fields.get(AUDIENCE)
+        return not isinstance(audiences, tuple) or any(viewer.sees(_known(who)) for who in audiences)
+    if entity.type == "notes":
+        return _sees_whole(entity, viewer) or any(_visible_sections(entity, viewer))
+    return viewer.sees(within(parsed(entity.data.get(AUDIENCE)), parsed(entity.data.get("note_audience")), DM))
+
+
+def cut(entity: Entity, viewer: Viewer, resolve: Resolve) -> Entity:
+    """What a viewer may see of an entry of which `is_visible` is true.
+
+    Args:
+        entity: as the library has it.
+        viewer: who asks.
+        resolve: finds the note that a link of this entry means, among those that this viewer sees.
+    """
+    if viewer.sees_all:
+        return entity
+    if entity.type == "notes" and entity.source_api == VAULT:
+        return _note(entity, viewer, resolve)
+    data = entity.data
+    if entity.source_api == VAULT:
+        data = _without(data, MARKS)
+    return replace(entity, data=data, fields=_without(entity.fields, {AUDIENCE}))
+
+
+# --- notes -----------------------------------------------------------------------------------------------------------
+
+
+def _note(entity: Entity, viewer: Viewer, resolve: Resolve) -> Entity:
+    """A note without its secrets; of one that is not shared as a whole, its name and the sections that are."""
+    data = _without(entity.data, MARKS)
+    data["sections"] = _joined(entity, viewer)
+    data["links"] = [_link(link, resolve) for link in _visible_links(entity, viewer)]
+    links = linked(data["links"])
+    if not _sees_whole(entity, viewer):
+        data = {**_without(data, NOTE_LEVEL), "aliases": [], "facts": {}, "title_from": "file"}
+        data["sections"] = [{**section, "name": _opened(section)} for section in data["sections"]]
+        fields = {name: value for name, value in entity.fields.items() if name in OWN}
+        kind = kind_of(Properties({}), (), entity.slug, "")
+        return replace(entity, kind=kind, data=data, fields={**fields, **clean_fields("notes", {"links": links})})
+    tags = entity.data.get(OPEN_TAGS)
+    changed = {"links": links} if tags is None else {"links": links, "tags": tagged(tags)}
+    fields = _without(entity.fields, {AUDIENCE, *changed})
+    return replace(entity, data=data, fields={**fields, **clean_fields("notes", changed)})
+
+
+def _sees_whole(entity: Entity, viewer: Viewer) -> bool:
+    """Whether a viewer may see what has no mark of its own in a note."""
+    return viewer.sees(within(None, parsed(entity.data.get(AUDIENCE)), DM))
+
+
+def _audience(entity: Entity, part: JsonObject) -> Audience:
+    return within(parsed(part.get(AUDIENCE)), parsed(entity.data.get(AUDIENCE)), DM)
+
+
+def _parts(entity: Entity, key: str) -> Iterator[JsonObject]:
+    listed = entity.data.get(key)
+    return (part for part in (listed if isinstance(listed, list) else ()) if isinstance(part, Mapping))
+
+
+def _visible_sections(entity: Entity, viewer: Viewer) -> Iterator[JsonObject]:
+    return (section for section in _parts(entity, "sections") if viewer.sees(_audience(entity, section)))
+
+
+def _visible_links(entity: Entity, viewer: Viewer) -> Iterator[JsonObject]:
+    return (link for link in _parts(entity, "links") if viewer.sees(_audience(entity, link)))
+
+
+def _joined(entity: Entity, viewer: Viewer) -> list[dict[str, Any]]:
+    """The visible sections; one that was divided by something secret is whole again."""
+    sections: list[dict[str, Any]] = []
+    for section in _visible_sections(entity, viewer):
+        shown = _without(section, MARKS)
+        if section.get("continues") and sections and sections[-1].get("name") == section.get("name"):
+            sections[-1]["desc"] = f"{sections[-1]['desc']}\n\n{shown.get('desc', '')}"
+        else:
+            sections.append(shown)
+    return sections
+
+
+def _opened(section: JsonObject) -> str:
+    """Of the heading path of a section in a note that is not shared: from the heading on that opens it to players."""
+    headings = str(section.get("name") or "").split(PATH_SEPARATOR)
+    opening = (place for place, heading in enumerate(headings) if heading_mark(heading).audience == PLAYERS)
+    return PATH_SEPARATOR.join(headings[next(opening, len(headings)) :])
+
+
+def _link(link: JsonObject, resolve: Resolve) -> dict[str, Any]:
+    return {**_without(link, MARKS), "to": resolve(str(link.get("target") or ""))}
+
+
+def _without(values: Mapping[str, V], names: Collection[str]) -> dict[str, V]:
+    return {name: value for name, value in values.items() if name not in names}
+
+
+def _known(who: str) -> Audience:
+    return who if who in (DM, PLAYERS) else (who,)

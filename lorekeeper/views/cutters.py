@@ -1,0 +1,100 @@
+"""Which entries of a type a viewer sees, and what of them, for projections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+
+from lorekeeper.audience import Viewer
+from lorekeeper.cache.projections import Visible
+from lorekeeper.entities import Entity
+from lorekeeper.normalize.notes import SOURCE as VAULT
+from lorekeeper.text.notes import aliases
+from lorekeeper.vaults.links import Links
+from lorekeeper.views.cut import cut, is_visible
+
+
+class EntryCutter:
+    """Leaves of entries what their audiences let a viewer see.
+
+    Args:
+        viewer: who asks.
+    """
+
+    by_content = True
+
+    def __init__(self, viewer: Viewer) -> None:
+        self._viewer = viewer
+
+    def other_names(self, entity: Entity) -> Sequence[str] | None:
+        """The aliases of a note that the viewer may know, None if nothing of it may be seen."""
+        if not is_visible(entity, self._viewer):
+            return None
+        return aliases(cut(entity, self._viewer, _nowhere)) if entity.type == "notes" else ()
+
+    def cut(self, entities: Iterable[Entity], visible: Visible) -> list[Entity]:
+        """What may be seen of entries; links mean the visible notes."""
+        links = _Links(visible)
+        return [
+            cut(entity, self._viewer, links.from_note(entity))
+            for entity in entities
+            if is_visible(entity, self._viewer)
+        ]
+
+
+class DocumentCutter:
+    """Leaves the documents that a viewer sees something of; of those that are no vaults all but secret ones.
+
+    Args:
+        viewer: who asks.
+        present: keys of the documents of which there are entries.
+    """
+
+    by_content = False
+
+    def __init__(self, viewer: Viewer, present: Collection[str]) -> None:
+        self._viewer, self._present = viewer, present
+
+    def other_names(self, entity: Entity) -> Sequence[str] | None:
+        """(), None if nothing of the document may be seen."""
+        shown = is_visible_document(entity, self._viewer, self._present)
+        return () if shown else None
+
+    def cut(self, entities: Iterable[Entity], visible: Visible) -> list[Entity]:  # noqa: ARG002
+        """The documents that may be seen, as they are."""
+        return [
+            cut(entity, self._viewer, _nowhere)
+            for entity in entities
+            if is_visible_document(entity, self._viewer, self._present)
+        ]
+
+
+def is_visible_document(entity: Entity, viewer: Viewer, present: Collection[str]) -> bool:
+    """Whether a viewer may know of a document."""
+    if entity.source_api == VAULT:
+        return entity.document in present
+    return is_visible(entity, viewer)
+
+
+class _Links:
+    """Finds the notes that links mean among the visible ones, by vault."""
+
+    def __init__(self, visible: Visible) -> None:
+        self._visible = visible
+        self._by_document: dict[str, Links] = {}
+
+    def from_note(self, entity: Entity) -> Callable[[str], str | None]:
+        """Finds what the links of a note mean."""
+        if entity.type != "notes":
+            return _nowhere
+        if entity.document not in self._by_document:
+            self._by_document[entity.document] = Links(_notes_of(self._visible, entity.document))
+        return partial(self._by_document[entity.document].resolve, source=entity.slug)
+
+
+def _notes_of(visible: Visible, document: str) -> Mapping[str, Sequence[str]]:
+    return {slug: names for (key, slug), names in visible.items() if key == document}
+
+
+def _nowhere(_: str) -> None:
+    """No note is meant."""

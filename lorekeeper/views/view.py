@@ -1,0 +1,179 @@
+"""What one viewer reads of a library: search, dossiers, single entries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from lorekeeper.audience import Viewer
+from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.embedding import EmbeddingService
+from lorekeeper.entities import Entity
+from lorekeeper.errors import EmbeddingError, UnknownDocumentError
+from lorekeeper.intake.sync_state import Source
+from lorekeeper.search.pipeline import Searcher
+from lorekeeper.search.query import Query
+from lorekeeper.search.results import ResultPage
+from lorekeeper.vaults.vaults import Vaults
+
+if TYPE_CHECKING:
+    from lorekeeper.intake.on_demand import ReadThroughSearcher
+    from lorekeeper.search.dossier.lines import Dossier
+
+EMPTY = "The library is empty: run 'lorekeeper import PATH' or 'lorekeeper sync open5e'."
+
+STARTED = (
+    "The library was empty, so the starter compendium was loaded; 'lorekeeper sync open5e' and 'lorekeeper import PATH' bring "
+    "more books."
+)
+
+
+class Upkeep(Protocol):
+    """What a view has the library do before it is read."""
+
+    @property
+    def embedding(self) -> EmbeddingService:
+        """Makes the vectors of queries."""
+        ...
+
+    @property
+    def vaults(self) -> Vaults:
+        """The folders of notes."""
+        ...
+
+    @property
+    def source(self) -> Source | None:
+        """An Open5e server."""
+        ...
+
+    @property
+    def offline(self) -> bool:
+        """Whether it must not be asked."""
+        ...
+
+    async def begin(self) -> None:
+        """Let a library that does not exist yet begin as a copy of the ready one, if there is one."""
+        ...
+
+    async def renew(self, types: Collection[str]) -> None:
+        """Renew what earlier versions stored otherwise."""
+        ...
+
+    async def fill(self) -> None:
+        """Load the starter compendium into an empty library; EmbeddingError if that is not possible."""
+        ...
+
+    def take_news(self) -> str:
+        """What the next answer has to say of the library's beginning, once."""
+        ...
+
+
+class View:
+    """What one viewer reads of a library.
+
+    Args:
+        library: brings itself up to date before it is read.
+        stored: where the library's own entries are, whoever reads: what is fetched from the source is stored there.
+        cache: what the viewer sees of them.
+        searcher: searches it.
+        viewer: who reads.
+    """
+
+    def __init__(
+        self, library: Upkeep, stored: CacheProtocol, cache: CacheProtocol, searcher: Searcher, viewer: Viewer
+    ) -> None:
+        self.viewer = viewer
+        self.cache = cache
+        self.searcher = searcher
+        self.withheld: frozenset[str] = frozenset()
+        """Uris of the entries that this viewer does without, since their files have changed."""
+        self._library, self._stored = library, stored
+        self._read_through: ReadThroughSearcher | None = None
+
+    @property
+    def fetching(self) -> bool:
+        """Whether a search is waiting for the source."""
+        return self._read_through is not None and self._read_through.fetching
+
+    async def search(self, query: Query) -> ResultPage:
+        """`Searcher.search`; what is missing is fetched from the source, if there is one (see `ReadThroughSearcher`).
+
+        Notes that were saved before are in the answer, or it says that they are still being read. An empty library loads the
+        starter compendium first, so that it has an answer.
+        """
+        await self._library.begin()
+        behind = await self.refresh()
+        page = await self._search(query)
+        note = " ".join(filter(None, [page.note, behind if self.viewer.sees_all else ""]))
+        return replace(page, note=note) if note else page
+
+    async def refresh(self) -> str:
+        """Bring the library in step with what was saved before; what is not in it yet, as a note for the game master.
+
+        A player does without the entries of files that could not be read in time: they may be secret by now.
+        """
+        behind = await self._library.vaults.fresh()
+        if not self.viewer.sees_all:
+            self.withheld = await self._library.vaults.unread() if behind else frozenset()
+        return behind
+
+    async def topic(self, topic: str, types: Sequence[str] | None = None, limit: int = 10) -> Dossier:
+        """What the library has on a person, place or theme: see `search.dossier.gather.gather`.
+
+        Args:
+            topic: words, or a ``lore://`` uri.
+            types: only entries of these types, all by default.
+            limit: most lines of a part.
+        """
+        from lorekeeper.search.dossier.gather import gather
+        from lorekeeper.search.dossier.sources import TYPES, Sources
+
+        if self._library.embedding.loaded:
+            await self._library.renew(TYPES if types is None else types)
+        sources = Sources.of(self.cache, self.searcher.documents, self.search, self.entities_at, types)
+        return await gather(sources, topic, limit)
+
+    async def entities_at(self, entity_type: str, document: str, slug: str) -> list[Entity]:
+        """The entry of that identity; if there is none, the entries that earlier versions stored under it as one.
+
+        They come in the order of the preferred editions. [] if there are none either.
+        """
+        await self.refresh()
+        entity = await self.cache.get_entity(entity_type, document, slug)
+        if entity is not None:
+            return [entity]
+        from lorekeeper.normalize.renewed import later_identities
+
+        present = await self.cache.documents([entity_type])
+        order = [key for key in await self.searcher.documents.order() if key in present]
+        later = later_identities((document, slug), list(dict.fromkeys([*order, *present])))
+        return await self.cache.load(entity_type, later) if later else []
+
+    async def _search(self, query: Query) -> ResultPage:
+        if self._library.embedding.loaded:
+            await self._library.renew(query.types)
+        page = await self._answer(query)
+        if page.total or any((await self.cache.documents()).values()):
+            news = self._library.take_news()
+            return replace(page, note=" ".join(filter(None, [page.note, news]))) if news else page
+        try:
+            await self._library.fill()
+        except EmbeddingError as error:
+            return replace(page, note=f"{EMPTY} The starter compendium could not be loaded: {error}")
+        self.searcher.documents.forget()
+        missing = page.note if query.text is None else None
+        with suppress(UnknownDocumentError):
+            page = await self.searcher.search(query)
+        return replace(page, note=" ".join(dict.fromkeys(filter(None, [missing, page.note, STARTED]))))
+
+    async def _answer(self, query: Query) -> ResultPage:
+        source = self._library.source
+        if source is None or (query.text is not None and not await source.exists()):
+            return await self.searcher.search(query)
+        if self._read_through is None:
+            from lorekeeper.intake.on_demand import ReadThroughSearcher
+
+            self._read_through = ReadThroughSearcher(self.searcher, self._stored, source, offline=self._library.offline)
+        return await self._read_through.search(query)

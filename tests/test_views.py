@@ -1,0 +1,143 @@
+"""What players see: nothing that is kept from them, and all else as if that had never been written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from lorekeeper.audience import PLAYERS, Viewer
+from lorekeeper.cache.vectors import VectorCache
+from lorekeeper.composition import open_cache
+from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.entities import Entity
+from lorekeeper.errors import LoreKeeperError
+from lorekeeper.library import Library
+from lorekeeper.server import resources
+from lorekeeper.server.tools import all_tools
+from lorekeeper.settings import Settings
+from lorekeeper.vaults.registry import Registry
+from lorekeeper.views.view import View
+from tests.support.backends import BACKENDS, MARKS
+from tests.support.entities import make
+from tests.support.secret_vaults import NAMES, NOUNS, secret_vault
+
+ANYBODY, ANA = Viewer.player(), Viewer.player("ana")
+TOOLS = {tool.name: tool for tool in all_tools()}
+
+
+@asynccontextmanager
+async def library_of(
+    settings: Settings, folder: Path, vault: Path, homebrew: Sequence[Entity]
+) -> AsyncIterator[Library]:
+    """A library of a vault and some homebrew, in a folder of its own."""
+    embedding = EmbeddingService(lambda: HashingProvider(64), VectorCache(folder / "vectors.db"))
+    registry = Registry(folder / "library.vaults", [vault], settings.library_path)
+    library = Library(
+        open_cache(settings, embedding), embedding, offline=True, vaults=registry, views=folder / "library.views"
+    )
+    async with library:
+        await library.cache.store_entities(homebrew, "spells")
+        await library.vaults.sync()
+        yield library
+
+
+def homebrew(random: Random, viewer: Viewer) -> tuple[list[Entity], list[Entity]]:
+    """Random spells, some of them secret, and those of them that the viewer sees, as if nothing were said of who does."""
+    spells, seen = [], []
+    for number in range(12):
+        audience = random.choice((None, ("dm",), (PLAYERS,), ("ana", "bo")))
+        name, text = (
+            f"{random.choice(NOUNS).title()} Ward {number}",
+            f"A {random.choice(NOUNS)} and a {random.choice(NOUNS)}.",
+        )
+        spell = make(f"s{number}", text, name=name, level=number % 4, school=random.choice(("Illusion", "Conjuration")))
+        spells.append(spell if audience is None else replace(spell, fields={**spell.fields, "audience": audience}))
+        if audience is None or any(who == PLAYERS or who in viewer.names for who in audience):
+            seen.append(spell)
+    return spells, seen
+
+
+def calls(random: Random) -> list[tuple[str, dict[str, Any]]]:
+    """Random calls of every tool."""
+    what, who = random.choice(NOUNS), random.choice(NAMES)
+    asked = [f"who {what}s the {random.choice(NOUNS)}", f"{who} and the {what}", who.lower()[:-1] + "x"]
+    return [
+        ("search_lore", {"query": random.choice(asked), "limit": 20}),
+        ("search_lore", {"query": [what, who], "limit": 5, "offset": 3}),
+        ("lookup_note", {"semantic_query": random.choice(asked), "limit": 20}),
+        ("lookup_note", {"name": who, "detail": "full"}),
+        ("lookup_note", {"tags": ["npc"], "order": "name", "limit": 50}),
+        ("lookup_note", {"links_to": who, "limit": 50}),
+        ("lookup_note", {"order": "newest", "limit": 50}),
+        ("lookup_note", {"folder": "npcs", "semantic_query": what}),
+        ("lookup_note", {"similar_to": f"lore://notes/saga/npcs%2F{who}.md"}),
+        ("lookup_spell", {"semantic_query": f"a {what}", "limit": 20}),
+        ("lookup_spell", {"name": f"{what} ward", "level_max": 2}),
+        ("gather_topic", {"topic": who}),
+        ("gather_topic", {"topic": f"the {what}"}),
+        ("get_entity", {"uri": f"lore://notes/saga/npcs%2F{who}.md"}),
+        ("get_entity", {"uri": f"lore://notes/saga/{who}.md"}),
+        ("get_entity", {"uri": "lore://spells/own/s3"}),
+        ("list_documents", {}),
+        ("list_documents", {"type": "notes"}),
+    ]
+
+
+async def answer(view: View, tool: str, arguments: dict[str, Any]) -> Any:
+    """What a call gives: structured content and text, or the error."""
+    try:
+        found = await TOOLS[tool].run(view, TOOLS[tool].check(arguments))
+    except LoreKeeperError as error:
+        return str(error)
+    return json.loads(json.dumps(found.structured)), found.text
+
+
+async def listed(view: View) -> Any:
+    """All resources, and the lists among them."""
+    found = (await resources.listed(view, None)).resources
+    lists = [await resources.read(view, str(each.uri)) for each in found if str(each.uri).count("/") == 3]
+    return [each.model_dump(mode="json") for each in found], lists
+
+
+def rounded(value: Any) -> Any:
+    """A value with numbers to six digits."""
+    if isinstance(value, float):
+        return round(value, 5)
+    if isinstance(value, dict):
+        return {key: rounded(each) for key, each in value.items()}
+    return [rounded(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.parametrize("viewer", [ANYBODY, ANA], ids=["anybody", "ana"])
+@pytest.mark.parametrize("example", [0, 1, *(pytest.param(n, marks=pytest.mark.thorough) for n in range(2, 8))])
+@pytest.mark.parametrize("backend", [pytest.param(name, marks=MARKS.get(name, [])) for name in BACKENDS])
+async def test_a_player_receives_what_a_library_without_the_secrets_gives(
+    backend: str, example: int, viewer: Viewer, tmp_path: Path, seed: int, request: pytest.FixtureRequest
+) -> None:
+    random = Random(f"{seed} {example} {viewer.person}")
+    vault = secret_vault(tmp_path, random, viewer)
+    spells, seen = homebrew(random, viewer)
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    settings = BACKENDS[backend](tmp_path / "a", request)
+    async with library_of(settings, tmp_path / "a", vault.whole, spells) as library:
+        asked = [call for _ in range(3) for call in calls(random)]
+        given = [await answer(library.view(viewer), *call) for call in asked]
+        resources_given = await listed(library.view(viewer))
+        told = [await answer(library, *call) for call in asked]
+    without = BACKENDS["sqlite" if backend == "sqlite" else "milvus"](tmp_path / "b", request)
+    async with library_of(without, tmp_path / "b", vault.cut, seen) as library:
+        expected = [await answer(library.view(viewer), *call) for call in asked]
+        resources_expected = await listed(library.view(viewer))
+    for call, got, wanted in zip(asked, given, expected, strict=True):
+        assert rounded(got) == rounded(wanted), call
+    assert resources_given == resources_expected
+    assert [token for token in vault.tokens if token in json.dumps([given, resources_given])] == []
+    assert any(token in json.dumps(told) for token in vault.tokens), "the game master meets secrets"
