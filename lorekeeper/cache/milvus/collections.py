@@ -348,7 +348,7 @@ def _best_rows(rows: Iterable[Row]) -> list[Row]:
     best: dict[Identity, Row] = {}
     for row in rows:
         best.setdefault(ms.identity(row), row)
-    return [row for _, row in sorted(best.items(), key=lambda item: (-item[1]["distance"], item[0]))]
+    return [row for _, row in sorted(best.items(), key=lambda item: (-ms.score(item[1]), item[0]))]
 
 
 def _words(entity: Entity) -> str:

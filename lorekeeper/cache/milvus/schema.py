@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol, TypedDict, cast
 from urllib.parse import quote
 
 from lorekeeper.cache.milvus.expressions import Names, condition_expression, joined_expression
-from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.cache.protocol import SCORE_DIGITS, Identity, Ranked
 from lorekeeper.cache.sqlite.catalogue import pack, unpack
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Collection, Entity, FieldType
@@ -298,10 +298,15 @@ def expression(selection: Selection, *, records: bool = False, names: Names | No
 
 def ranked(entity_type: str, row: Row) -> Ranked:
     """A row returned by a search as an entry of a ranking."""
-    score = float(row["distance"])
-    if math.isnan(score):
+    similarity = score(row)
+    if math.isnan(similarity):
         raise CacheError(f"{entity_type} have invalid vectors; run 'lorekeeper reindex' to compute them again")
-    return Ranked(identity(row), row["name"], score, row["passage"], row["section"])
+    return Ranked(identity(row), row["name"], similarity, row["passage"], row["section"])
+
+
+def score(row: Row) -> float:
+    """The cosine similarity of a row that a search returned."""
+    return round(float(row["distance"]), SCORE_DIGITS)
 
 
 def groups(entities: Iterable[list[Row]]) -> Iterator[list[Row]]:

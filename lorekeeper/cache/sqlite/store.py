@@ -18,7 +18,7 @@ from zipfile import ZipFile
 import numpy as np
 
 from lorekeeper.cache.formats import Normalized, Upgrade
-from lorekeeper.cache.protocol import Identity, Ranked, Statistics
+from lorekeeper.cache.protocol import SCORE_DIGITS, Identity, Ranked, Statistics
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.catalogue import Catalogue, write_words
@@ -249,7 +249,7 @@ class SqliteStore(Catalogue):
                 raise DamagedFileError(
                     f"the vectors of {entity_type} in the library {self.path} have another dimension than the model's"
                 )
-            best, part = matrix.best(matrix.vectors @ vector)
+            best, part = matrix.best(np.round(matrix.vectors @ vector, SCORE_DIGITS))
             chosen = np.arange(len(best))
             if not selection.everything:
                 test, values = where(selection)
@@ -257,7 +257,7 @@ class SqliteStore(Catalogue):
                 chosen = np.flatnonzero(np.isin(matrix.entities, allowed))
             if len(chosen) > limit:
                 chosen = chosen[best[chosen] >= np.partition(best[chosen], -limit)[-limit]]
-            hits = [_hit(c, entity_type, int(matrix.entities[i]), part(i), float(best[i])) for i in chosen]
+            hits = [_hit(c, entity_type, int(matrix.entities[i]), part(i), round(float(best[i]), SCORE_DIGITS)) for i in chosen]
             return sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
 
         return self._read(rank)
