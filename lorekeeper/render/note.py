@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lorekeeper import dates
+from lorekeeper.audience import PLAYERS
 from lorekeeper.entities import Entity, uri_of
 from lorekeeper.render.page import capital, italic, section
 from lorekeeper.render.prose import inline
 from lorekeeper.render.source import Source, mapping, text_of, title, words
 from lorekeeper.text.notes import BETWEEN, aliases, folder, heading_path, note_facts, session, tags
+from lorekeeper.text.secrecy import audience_of, secrecy
 
 MAX_PAGE_CHARS = 40_000
 """Characters of its sections that the page of a note shows, about 10,000 tokens; of further ones it has the headings."""
@@ -57,9 +59,9 @@ def note(entity: Entity, source: Source, related: Related = UNRELATED) -> Iterat
     """The blocks of a note."""
     source.skip("path", "heading", "title_from", "aliases", "facts", "facts_in_text", "sections", "links")
     source.skip("tags", "folder", "session", "modified")
-    source.skip("session_date", "mark", "audience")
+    source.skip("session_date", "mark", "audience", "open_tags")
     yield _line(entity)
-    yield _secret(entity.data)
+    yield _mark(secrecy(entity))
     names = aliases(entity)
     yield f"Also called {', '.join(map(inline, names))}." if names else ""
     yield "\n".join(f"- **{inline(key)}** {inline(value)}" for key, value in note_facts(entity).items())
@@ -107,7 +109,7 @@ def _sections(entity: Entity) -> Iterator[str]:
             yield _left_out(found[number:])
             return
         shown = text if len(text) <= MAX_PAGE_CHARS else f"{text[:MAX_PAGE_CHARS]} …"
-        yield "\n\n".join(filter(None, [_headings(path, before), _secret(each), shown])) if shown else ""
+        yield "\n\n".join(filter(None, [_headings(path, before), _section_mark(entity, each), shown])) if shown else ""
         used += len(shown)
         before = path if shown else before
 
@@ -123,9 +125,15 @@ def _headings(path: str, before: str) -> str:
     )
 
 
-def _secret(found: Mapping[str, object]) -> str:
-    mark = words(found.get("mark"))
-    return f"(secret: {mark})" if mark else ""
+def _section_mark(entity: Entity, found: Mapping[str, object]) -> str:
+    """What keeps a section from players, or that they see it although they do not see the note."""
+    if secrecy(entity) and audience_of(entity, found) == PLAYERS:
+        return "(players see this)"
+    return _mark(words(found.get("mark")))
+
+
+def _mark(text: str) -> str:
+    return f"(secret: {text})" if text else ""
 
 
 def _left_out(found: Sequence[Mapping[str, object]]) -> str:

@@ -38,6 +38,7 @@ class Result:
         facts: its key facts in one line, and the other documents that have a duplicate of it.
         snippet: the text that answers, or the beginning.
         section: heading of the section that the snippet is from, "" for the main text.
+        path: the same as the entry has it: of the text below the title of a note "", not the title.
         variants: names of the variants of the same thing that it stands for.
         sure: whether it is close enough to the best result to be taken for an answer.
         edition: code of its document's edition, "" if that is unknown.
@@ -52,6 +53,7 @@ class Result:
     facts: str
     snippet: str
     section: str = ""
+    path: str = ""
     variants: tuple[str, ...] = ()
     sure: bool = True
     edition: str = ""
@@ -106,7 +108,15 @@ def unranked_result(
     """An entry of a structured lookup; ``titles`` has the title of each document by key."""
     shown = evidence(entity, "", "", asked.fields, limit)
     return Result(
-        entity, _title(entity, titles), None, match, facts(entity), shown.text, shown.section, tuple(variants)
+        entity=entity,
+        document_name=_title(entity, titles),
+        score=None,
+        match=match,
+        facts=facts(entity),
+        snippet=shown.text,
+        section=shown.section,
+        path=shown.section,
+        variants=tuple(variants),
     )
 
 
@@ -143,6 +153,7 @@ def ranked_result(
         facts=SEPARATOR.join([facts(entity), *also]),
         snippet=shown.text,
         section=section_shown(entity, shown.section),
+        path=shown.section,
         variants=_other_names(entity, [ranked[key].name for key in hit.duplicates if key in ranked]),
         sure=hit.sure,
         wording=wording if len(asked.wordings) > 1 else "",

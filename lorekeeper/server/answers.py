@@ -24,6 +24,7 @@ from lorekeeper.text.evidence import FULL
 from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.facts import facts
 from lorekeeper.text.notes import capped_path
+from lorekeeper.text.secrecy import is_secret, secrecy
 from lorekeeper.views.view import View
 
 JsonObject = dict[str, Any]
@@ -42,6 +43,9 @@ MAX_PAGE = 5700
 
 MIN_SNIPPET = 60
 """Characters that a snippet keeps."""
+
+KEPT = " | secret"
+"""What the text says of a result that players do not see."""
 
 LESS_SURE = "Less sure:"
 
@@ -111,7 +115,7 @@ def _page_text(page: ResultPage, contents: Sequence[JsonObject], texts: Sequence
         sure = result.sure
         variants = f", also as {shown['variants']}" if "variants" in shown else ""
         wording = f" | found by: {shown['wording']}" if "wording" in shown else ""
-        source = f"{_source(shown)} | {shown['uri']}{wording}"
+        source = f"{_source(shown)} | {shown['uri']}{wording}{KEPT if 'secret' in shown else ''}"
         parts.append(f"{number}. {shown['name']}{variants} ({shown['facts']}) from {source}")
         parts.append(_quoted(texts[number - 1] if texts else shown["snippet"]))
     if page.next_offset is not None:
@@ -168,6 +172,8 @@ def _content(result: Result) -> JsonObject:
         content |= {"variants": _variants(entity.name, result.variants), "entries": 1 + len(result.variants)}
     if result.wording:
         content["wording"] = _short(one_line(result.wording))
+    if is_secret(entity, result.path):
+        content["secret"] = True
     return content
 
 
@@ -214,7 +220,7 @@ async def entity_answer(view: View, entity: Entity, *others: Entity) -> Answer:
     titles = await view.searcher.documents.titles()
     record = await view.cache.get_entity("documents", entity.document, entity.document)
     source = attribution(record, entity)
-    content = {
+    content: JsonObject = {
         "uri": entity.uri,
         "name": one_line(entity.name),
         "type": entity.type,
@@ -227,11 +233,15 @@ async def entity_answer(view: View, entity: Entity, *others: Entity) -> Answer:
         "facts": one_line(facts(entity)),
         "entity": lean(entity),
     }
+    if is_secret(entity):
+        content["secret"] = True
     if others:
         content["note"] = f"Other books have an entry of their own: {', '.join(other.uri for other in others)}"
     page = markdown(entity, subclasses=await _subclasses(view, entity), related=await related_of(view, entity))
     origin = _origin(entity, content)
     note = [f"Note: {content['note']}"] if others else []
+    if entity.type != "notes" and secrecy(entity):
+        note.append(f"Secret: {one_line(secrecy(entity))}")
     head = [*note, f"{content['name']} ({content['facts']})", f"Source: {origin}", entity.uri, ""]
     return Answer(
         content, "\n".join([*head, _quoted(page)]).rstrip(), lines(f"{page}\n\n*Source: {origin}*\n\n{entity.uri}")

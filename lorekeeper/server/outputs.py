@@ -26,6 +26,7 @@ RESULT = {
     "variants": ("string", ""),
     "entries": ("integer", ""),
     "wording": ("string", ""),
+    "secret": ("boolean", ""),
 }
 """Fields of a result: their types, and what they say if the name does not."""
 

@@ -257,7 +257,10 @@ class SqliteStore(Catalogue):
                 chosen = np.flatnonzero(np.isin(matrix.entities, allowed))
             if len(chosen) > limit:
                 chosen = chosen[best[chosen] >= np.partition(best[chosen], -limit)[-limit]]
-            hits = [_hit(c, entity_type, int(matrix.entities[i]), part(i), round(float(best[i]), SCORE_DIGITS)) for i in chosen]
+            hits = [
+                _hit(c, entity_type, int(matrix.entities[i]), part(i), round(float(best[i]), SCORE_DIGITS))
+                for i in chosen
+            ]
             return sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
 
         return self._read(rank)
