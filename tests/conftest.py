@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import socket
@@ -92,6 +93,13 @@ def pytest_configure(config: pytest.Config) -> None:
     runtime = tempfile.mkdtemp(prefix="lk")
     os.environ["XDG_RUNTIME_DIR"] = runtime
     config.add_cleanup(lambda: shutil.rmtree(runtime, ignore_errors=True))
+    gc.disable()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """From here on collect what tests leave behind, without going through thousands of collected tests each time."""
+    gc.enable()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
