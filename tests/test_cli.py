@@ -20,7 +20,7 @@ import lorekeeper
 from lorekeeper.cli.main import main
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.settings import Settings
-from tests.support.commands import environment, run_lorekeeper
+from tests.support.commands import environment, run_inside, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
 
@@ -59,19 +59,13 @@ def library(imported) -> Path:
     return folder
 
 
-@pytest.fixture
-def inside(embeddings, monkeypatch, capsys) -> Inside:
+@pytest.fixture(scope="module")
+def inside(embeddings: EmbeddingServer) -> Inside:
     """Run a command on the library in a folder within this process, which is quicker; status, stdout and stderr."""
-    monkeypatch.delenv("LOREKEEPER_CORPUS", raising=False)
 
     def start(folder: Path, *arguments: str, **settings: str) -> tuple[int, str, str]:
-        with monkeypatch.context() as patch:
-            patch.chdir(folder)
-            for name, value in with_embeddings(folder, embeddings, **settings).items():
-                patch.setenv(name, value)
-            status = main(arguments)
-        printed = capsys.readouterr()
-        return status, printed.out, printed.err
+        done = run_inside(folder, *arguments, env=with_embeddings(folder, embeddings, **settings))
+        return done.returncode, done.stdout, done.stderr
 
     return start
 
@@ -100,14 +94,14 @@ def test_import_prints_one_json_document_of_the_promised_shape_and_nothing_else(
     assert said["seconds"] > 0
 
 
-def test_a_second_import_embeds_nothing(run, library):
-    done = run(library, "import", "shelf.jsonl", "--json")
-    said = report(done.stdout)
-    assert done.returncode == 0
+def test_a_second_import_embeds_nothing(here):
+    status, out, _ = here("import", "shelf.jsonl", "--json")
+    said = report(out)
+    assert status == 0
     assert (said["stored"], said["unchanged"], said["embedded"], said["failed"]) == (0, len(SAMPLES), 0, [])
 
 
-def test_import_goes_on_past_broken_lines_and_names_file_and_line(run, inside, tmp_path):
+def test_import_goes_on_past_broken_lines_and_names_file_and_line(inside, tmp_path):
     good = [json.dumps({"collection": "spells", "name": f"Spell {n}"}) for n in range(3)]
     lines = [
         good[0],
@@ -121,9 +115,9 @@ def test_import_goes_on_past_broken_lines_and_names_file_and_line(run, inside, t
         good[2],
     ]
     (tmp_path / "mixed.jsonl").write_text("\n".join(lines))
-    done = run(tmp_path, "import", "mixed.jsonl", "--json")
-    said = report(done.stdout)
-    assert (done.returncode, done.stderr) == (1, "")
+    status, out, err = inside(tmp_path, "import", "mixed.jsonl", "--json")
+    said = report(out)
+    assert (status, err) == (1, "")
     assert said["stored"] == 3
     assert [f["where"].rsplit("/", 1)[-1] for f in said["failed"]] == [f"mixed.jsonl:{n}" for n in (2, 4, 6, 7, 8)]
     whys = [f["why"] for f in said["failed"]]
@@ -204,9 +198,9 @@ def test_ctrl_c_during_an_import_leaves_a_usable_library(tmp_path):
         assert (process.returncode, out) == (130, "")
         assert "Interrupted" in err
         assert "Traceback" not in err
-        kept = json.loads(run_lorekeeper(tmp_path, "stats", "--json", env=env).stdout)["total"]
+        kept = json.loads(run_inside(tmp_path, "stats", "--json", env=env).stdout)["total"]
         assert 512 <= kept < total
-        again = report(run_lorekeeper(tmp_path, "import", "many.jsonl", "--json", env=env).stdout)
+        again = report(run_inside(tmp_path, "import", "many.jsonl", "--json", env=env).stdout)
         assert (again["unchanged"], again["stored"], again["failed"]) == (kept, total - kept, [])
 
 
@@ -273,13 +267,13 @@ def test_search_prints_a_page_as_json(run, library):
     assert page["mode"] == "hybrid"
 
 
-def test_a_topic_is_printed_as_json_and_for_people(run, library):
-    done = run(library, "topic", "tide", "lance", "--json")
-    dossier = json.loads(done.stdout)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_a_topic_is_printed_as_json_and_for_people(here):
+    status, out, err = here("topic", "tide", "lance", "--json")
+    dossier = json.loads(out)
+    assert (status, err) == (0, "")
     assert list(dossier) == ["topic", "uri", "parts", "note"]
     assert dossier["parts"][0]["lines"][0]["name"] == "Tide Lance"
-    shown = run(library, "topic", "tide", "lance", "--type", "spells").stdout
+    _, shown, _ = here("topic", "tide", "lance", "--type", "spells")
     assert "What it is" in shown
     assert dossier["uri"] in shown
 
@@ -432,7 +426,7 @@ def test_documents_list_titles_licences_and_counts(here):
     assert ALMANAC in table
 
 
-def test_another_model_is_refused_until_reindex_has_run(run, inside, tmp_path):
+def test_another_model_is_refused_until_reindex_has_run(inside, tmp_path):
     other = {"EMBEDDING_MODEL": "another-model"}
     write_lines(tmp_path / "shelf.jsonl")
     inside(tmp_path, "import", "shelf.jsonl")
@@ -447,9 +441,9 @@ def test_another_model_is_refused_until_reindex_has_run(run, inside, tmp_path):
     fallback = json.loads(inside(tmp_path, "search", "tide", "--json", **other)[1])
     assert fallback["mode"] == "keyword"
     assert "reindex" in fallback["note"]
-    done = run(tmp_path, "reindex", **other)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert str(len(SAMPLES)) in done.stdout
+    status, out, err = inside(tmp_path, "reindex", **other)
+    assert (status, err) == (0, "")
+    assert str(len(SAMPLES)) in out
     page = json.loads(inside(tmp_path, "search", "tide lance", "--mode", "semantic", "--json", **other)[1])
     assert page["results"][0]["name"] == "Tide Lance"
     assert page["total"] == len(SAMPLES) - COUNTS["documents"]
@@ -458,12 +452,12 @@ def test_another_model_is_refused_until_reindex_has_run(run, inside, tmp_path):
 # --- doctor and settings ---------------------------------------------------------------------------------------------
 
 
-def test_doctor_shows_every_setting_with_its_origin_and_no_secret(run, library):
+def test_doctor_shows_every_setting_with_its_origin_and_no_secret(run, here, library):
     file = library / "my.env"
     file.write_text("LOREKEEPER_HTTP_TOKEN=from-the-file\nLOREKEEPER_LOG_LEVEL=error\nUNRELATED=1\n")
     own = {"ENV_FILE": "my.env", "EMBEDDING_API_KEY": "from-outside"}
     done = run(library, "doctor", "--json", LOG_LEVEL="warning", **own)
-    table = run(library, "doctor", **own)
+    status, *table = here("doctor", **own)
     findings = json.loads(done.stdout)
     shown = {s["name"].removeprefix("LOREKEEPER_").lower(): (s["value"], s["from"]) for s in findings["settings"]}
     assert set(shown) == set(Settings.model_fields)
@@ -482,8 +476,8 @@ def test_doctor_shows_every_setting_with_its_origin_and_no_secret(run, library):
         "open5e": True,
         "integrity": True,
     }
-    assert table.returncode == 0
-    for printed in (done.stdout, done.stderr, table.stdout, table.stderr):
+    assert status == 0
+    for printed in (done.stdout, done.stderr, *table):
         assert "from-outside" not in printed
         assert "from-the-file" not in printed
 
@@ -493,12 +487,12 @@ def test_doctor_shows_every_setting_with_its_origin_and_no_secret(run, library):
     ("content", "reason"),
     [(b"a shopping list", "plain file"), (b"SQLite format 3\0" + b"\0" * 84, "Milvus Lite 2 file")],
 )
-def test_a_library_path_that_is_a_file_is_named_and_left_alone(run, tmp_path, content, reason):
+def test_a_library_path_that_is_a_file_is_named_and_left_alone(run, inside, tmp_path, content, reason):
     file = tmp_path / "milvus.db"
     file.write_bytes(content)
-    examined = run(tmp_path, "doctor", "--json")
-    findings = json.loads(examined.stdout)
-    assert (examined.returncode, findings["healthy"]) == (1, False)
+    status, out, _ = inside(tmp_path, "doctor", "--json")
+    findings = json.loads(out)
+    assert (status, findings["healthy"]) == (1, False)
     assert reason in next(c["message"] for c in findings["checks"] if not c["ok"])
     write_lines(tmp_path / "shelf.jsonl")
     done = run(tmp_path, "import", "shelf.jsonl", "--json")
@@ -509,16 +503,16 @@ def test_a_library_path_that_is_a_file_is_named_and_left_alone(run, tmp_path, co
     assert file.read_bytes() == content
 
 
-def test_a_damaged_library_is_a_failure_of_doctor_and_of_every_command(run, inside, tmp_path):
+def test_a_damaged_library_is_a_failure_of_doctor_and_of_every_command(inside, tmp_path):
     write_lines(tmp_path / "shelf.jsonl")
     inside(tmp_path, "import", "shelf.jsonl")
     segments = list((tmp_path / "milvus.db").rglob("*.parquet"))
     assert segments
     for segment in segments:
         segment.write_bytes(segment.read_bytes()[:20])
-    done = run(tmp_path, "doctor", "--json")
-    findings = json.loads(done.stdout)
-    assert (done.returncode, findings["healthy"]) == (1, False)
+    status, out, _ = inside(tmp_path, "doctor", "--json")
+    findings = json.loads(out)
+    assert (status, findings["healthy"]) == (1, False)
     assert "milvus.db is damaged" in next(c["message"] for c in findings["checks"] if c["name"] == "library")
     for command in (["stats", "--json"], ["search", "tide", "--json"], ["import", "shelf.jsonl"], ["reindex"]):
         status, out, err = inside(tmp_path, *command)

@@ -23,7 +23,7 @@ from lorekeeper.normalize import normalize_open5e
 from lorekeeper.server.answers import document_list
 from lorekeeper.server.tools import all_tools
 from lorekeeper.text.phrases import STARTER_DOCUMENT
-from tests.support.commands import environment, run_lorekeeper
+from tests.support.commands import environment, run_inside, run_lorekeeper
 from tests.support.entities import everything, make
 from tests.support.libraries import server_library
 from tests.support.open5e_server import SPELLS, Open5eServer, Reply, creature, lists, serving, spell
@@ -531,9 +531,9 @@ def test_the_command_syncs_and_tells_what_it_did(tmp_path, server, address):
     assert list(report) == ["stored", "unchanged", "embedded", "removed", "failed", "seconds"]
     assert (report["stored"], [f["where"] for f in report["failed"]]) == (7, ["v2/creatures"])
     server.fault = lambda *_: None
-    done = run_lorekeeper(tmp_path, "sync", "open5e", "--document", "ember-book", "--type", "creatures", env=env)
+    done = run_inside(tmp_path, "sync", "open5e", "--document", "ember-book", "--type", "creatures", env=env)
     assert done.returncode == 0, done.stderr
     assert "creatures" in done.stdout
-    done = run_lorekeeper(tmp_path, "sync", "open5e", env=environment(tmp_path, OPEN5E_BASE_URL=address))
+    done = run_inside(tmp_path, "sync", "open5e", env=environment(tmp_path, OPEN5E_BASE_URL=address))
     assert done.returncode == 2
     assert "LOREKEEPER_OFFLINE" in done.stderr

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from lorekeeper.cli.main import main
-from tests.support.commands import environment, run_lorekeeper
+from tests.support.commands import environment, run_inside, run_lorekeeper
 from tests.support.vault_fire import edits_under_fire
 from tests.support.vaults import digests, notes_of, vault_library, write
 
@@ -40,18 +39,13 @@ def vault(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def command(tmp_path, embeddings, monkeypatch, capsys) -> Command:
+def command(tmp_path, embeddings) -> Command:
     """Run a command on the library of the test; status, stdout and stderr."""
 
     def start(*arguments: str, **settings: str) -> tuple[int, str, str]:
         chosen = {"EMBEDDING_PROVIDER": "http", "EMBEDDING_URL": embeddings.url, **settings}
-        with monkeypatch.context() as patch:
-            patch.chdir(tmp_path)
-            for name, value in environment(tmp_path, **chosen).items():
-                patch.setenv(name, value)
-            status = main(arguments)
-        printed = capsys.readouterr()
-        return status, printed.out, printed.err
+        done = run_inside(tmp_path, *arguments, env=environment(tmp_path, **chosen))
+        return done.returncode, done.stdout, done.stderr
 
     return start
 

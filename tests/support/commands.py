@@ -1,12 +1,18 @@
-"""LoreKeeper's command line in a process of its own, with a library in a folder."""
+"""LoreKeeper's command line on a library in a folder: in a process of its own, and within this one."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+import pytest
+
+from lorekeeper.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 """Where `tests` and `lorekeeper` can be imported from."""
@@ -42,3 +48,17 @@ def run_lorekeeper(
         timeout=120,
         check=False,
     )
+
+
+def run_inside(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """The same within this process, which is quicker: for what a process of its own would show nothing more of."""
+    chosen = dict(env) if env is not None else environment(folder)
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        patch.chdir(folder)
+        for name in set(os.environ) - set(chosen):
+            patch.delenv(name)
+        for name, value in chosen.items():
+            patch.setenv(name, value)
+        status = main(arguments)
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
