@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import logging
 import socket
 import subprocess
@@ -20,8 +19,8 @@ import stamina
 
 from lorekeeper.server import http
 from tests.support.commands import environment, run_lorekeeper
+from tests.support.libraries import shelf_folder
 from tests.support.programs import command_of, crowd_server, serve_http
-from tests.support.samples import SAMPLES, write_lines
 
 resource = pytest.importorskip("resource")
 
@@ -70,10 +69,7 @@ class HttpServer:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder: Path = tmp_path_factory.mktemp("web")
-    done = run_lorekeeper(folder, "import", str(write_lines(folder / "shelf.jsonl")), "--json")
-    assert json.loads(done.stdout)["stored"] == len(SAMPLES), done.stderr
-    return folder
+    return shelf_folder(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from lorekeeper.errors import ConfigError
 from lorekeeper.server.tools import Tool, all_tools
 from lorekeeper.settings import OTHERS, OWN_FILE, PREFIX, Settings, load_settings
 from tests.support.commands import environment, run_lorekeeper
+from tests.support.libraries import starter_folder
 
 PACKAGE = Path(lorekeeper.__file__).parent
 ROOT = Path(__file__).parent.parent
@@ -291,11 +292,7 @@ def test_files_and_headings_that_a_page_links_or_names_exist(page):
 
 @pytest.fixture(scope="module")
 def starter_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder whose library holds the starter compendium, as after a first search."""
-    folder = tmp_path_factory.mktemp("starter")
-    done = run_lorekeeper(folder, "search", "anything", "--mode", "keyword")
-    assert done.returncode == 0, done.stderr
-    return folder
+    return starter_folder(tmp_path_factory)
 
 
 def test_the_answer_in_readme_is_the_answer(starter_library):

@@ -15,7 +15,7 @@ from lorekeeper.cli.demo import QUESTIONS
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.server.tools import all_tools
-from tests.support.libraries import settings
+from tests.support.libraries import settings, starter_folder
 
 SITUATIONS = {
     "spells": {
@@ -70,8 +70,7 @@ OFF_TOPIC = ["asdf qwer", "lorem ipsum dolor sit amet consectetur adipiscing eli
 
 @pytest_asyncio.fixture(scope="module")
 async def starter(tmp_path_factory) -> AsyncIterator[Library]:
-    folder = tmp_path_factory.mktemp("quality")
-    chosen = settings(milvus_db_path=folder / "milvus.db", offline=1)
+    chosen = settings(milvus_db_path=starter_folder(tmp_path_factory) / "milvus.db", offline=1)
     async with Library.from_settings(chosen) as library:
         report = await library.load_starter(notes=True)
         assert (report.failed, report.embedded) == ([], 0)

@@ -19,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 from lorekeeper.server.resources import TEMPLATES
 from lorekeeper.server.tools import all_tools
 from tests.support.commands import environment, run_lorekeeper
+from tests.support.libraries import shelf_folder
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
 from tests.support.serving import SECONDS, SERVE, http_server, raw_server
 
@@ -33,11 +34,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory) -> Path:
-    """Folder of a library with the shelf, embedded by the real model."""
-    folder: Path = tmp_path_factory.mktemp("served")
-    done = run_lorekeeper(folder, "import", str(write_lines(folder / "shelf.jsonl")), "--json")
-    assert json.loads(done.stdout)["stored"] == len(SAMPLES), done.stderr
-    return folder
+    return shelf_folder(tmp_path_factory)
 
 
 @asynccontextmanager
@@ -351,6 +348,7 @@ async def test_a_library_that_cannot_be_opened_is_a_tool_error_that_names_the_re
     assert (tmp_path / "milvus.db").read_text() == "a shopping list"
 
 
+@pytest.mark.thorough
 async def test_an_empty_library_answers_from_the_starter_and_says_how_to_add_books(tmp_path):
     async with connected(tmp_path) as (client, _):
         content = await ask(client, "lookup_spell", semantic_query="we are falling off a cliff")
@@ -386,6 +384,7 @@ async def test_http_with_a_token_lets_in_only_those_who_have_it(library):
         assert post(url, Authorization="Bearer open sesame").status_code == 200
 
 
+@pytest.mark.alike(1)
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 async def test_http_on_an_address_that_others_can_reach_needs_a_token(tmp_path, host):
     done = run_lorekeeper(tmp_path, "serve", "--transport", "http", "--host", host, "--port", "1")

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from lorekeeper.composition import open5e_of, open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.library import Library
 from lorekeeper.settings import Settings, load_settings
-from tests.support.commands import variables
+from tests.support.commands import run_lorekeeper, variables
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.entities import everything
 from tests.support.samples import SAMPLES, write_lines
@@ -68,3 +74,39 @@ async def entities_in(target: Settings, *types: str) -> dict[str, Entity]:
     """What a library holds, by uri; spells and creatures where no types are given."""
     async with Library.from_settings(target) as library:
         return {e.uri: e for t in types or ("spells", "creatures") for e in await everything(library.cache, t)}
+
+
+# --- libraries that several test modules begin with ----------------------------------------------------------------
+
+
+def shelf_folder(factory: pytest.TempPathFactory) -> Path:
+    """A folder whose library holds the sample entries, embedded by the real model, and their file ``shelf.jsonl``."""
+    return _copy(factory, _make_shelf)
+
+
+def starter_folder(factory: pytest.TempPathFactory) -> Path:
+    """A folder whose library holds the starter compendium, as after a first search."""
+    return _copy(factory, _make_starter)
+
+
+def _make_shelf(folder: Path) -> None:
+    done = run_lorekeeper(folder, "import", str(write_lines(folder / "shelf.jsonl")), "--json")
+    assert json.loads(done.stdout)["stored"] == len(SAMPLES), done.stderr
+
+
+def _make_starter(folder: Path) -> None:
+    done = run_lorekeeper(folder, "search", "anything", "--mode", "keyword")
+    assert done.returncode == 0, done.stderr
+
+
+def _copy(factory: pytest.TempPathFactory, make: Callable[[Path], None]) -> Path:
+    """A copy of a folder that is made once for all workers of a run: whoever is first makes it, the others wait."""
+    run = factory.getbasetemp()
+    original = (run.parent if "PYTEST_XDIST_WORKER" in os.environ else run) / make.__name__.strip("_")
+    with original.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not original.exists():
+            made = factory.mktemp("made")
+            make(made)
+            made.rename(original)
+    return shutil.copytree(original, factory.mktemp("library") / original.name)
