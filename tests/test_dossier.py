@@ -16,7 +16,7 @@ from lorekeeper.search.recent import recent_notes
 from lorekeeper.server.topics import topic_answer, topic_text
 from tests.support.entities import make
 from tests.support.libraries import open_library
-from tests.support.vault import HOLYA, NOTES, VAULT, note
+from tests.support.marsh import HOLYA, NOTES, VAULT, note
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
