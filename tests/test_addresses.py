@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
@@ -25,8 +24,9 @@ from lorekeeper.errors import ConfigError, EmbeddingError, MilvusConnectionError
 from lorekeeper.intake.open5e import Open5eClient
 from lorekeeper.settings import ADDRESSES, load_settings
 from tests.support.commands import environment, run_lorekeeper
-from tests.support.embedding_server import EmbeddingServer, QuietServer
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.libraries import open_library
+from tests.support.loopback import QuietServer, running
 from tests.support.programs import command_of, connect_to_nonsense
 from tests.support.samples import SAMPLES, write_lines
 
@@ -211,15 +211,8 @@ def answering(status: int) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = QuietServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with running(QuietServer(("127.0.0.1", 0), Handler)) as address:
+        yield address
 
 
 def with_password(address: str) -> str:

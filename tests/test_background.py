@@ -10,12 +10,10 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-import stamina
 from mcp import Client
 
 from lorekeeper.composition import open5e_of, open_cache
@@ -46,30 +44,14 @@ from tests.support.commands import environment, run_lorekeeper
 from tests.support.corpus import replaying, requests_of
 from tests.support.entities import everything
 from tests.support.libraries import server_library, settings
-from tests.support.open5e_server import Open5eServer, Reply, creature, lists, serving, spell
+from tests.support.open5e_server import Open5eServer, Reply, creature, spell
 from tests.support.programs import command_of, keep_library_fresh
+from tests.support.syncing import address, library, server  # noqa: F401 (fixtures)
 
 SECONDS = 30.0
 """How long to wait for what does not happen."""
 
 AT_ONCE = Pace(start=0.0, look=0.02, quiet=0.0, request=0.0, rest=0.0)
-
-
-@pytest.fixture
-def server() -> Open5eServer:
-    return Open5eServer(lists())
-
-
-@pytest.fixture
-def address(server: Open5eServer) -> Iterator[str]:
-    with serving(server) as address, stamina.set_testing(True, attempts=3, cap=True):
-        yield address
-
-
-@pytest.fixture
-async def library(tmp_path: Path, address: str) -> AsyncIterator[Library]:
-    async with server_library(tmp_path, address) as library:
-        yield library
 
 
 def source_of(library: Library) -> Source:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-import stamina
 
 from lorekeeper import library as library_module
 from lorekeeper.errors import UnknownDocumentError
@@ -24,8 +22,9 @@ from lorekeeper.text.phrases import STARTER
 from tests.support.corpus import replaying, requests_of
 from tests.support.entities import make
 from tests.support.libraries import server_library
-from tests.support.open5e_server import Open5eServer, Reply, creature, lists, serving, spell
+from tests.support.open5e_server import Open5eServer, Reply, creature, serving, spell
 from tests.support.samples import write_lines
+from tests.support.syncing import address, library, server  # noqa: F401 (fixtures)
 
 OFFLINE_SECONDS = 1.0
 """What an answer without a network may take."""
@@ -45,23 +44,6 @@ def small_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(library_module, "STARTER", folder)
         yield
-
-
-@pytest.fixture
-def server() -> Open5eServer:
-    return Open5eServer(lists())
-
-
-@pytest.fixture
-def address(server: Open5eServer) -> Iterator[str]:
-    with serving(server) as address, stamina.set_testing(True, attempts=3, cap=True):
-        yield address
-
-
-@pytest.fixture
-async def library(tmp_path: Path, address: str) -> AsyncIterator[Library]:
-    async with server_library(tmp_path, address) as library:
-        yield library
 
 
 async def look(

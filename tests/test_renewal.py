@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import stamina
 
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity, parse_uri
@@ -24,7 +23,8 @@ from lorekeeper.search.query import Query
 from lorekeeper.server.tools import all_tools
 from tests.support.entities import everything, make
 from tests.support.libraries import open_library, server_library
-from tests.support.open5e_server import Open5eServer, book, lists, serving
+from tests.support.open5e_server import Open5eServer, book, lists
+from tests.support.syncing import address  # noqa: F401 (a fixture)
 
 TOOLS = {tool.name: tool for tool in all_tools()}
 
@@ -120,12 +120,6 @@ def server() -> Open5eServer:
     return Open5eServer(
         lists() | {"v2/conditions": list(CONDITIONS), "v2/documents": [book(key) for key in [*BOOKS, "core"]]}
     )
-
-
-@pytest.fixture
-def address(server: Open5eServer) -> Iterator[str]:
-    with serving(server) as address, stamina.set_testing(True, attempts=3, cap=True):
-        yield address
 
 
 @pytest.fixture

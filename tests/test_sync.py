@@ -7,9 +7,7 @@ import json
 import signal
 import subprocess
 import threading
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import stamina
@@ -29,26 +27,10 @@ from tests.support.libraries import server_library
 from tests.support.open5e_server import SPELLS, Open5eServer, Reply, creature, lists, serving, spell
 from tests.support.programs import command_of, sync_library
 from tests.support.samples import write_lines
+from tests.support.syncing import address, library, server  # noqa: F401 (fixtures)
 
 LISTS = {f"v{e.version}/{e.name}" for e in endpoints(list(COLLECTIONS))}
 STORED = {"spells": 5, "creatures": 2, "rules": 1, "documents": 2}
-
-
-@pytest.fixture
-def server() -> Open5eServer:
-    return Open5eServer(lists())
-
-
-@pytest.fixture
-def address(server: Open5eServer) -> Iterator[str]:
-    with serving(server) as address, stamina.set_testing(True, attempts=3, cap=True):
-        yield address
-
-
-@pytest.fixture
-async def library(tmp_path: Path, address: str) -> AsyncIterator[Library]:
-    async with server_library(tmp_path, address) as library:
-        yield library
 
 
 async def counts(library: Library) -> dict[str, int]:

@@ -6,16 +6,10 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from lorekeeper.embedding import HashingProvider
-
-
-class QuietServer(ThreadingHTTPServer):
-    """A server to whom a client that was killed is no news."""
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        pass
+from tests.support.loopback import QuietServer, running
 
 
 class EmbeddingServer:
@@ -70,12 +64,8 @@ class EmbeddingServer:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Serve in a thread."""
-        thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            self.proceed.set()
-            self._server.shutdown()
-            self._server.server_close()
-            thread.join()
+        with running(self._server):
+            try:
+                yield
+            finally:
+                self.proceed.set()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
-from tests.support.embedding_server import QuietServer
+from tests.support.loopback import QuietServer, running
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -64,10 +63,8 @@ def serving(repositories: Path) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with QuietServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
+    with running(QuietServer(("127.0.0.1", 0), Handler)) as address:
+        yield address
 
 
 @contextmanager

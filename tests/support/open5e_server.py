@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from tests.support.embedding_server import QuietServer
+from tests.support.loopback import QuietServer, running
 
 Object = dict[str, Any]
 
@@ -132,15 +132,8 @@ def serving(server: Open5eServer) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             pass
 
-    http = QuietServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{http.server_address[1]}"
-    finally:
-        http.shutdown()
-        thread.join()
-        http.server_close()
+    with running(QuietServer(("127.0.0.1", 0), Handler)) as address:
+        yield address
 
 
 def _document(obj: Object) -> str:

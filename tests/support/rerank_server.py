@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.support.embedding_server import QuietServer
+from tests.support.loopback import QuietServer, running
 
 Answer = tuple[int, Any]
 
@@ -59,14 +58,8 @@ class RerankServer:
     @contextmanager
     def running(self) -> Iterator[RerankServer]:
         """Serve in a thread."""
-        thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        try:
+        with running(self._server):
             yield self
-        finally:
-            self._server.shutdown()
-            self._server.server_close()
-            thread.join()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         owner = self

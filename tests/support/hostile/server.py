@@ -6,7 +6,6 @@ import json
 import random
 import socket
 import socketserver
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.support.loopback import running
 from tests.support.open5e_server import Open5eServer, lists
 
 HOSTILE_LIST = "v2/spells"
@@ -96,11 +96,5 @@ def serving(attack: Attack, chance: random.Random) -> Iterator[str]:
         def handle_error(self, request: object, client_address: object) -> None:
             pass
 
-    with Server(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with running(Server(("127.0.0.1", 0), Handler)) as address:
+        yield address
