@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import stamina
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -435,7 +436,8 @@ def test_nobody_at_the_address_is_an_error_that_names_it() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        with pytest.raises(EmbeddingError, match=rf"{url}.*LOREKEEPER_EMBEDDING_URL"):
+        refused = pytest.raises(EmbeddingError, match=rf"{url}.*LOREKEEPER_EMBEDDING_URL")
+        with stamina.set_testing(True, attempts=3, cap=True), refused:
             HttpProvider(url, "some-model")
 
 
