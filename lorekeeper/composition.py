@@ -11,6 +11,7 @@ from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
 from lorekeeper.entities import Entity, Value
 from lorekeeper.intake.sync_state import Source
+from lorekeeper.people.registry import People
 from lorekeeper.settings import BACKENDS, PROVIDERS, Settings
 from lorekeeper.text.phrases import SHIPPED_VECTORS
 from lorekeeper.vaults.registry import Registry
@@ -125,6 +126,11 @@ def registry_of(settings: Settings) -> Registry:
     """Which vaults the library of the settings has."""
     file = path_beside(settings, ".vaults")
     return Registry(file, settings.vaults, settings.library_path)
+
+
+def people_of(settings: Settings) -> People:
+    """Who is at the table of the library of the settings."""
+    return People(path_beside(settings, ".people"))
 
 
 def _package(backend: str) -> BackendPackage:

@@ -15,7 +15,7 @@ _DATE = re.compile(
     r"(?P<day>\d{4}-\d{2}-\d{2})"
     r"(?:[Tt ](?P<time>\d{2}:\d{2})(?P<second>:\d{2}(?:\.\d{1,9})?)?(?P<zone>[Zz]|[+-]\d{2}:\d{2})?)?"
 )
-_AGO = re.compile(r"(\d{1,5})\s*(h|d|w)")
+_LENGTH = re.compile(r"(\d{1,5})\s*(h|d|w)")
 _SECONDS = re.compile(r"-?\d{5,12}")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
@@ -43,8 +43,14 @@ def span(text: str) -> tuple[int, int]:
 
 def ago(text: str) -> int | None:
     """The second that lies as long before now as a text says, as "7d" or "24h"; None if it says no such thing."""
-    match = _AGO.fullmatch(text.strip().casefold())
-    return int(time.time() - int(match[1]) * _UNITS[match[2]].total_seconds()) if match else None
+    length = seconds_in(text)
+    return None if length is None else int(time.time() - length)
+
+
+def seconds_in(text: str) -> float | None:
+    """The length of time that a text such as "7d" or "24h" says; None if it says no such thing."""
+    match = _LENGTH.fullmatch(text.strip().casefold())
+    return int(match[1]) * _UNITS[match[2]].total_seconds() if match else None
 
 
 def written(seconds: float) -> str:

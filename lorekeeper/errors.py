@@ -12,6 +12,9 @@
     ├── SourceError                  a remote source gave an invalid answer, or none
     │   └── SourceUnavailableError   it is unreachable or busy: a later attempt may succeed
     ├── ImportFileError              a file, or an entry in it, cannot be imported
+    ├── PeopleError                  a person cannot be added to the table
+    ├── TokenError                   a token does not open the library
+    │   └── StrangerError            a login is valid, but of nobody at the table
     └── ClientFileError              the configuration of an MCP client cannot be edited
 
 The driver's own exception is always the ``__cause__``. Every message says what is wrong and what to do next.
@@ -60,6 +63,18 @@ class SourceError(LoreKeeperError):
 
 class SourceUnavailableError(SourceError):
     """A remote source is unreachable or busy: the same request may succeed later."""
+
+
+class PeopleError(LoreKeeperError):
+    """A person cannot be added to the table; the message says which names can."""
+
+
+class TokenError(LoreKeeperError):
+    """A token does not open the library; the message, which never has the token in it, is for the log."""
+
+
+class StrangerError(TokenError):
+    """A login is valid, but the person is not at the table, or no longer."""
 
 
 class ClientFileError(LoreKeeperError):

@@ -72,6 +72,29 @@ def _address(text: str) -> str:
     return re.sub(r"(/v[12])?/*$", "", text)
 
 
+def _issuer(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        parts = urlsplit("")
+    secure = parts.scheme == "https" or (parts.scheme == "http" and is_local(text))
+    if not secure or not parts.hostname or "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError("it must be an address like https://login.example.com, as its tokens name it")
+    return text
+
+
+def _networks(value: object) -> object:
+    """Addresses and networks in one text, separated by commas, each as `ipaddress` writes networks."""
+    import ipaddress
+
+    if not isinstance(value, str):
+        return value
+    networks = [ipaddress.ip_network(part.strip()) for part in value.split(",") if part.strip()]
+    if any(network.prefixlen == 0 for network in networks):
+        raise ValueError("that is every address there is; name those of your proxies")
+    return tuple(map(str, networks))
+
+
 def _one_of(names: Iterable[str]) -> AfterValidator:
     allowed = ", ".join(names)
 
@@ -102,6 +125,9 @@ LibraryPath = Annotated[Path, AfterValidator(_absolute)]
 LibraryPaths = Annotated[tuple[LibraryPath, ...], BeforeValidator(_separated)]
 
 
+Networks = Annotated[tuple[str, ...], BeforeValidator(_networks)]
+
+
 class Settings(BaseModel):
     """Every setting; the variable of ``x`` is ``LOREKEEPER_X``. Empty variables count as not set, but for `LITERAL` ones."""
 
@@ -124,7 +150,14 @@ class Settings(BaseModel):
     open5e_base_url: WebAddress = Field("https://api.open5e.com", description="Open5e server to sync with")
     cache_ttl_days: float = Field(30.0, gt=0, le=36500, description="days after which what was synced counts as stale")
     background_sync: bool = Field(True, description="bring what is stale up to date while nobody asks")
-    http_token: str | None = Field(None, description="bearer token that clients of 'serve --transport http' must send")
+    http_token: str | None = Field(None, description="the game master's bearer token for 'serve --transport http'")
+    oauth_issuer: Annotated[str, AfterValidator(_issuer)] | None = Field(
+        None, description="who issues the access tokens, or signs the assertions, with which people log in over HTTP"
+    )
+    oauth_audience: str | None = Field(None, description="as what these tokens name this library")
+    trusted_proxies: Networks = Field(
+        (), description="addresses or networks of proxies that say who has logged in, separated by commas"
+    )
     offline: bool = Field(False, description="never touch the network")
     edition: Annotated[str, AfterValidator(_edition)] | None = Field(
         None, description="whose entries come first: 2014, 2024, a5e, black-flag, or document keys, in order"
@@ -175,8 +208,11 @@ OTHERS = frozenset({"corpus", "milvus_server"})
 
 SECRETS = frozenset({"milvus_token", "embedding_api_key", "rerank_api_key", "http_token"})
 
-ADDRESSES = frozenset({"milvus_uri", "embedding_url", "rerank_url", "open5e_base_url"})
+ADDRESSES = frozenset({"milvus_uri", "embedding_url", "rerank_url", "open5e_base_url", "oauth_issuer"})
 """Settings that may contain a password in an address."""
+
+COMMA_SEPARATED = frozenset({"trusted_proxies"})
+"""Settings with several values that are separated by commas, and not as PATH is."""
 
 LITERAL = frozenset({"query_prefix", "passage_prefix"})
 """Settings whose spaces count, and that may be set to nothing."""
@@ -205,13 +241,23 @@ def load_settings(
         settings = Settings.model_validate({k: v for k, v in values.items() if k not in OTHERS})
     except ValidationError as error:
         raise ConfigError("; ".join(_explain(e, values) for e in error.errors())) from error
+    _check_together(settings)
+    return settings, origins
+
+
+def _check_together(settings: Settings) -> None:
+    """ConfigError if settings contradict each other."""
     if settings.embedding_provider == "http" and not settings.embedding_url:
         raise ConfigError(
             f"{PREFIX}EMBEDDING_PROVIDER=http needs {PREFIX}EMBEDDING_URL, as in http://127.0.0.1:8080/v1"
         )
     if settings.person and settings.view == DM:
         raise ConfigError(f"{PREFIX}PERSON is the name of a player: set {PREFIX}VIEW=player too, or leave it out")
-    return settings, origins
+    if bool(settings.oauth_issuer) != bool(settings.oauth_audience):
+        raise ConfigError(
+            f"{PREFIX}OAUTH_ISSUER and {PREFIX}OAUTH_AUDIENCE belong together: without an audience, tokens that were issued "
+            "for other services would open this library"
+        )
 
 
 def _collected(sources: Iterable[tuple[Mapping[str, str], str]]) -> tuple[dict[str, str], dict[str, str]]:
@@ -267,6 +313,8 @@ def shown_value(name: str, value: object) -> str:
         return "***"
     if name in LITERAL:
         return json.dumps(value, ensure_ascii=False)
+    if name in COMMA_SEPARATED and isinstance(value, tuple):
+        return ",".join(value)
     if isinstance(value, tuple):
         return os.pathsep.join(map(str, value))
     return shown_address(str(value)) if name in ADDRESSES else str(value)

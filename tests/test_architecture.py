@@ -61,6 +61,7 @@ MAY_KNOW = {
     "editions": {"errors", "printable", "folding", "entities"},
     "settings": {"errors", "printable", "addresses", "system", "editions", "audience"},
     "attribution": {"entities"},
+    "people": FOUNDATION,
     "text": FOUNDATION,
     "render": FOUNDATION | {"text"},
     "notes": FOUNDATION,
@@ -71,16 +72,17 @@ MAY_KNOW = {
     "intake": FOUNDATION | {"text", "notes", "normalize", "cache", "search"},
     "vaults": FOUNDATION | {"text", "notes", "normalize", "embedding", "cache", "intake"},
     "views": FOUNDATION | {"text", "notes", "normalize", "embedding", "cache", "search", "intake", "vaults"},
-    "composition": FOUNDATION | {"vaults", "settings", "text", "normalize", "embedding", "cache", "search", "intake"},
+    "composition": FOUNDATION
+    | {"vaults", "settings", "people", "text", "normalize", "embedding", "cache", "search", "intake"},
     "library": FOUNDATION
     | {"vaults", "views", "settings", "text", "normalize", "embedding", "cache", "search", "intake", "composition"},
     "maintenance": FOUNDATION
     | {"settings", "text", "normalize", "embedding", "cache", "intake", "vaults", "composition", "library"},
     "clients": {"errors", "printable", "settings", "version"},
-    "server": FOUNDATION | {"attribution", "text", "render", "search", "views", "library"},
+    "server": FOUNDATION | {"settings", "people", "attribution", "text", "render", "search", "views", "library"},
     "cli": FOUNDATION
     | {"settings", "normalize", "cache", "search", "intake", "composition", "library", "maintenance", "clients"}
-    | {"server", "vaults"},
+    | {"server", "vaults", "people"},
     "__main__": {"cli"},
     "__init__": {
         "version",
@@ -105,10 +107,11 @@ DOORS = {
     "pyarrow": ("cache/milvus/_internals/",),
     "grpc": ("cache/milvus/driver.py",),
     "sqlite3": ("cache/", "vaults/state.py"),
-    "filelock": ("cache/", "intake/sync_state.py", "vaults/"),
+    "filelock": ("cache/", "intake/sync_state.py", "vaults/", "people/registry.py"),
     "pathspec": ("vaults/scan.py",),
     "watchfiles": ("vaults/watch.py",),
-    "httpx": ("embedding/http.py", "search/rerank.py", "intake/"),
+    "httpx": ("embedding/http.py", "search/rerank.py", "intake/", "people/keys.py"),
+    "jwt": ("people/issuer.py",),
     "markdown_it": ("notes/",),
     "mdit_py_plugins": ("notes/",),
     "yaml": ("notes/",),
@@ -120,7 +123,7 @@ DOORS = {
     "pydantic_core": ("server/stdio.py",),
     "uvicorn": ("server/http.py",),
     "h11": ("server/http.py",),
-    "starlette": ("server/http.py",),
+    "starlette": ("server/",),
     "rich": ("cli/",),
     "shtab": ("cli/",),
     "pydantic": ("settings.py", "server/tools.py", "server/arguments.py", "intake/"),

@@ -316,3 +316,48 @@ def test_a_settings_file_that_is_no_text_is_an_error_that_names_it(tmp_path, con
 def test_settings_cannot_be_changed_once_read():
     with pytest.raises(ValueError, match="frozen"):
         load().offline = True
+
+
+# --- people over HTTP --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "address", ["https://login.example.com", "https://login.example.com/realms/x/", "http://127.0.0.1:8080"]
+)
+def test_an_issuer_is_kept_as_its_tokens_name_it(address):
+    assert load(OAUTH_ISSUER=address, OAUTH_AUDIENCE="lore").oauth_issuer == address
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://login.example.com",
+        "login.example.com",
+        "https://",
+        "https://u:p@x.example",
+        "https://x.example/?a=b",
+        "[",
+    ],
+)
+def test_an_address_at_which_somebody_could_pretend_to_be_the_issuer_is_refused(address):
+    message = refused(OAUTH_ISSUER=address, OAUTH_AUDIENCE="lore")
+    assert "LOREKEEPER_OAUTH_ISSUER" in message
+    assert "u:p@" not in message
+
+
+@pytest.mark.parametrize("alone", [{"OAUTH_ISSUER": "https://login.example.com"}, {"OAUTH_AUDIENCE": "lore"}])
+def test_an_issuer_needs_an_audience(alone):
+    assert "belong together" in refused(**alone)
+
+
+def test_proxies_are_addresses_and_networks():
+    found = load(TRUSTED_PROXIES="127.0.0.1, 10.1.0.0/16,fd00::/8 ,").trusted_proxies
+    assert found == ("127.0.0.1/32", "10.1.0.0/16", "fd00::/8")
+    assert shown_value("trusted_proxies", found) == "127.0.0.1/32,10.1.0.0/16,fd00::/8"
+
+
+@pytest.mark.parametrize(
+    "networks", ["*", "proxy.example.com", "10.0.0.1/8", "0.0.0.0/0", "::/0", "127.0.0.1;10.0.0.1"]
+)
+def test_what_is_no_address_of_a_proxy_is_refused(networks):
+    assert "LOREKEEPER_TRUSTED_PROXIES" in refused(TRUSTED_PROXIES=networks)

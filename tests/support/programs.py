@@ -229,6 +229,18 @@ def serve_http(port: str, descriptors: str, *limits: str) -> None:
     sys.exit(main())
 
 
+def add_people(file: str, prefix: str, number: str) -> None:
+    """Once a line or the end of stdin comes, add so many people to a registry; print each name with its token when it is there."""
+    from lorekeeper.people.registry import People
+
+    people = People(Path(file))
+    print(flush=True)
+    sys.stdin.readline()
+    for i in range(int(number)):
+        person, token = people.add(f"{prefix} {i}", "player")
+        print(person.name, token, sep="\t", flush=True)
+
+
 def crowd_server(port: str, idle: str, half: str) -> None:
     """Keep idle connections and half requests open at a server, and open again what it closes; print how many were opened."""
     import resource

@@ -1,0 +1,200 @@
+"""Who is at the table: a small private file beside the library.
+
+It is written completely or not at all, by one process at a time, and read again when it has changed: a server notices at the
+next request that somebody was added, removed or given a new token.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from lorekeeper.audience import Role
+from lorekeeper.errors import CacheError, NotFoundError, PeopleError, StrangerError, TokenError
+from lorekeeper.filters import unknown_name
+from lorekeeper.folding import fold
+from lorekeeper.people.person import Person, checked_characters, checked_name, person_of
+from lorekeeper.people.tokens import digest, equal, new_token
+from lorekeeper.printable import shown
+from lorekeeper.system import PRIVATE_FILE, private_file, private_folder
+
+FORMAT = 1
+
+LOCK_SECONDS = 10.0
+"""How long an edit of the file waits for another one."""
+
+_Version = tuple[int, int, int]
+"""What tells one state of the file from another: the time of its change, its number and its size."""
+
+
+class People:
+    """The people at the table of a library. All methods are blocking; those that read take microseconds.
+
+    Args:
+        file: where they are kept.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._known: tuple[_Version, list[Person]] = (0, 0, 0), []
+
+    def everyone(self) -> list[Person]:
+        """All of them, in the order in which they were added, also those whose time is over.
+
+        Raises:
+            CacheError: the file cannot be read.
+        """
+        try:
+            status = self.file.stat()
+            version = status.st_mtime_ns, status.st_ino, status.st_size
+            if version != self._known[0]:
+                self._known = version, _people(self.file.read_bytes())
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise CacheError(
+                f"{self.file} cannot be read: {error}; put back a copy of it, or delete it and add everybody again with "
+                "'lorekeeper people add'"
+            ) from error
+        return self._known[1]
+
+    def of_token(self, token: bytes) -> Person:
+        """The person who has a token.
+
+        Raises:
+            TokenError: nobody has it, or it has expired.
+            CacheError: the file cannot be read.
+        """
+        shown_digest = digest(token)
+        owners = [person for person in self.everyone() if equal(person.token, shown_digest)]  # all are compared, always
+        if not owners:
+            raise TokenError("an unknown token")
+        if owners[0].expired:
+            raise TokenError(f"the token of {shown(owners[0].name)}, which has expired")
+        return owners[0]
+
+    def of_login(self, logins: Iterable[str]) -> Person:
+        """The person whom the names of a login mean, the first of them that is known.
+
+        Raises:
+            StrangerError: nobody here has any of these names, or the person's time is over.
+            CacheError: the file cannot be read.
+        """
+        logins = list(logins)
+        found = [person for login in logins for person in self.everyone() if person.logs_in_as(login)]
+        if not found:
+            raise StrangerError(f"a login of {shown(logins[0] if logins else '')}, who is not at the table")
+        if found[0].expired:
+            raise StrangerError(f"a login of {shown(found[0].name)}, whose time has expired")
+        return found[0]
+
+    def add(
+        self, name: str, role: Role, characters: Sequence[str] = (), expires: int | None = None
+    ) -> tuple[Person, str]:
+        """Add a person; the person, and the token, which is kept nowhere.
+
+        Raises:
+            PeopleError: a name cannot be one, or is taken.
+            ConfigError: a game master has characters.
+            CacheError: the file cannot be read or written.
+        """
+        name, played, token = checked_name(name), checked_characters(characters, role), new_token()
+        person = Person(name, role, played, digest(token.encode()), int(time.time()), expires)
+        with self._edited() as people:
+            _refuse_taken(person, people)
+            people.append(person)
+        return person, token
+
+    def remove(self, name: str) -> Person:
+        """Remove a person, whose token opens nothing from now on.
+
+        Raises:
+            NotFoundError: there is no such person.
+            CacheError: the file cannot be read or written.
+        """
+        with self._edited() as people:
+            person = _named(name, people)
+            people.remove(person)
+        return person
+
+    def rotate(self, name: str, expires: int | None = None) -> tuple[Person, str]:
+        """Replace a person's token, the old one of which opens nothing from now on; the person, and the new token.
+
+        Args:
+            name: of the person.
+            expires: when the new one expires; by default it holds as long as the old one was to.
+
+        Raises:
+            NotFoundError: there is no such person.
+            CacheError: the file cannot be read or written.
+        """
+        token, now = new_token(), int(time.time())
+        with self._edited() as people:
+            person = _named(name, people)
+            if expires is None and person.expires is not None:
+                expires = now + person.expires - (person.rotated or person.created)
+            rotated = replace(person, token=digest(token.encode()), expires=expires, rotated=now)
+            people[people.index(person)] = rotated
+        return rotated, token
+
+    @contextmanager
+    def _edited(self) -> Iterator[list[Person]]:
+        """The people, to be changed in place; written at the end, completely or not at all."""
+        try:
+            private_folder(self.file.parent)
+            with FileLock(f"{self.file}.lock", timeout=LOCK_SECONDS, mode=PRIVATE_FILE):
+                people = list(self.everyone())
+                yield people
+                self._write(people)
+        except (OSError, Timeout) as error:
+            raise CacheError(f"{self.file} cannot be written: {error}; free space, or choose another folder") from error
+
+    def _write(self, people: Sequence[Person]) -> None:
+        content = json.dumps({"format": FORMAT, "people": [asdict(person) for person in people]}, indent=1)
+        with private_file(self.file.with_name(f"{self.file.name}.new")).open("w", encoding="ascii") as target:
+            target.write(content)
+            target.flush()
+            os.fsync(target.fileno())  # a token that was revoked stays so after a power cut
+        Path(target.name).replace(self.file)
+
+
+def _people(content: bytes) -> list[Person]:
+    """What the file says; ValueError, KeyError or TypeError if it is not one of ours."""
+    table = json.loads(content)
+    if table["format"] != FORMAT:
+        raise ValueError(f"its format is {shown(table['format'])}, which this version does not know")
+    return [person_of(row) for row in table["people"]]
+
+
+def _refuse_taken(person: Person, people: Sequence[Person]) -> None:
+    """PeopleError if a name of a new person is that of another, or would let one see what is shared with another."""
+    names = {fold(other.name): other for other in people}
+    played = {fold(name): other for other in people for name in other.characters}
+    key = fold(person.name)
+    if key in names:
+        raise PeopleError(
+            f"{shown(names[key].name)} is at the table already: 'lorekeeper people rotate' gives a new token, "
+            "'lorekeeper people remove' makes room"
+        )
+    if key in played:
+        raise PeopleError(f"{shown(person.name)} is a character of {shown(played[key].name)}; choose another name")
+    for character in person.characters:
+        if fold(character) in names:
+            raise PeopleError(f"{shown(character)} is a person at the table, and cannot be a character of another")
+
+
+def _named(name: str, people: Sequence[Person]) -> Person:
+    """The person of that name, as it is folded; NotFoundError if there is none."""
+    found = next((person for person in people if fold(person.name) == fold(name)), None)
+    if found is None:
+        names = [person.name for person in people]
+        known = unknown_name(name, names, "person") if names else "there is nobody at the table yet"
+        raise NotFoundError(f"{known}; 'lorekeeper people list' shows all")
+    return found
