@@ -33,6 +33,7 @@ def _port(text: str) -> int:
 async def serve(call: Call) -> int:
     """Serve until the client disconnects, or, over HTTP, until the process is terminated."""
     with collector_paused():
+        from lorekeeper.composition import people_of
         from lorekeeper.server.mcp import serve_http, serve_stdio
 
         library = call.library()
@@ -42,7 +43,8 @@ async def serve(call: Call) -> int:
         if call.arguments.transport == "stdio":
             await serve_stdio(library)
         else:
-            await serve_http(library, call.arguments.host, call.arguments.port, call.settings.http_token)
+            people = people_of(call.settings)
+            await serve_http(library, call.settings, people, call.arguments.host, call.arguments.port)
     return DONE
 
 

@@ -1,25 +1,32 @@
-"""Streamable HTTP with limits on connections, time, sessions and the log: no client can shut out the others."""
+"""The HTTP application, with limits on connections, time, sessions and the log: no client can shut out the others."""
 
 from __future__ import annotations
 
 import asyncio
-import hmac
 import logging
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
+from urllib.parse import urlsplit
 
 import h11
 import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from lorekeeper.server.callers import Callers
+from lorekeeper.server.identity import PROXIED, Identity
+from lorekeeper.server.protected_resource import ProtectedResource
+from lorekeeper.settings import Settings
 from lorekeeper.system import descriptor_share
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
@@ -55,20 +62,20 @@ MESSAGES, MESSAGE_CHARS, MINUTE = 10, 500, 60.0
 """Most messages per minute from one place in the code, and the longest text of each."""
 
 
-async def serve(server: Server[Any], host: str, port: int, token: str | None) -> None:
+async def serve(server: Server[Any], settings: Settings, callers: Callers, host: str, port: int) -> None:
     """Serve clients at ``http://host:port/mcp`` until the process is terminated.
 
     Args:
         server: answers the messages.
+        settings: say where people log in, and which proxies are trusted.
+        callers: says who sends a request.
         host: address to listen on. Host and Origin headers are checked unless it is the wildcard address.
         port: to listen on.
-        token: that clients must send as ``Authorization: Bearer``; None to accept all.
     """
     for handler in logging.getLogger().handlers:
         handler.addFilter(LogThrottle())
-    app = _application(server, host)
     config = uvicorn.Config(
-        _with_token(app, token) if token else app,
+        application(server, settings, callers, host),
         host=host,
         port=port,
         http=_Connection,
@@ -80,21 +87,71 @@ async def serve(server: Server[Any], host: str, port: int, token: str | None) ->
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=CLOSING_SECONDS,
         h11_max_incomplete_event_size=HEADER_BYTES,
+        proxy_headers=False,  # `_Peer` reads them, and from trusted proxies only
     )
     await _Uvicorn(config).serve()
 
 
-def _application(server: Server[Any], host: str) -> Any:
-    """An ASGI app with one route, ``/mcp``."""
-    wildcard = host in ("0.0.0.0", "::")  # noqa: S104  # reached under any name of this machine; the token protects
-    security = TransportSecuritySettings(
-        enable_dns_rebinding_protection=not wildcard,
-        allowed_hosts=[f"{name}:*" for name in (host, *LOOPBACK)],
-        allowed_origins=[f"http://{name}:*" for name in (host, *LOOPBACK)],
-    )
-    sessions = _Sessions(server, security_settings=security, max_sessions=MAX_SESSIONS)
-    routes = [Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions))]
-    return Starlette(routes=routes, lifespan=lambda _: sessions.run())
+def application(server: Server[Any], settings: Settings, callers: Callers, host: str) -> ASGIApp:
+    """The application: who sends a request, from where, and the routes."""
+    resource = _protected_resource(settings)
+    sessions = _Sessions(server, max_sessions=MAX_SESSIONS)
+    routes = [Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions)), *(resource.routes() if resource else [])]
+    app: ASGIApp = Starlette(routes=routes, lifespan=lambda _: sessions.run())
+    app = _HostCheck(app, host, settings)
+    return _Peer(Identity(app, callers, resource), settings.trusted_proxies)
+
+
+def _protected_resource(settings: Settings) -> ProtectedResource | None:
+    if settings.oauth_issuer and settings.oauth_audience:
+        return ProtectedResource(settings.oauth_issuer, settings.oauth_audience)
+    return None
+
+
+class _Peer:
+    """Notes whether a request comes from a trusted proxy; only then its client is whom the proxy's headers name.
+
+    Args:
+        app: the application.
+        proxies: addresses and networks.
+    """
+
+    def __init__(self, app: ASGIApp, proxies: Sequence[str]) -> None:
+        self._app = ProxyHeadersMiddleware(app, list(proxies))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = scope.get("client")
+        scope[PROXIED] = client is not None and client[0] in self._app.trusted_hosts
+        await self._app(scope, receive, send)
+
+
+class _HostCheck:
+    """Refuses pages of other sites, which reach a server on this machine if their names lead here (DNS rebinding).
+
+    A trusted proxy knows itself under which names it is reached.
+
+    Args:
+        app: the application.
+        host: address to listen on; under the wildcard address this machine is reached under any name, and a token protects.
+        settings: have the public address as the audience of tokens.
+    """
+
+    def __init__(self, app: ASGIApp, host: str, settings: Settings) -> None:
+        public = urlsplit(settings.oauth_audience or "").hostname
+        names = [f"{name}{port}" for name in (host, *LOOPBACK, public) if name for port in ("", ":*")]
+        self._app = app
+        self._checks = TransportSecurityMiddleware(
+            TransportSecuritySettings(
+                enable_dns_rebinding_protection=host not in ("0.0.0.0", "::"),  # noqa: S104
+                allowed_hosts=names,
+                allowed_origins=[f"{scheme}://{name}" for scheme in ("http", "https") for name in names],
+            )
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        foreign = scope["type"] == "http" and not scope.get(PROXIED)
+        refusal = await self._checks.validate_request(Request(scope)) if foreign else None
+        await (refusal or self._app)(scope, receive, send)
 
 
 class _Uvicorn(uvicorn.Server):  # type: ignore[misc]  # the library has no types
@@ -194,18 +251,3 @@ class LogThrottle(logging.Filter):
         if passed == MESSAGES - 1:
             record.msg, record.args = f"{record.getMessage()} (more of these are not logged for a minute)", None
         return passed < MESSAGES
-
-
-def _with_token(app: Any, token: str) -> Callable[..., Awaitable[None]]:
-    """An ASGI app that requires a bearer token, compared in constant time."""
-    expected = f"Bearer {token}".encode()
-
-    async def guarded(scope: Any, receive: Any, send: Any) -> None:
-        authorization = dict(scope.get("headers") or []).get(b"authorization", b"")
-        if scope["type"] == "http" and not hmac.compare_digest(authorization, expected):
-            await send({"type": "http.response.start", "status": 401, "headers": [(b"www-authenticate", b"Bearer")]})
-            await send({"type": "http.response.body", "body": b"a bearer token is needed"})
-            return
-        await app(scope, receive, send)
-
-    return guarded

@@ -8,7 +8,7 @@ import logging
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 from mcp.server.lowlevel import NotificationOptions, Server
@@ -24,11 +24,20 @@ from lorekeeper.server.icons import icon
 from lorekeeper.server.instructions import books_of, instructions, remember, remembered
 from lorekeeper.server.logs import LogToClients
 from lorekeeper.server.notifications import CallNext, Clients, Watch
+from lorekeeper.settings import Settings
 from lorekeeper.system import collector_paused
 from lorekeeper.version import VERSION
 from lorekeeper.views.view import View
 
+if TYPE_CHECKING:
+    from lorekeeper.people.registry import People
+
 logger = logging.getLogger(__name__)
+
+ANYBODY = (
+    "LOREKEEPER_HTTP_TOKEN is not set, and nobody is at the table ('lorekeeper people add'): every user of this machine can "
+    "search the library."
+)
 
 NO_QUESTIONS = ("subscriptions/listen", "ping")
 """Requests that nobody waits for: the first lasts as long as its client likes, and some clients send the second all the time."""
@@ -57,23 +66,32 @@ async def serve_stdio(library: Library) -> None:
     await stdio.serve(build_server(library))
 
 
-async def serve_http(library: Library, host: str, port: int, token: str | None) -> None:
+async def serve_http(library: Library, settings: Settings, people: People, host: str, port: int) -> None:
     """Serve clients over streamable HTTP at ``http://host:port/mcp``.
 
-    Host and Origin headers are checked. Any address but loopback needs a token, which clients send as
-    ``Authorization: Bearer``.
+    Host and Origin headers are checked. Any address but loopback needs somebody at the table, a token or an issuer, and
+    clients send a bearer token; so do they on loopback if there is one of these.
 
     Raises:
-        ConfigError: no token for an address that other machines can reach.
+        ConfigError: there is none of these, and other machines can reach the address; or the issuer is on the network,
+            which the settings forbid.
+        CacheError: the people at the table cannot be read.
     """
     from lorekeeper.server import http
+    from lorekeeper.server.callers import Callers
 
-    if host not in http.LOOPBACK and not token:
-        raise ConfigError(f"other machines could connect to {host}: set LOREKEEPER_HTTP_TOKEN, or use --host 127.0.0.1")
+    settings.require_local("oauth_issuer")
+    closed = bool(settings.http_token or settings.oauth_issuer or await asyncio.to_thread(people.everyone))
+    if host not in http.LOOPBACK and not closed:
+        raise ConfigError(
+            f"other machines could connect to {host}: add people with 'lorekeeper people add', set LOREKEEPER_HTTP_TOKEN or "
+            "LOREKEEPER_OAUTH_ISSUER, or use --host 127.0.0.1"
+        )
     print(f"LoreKeeper on http://{f'[{host}]' if ':' in host else host}:{port}/mcp", file=sys.stderr)
-    if not token:
-        print("LOREKEEPER_HTTP_TOKEN is not set: every user of this machine can search the library.", file=sys.stderr)
-    await http.serve(build_server(library), host, port, token)
+    if not closed and not settings.trusted_proxies:
+        print(ANYBODY, file=sys.stderr)
+    callers = Callers(people, settings, closed=closed)
+    await http.serve(build_server(library), settings, callers, host, port)
 
 
 class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no types

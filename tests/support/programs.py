@@ -229,6 +229,26 @@ def serve_http(port: str, descriptors: str, *limits: str) -> None:
     sys.exit(main())
 
 
+def serve_viewers(*arguments: str) -> None:
+    """`lorekeeper serve` with tools that answer who asks, and refusals that are answered at once and all logged."""
+    import mcp_types as types
+
+    from lorekeeper.cli.main import main
+    from lorekeeper.server import failures, http
+    from lorekeeper.server.handlers import Handlers
+    from lorekeeper.server.identity import viewer_of_context
+
+    async def call_tool(_: Handlers, context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
+        viewer = viewer_of_context(context)
+        text = json.dumps({"role": viewer.role, "person": viewer.person, "names": sorted(viewer.names)})
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+
+    Handlers.call_tool = call_tool  # type: ignore[method-assign, assignment]
+    failures.FIRST_SECONDS = failures.MOST_SECONDS = 0.0
+    http.MESSAGES = 10_000  # the test reads the log
+    sys.exit(main(["serve", *arguments]))
+
+
 def add_people(file: str, prefix: str, number: str) -> None:
     """Once a line or the end of stdin comes, add so many people to a registry; print each name with its token when it is there."""
     from lorekeeper.people.registry import People

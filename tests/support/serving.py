@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,14 +33,14 @@ def raw_server(folder: Path) -> subprocess.Popen[str]:
 
 
 @contextmanager
-def http_server(folder: Path, **settings: str) -> Iterator[str]:
-    """URL of a server process on a free loopback port."""
+def http_server(folder: Path, program: Sequence[str] = SERVE, **settings: str) -> Iterator[str]:
+    """URL of a server process on a free loopback port; another program than ``lorekeeper serve`` gets its arguments."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with (folder / "http.log").open("w") as log:
         process = subprocess.Popen(
-            [*SERVE, "--transport", "http", "--port", str(port)],
+            [*program, "--transport", "http", "--port", str(port)],
             env=environment(folder, **settings),
             cwd=folder,
             stdin=subprocess.DEVNULL,

@@ -1,0 +1,188 @@
+"""Identity over HTTP: every request has a viewer, or is refused.
+
+The middleware puts the viewer into the scope of the request, where routes find it with `viewer_of`, and handlers of MCP with
+`viewer_of_context`. Both fail where there is none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import Any
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lorekeeper.audience import Viewer
+from lorekeeper.errors import LoreKeeperError, StrangerError, TokenError
+from lorekeeper.printable import one_line
+from lorekeeper.server.callers import Caller, Callers, NoCredentialsError
+from lorekeeper.server.failures import Failures
+from lorekeeper.server.protected_resource import METADATA_PATHS, ProtectedResource
+
+logger = logging.getLogger(__name__)
+
+VIEWER = "lorekeeper.viewer"
+"""Where the scope of a request has its viewer."""
+
+PROXIED = "lorekeeper.proxied"
+"""Where it says whether the request comes from a trusted proxy."""
+
+OPEN_PATHS = frozenset({"/healthz", "/readyz", *METADATA_PATHS})
+"""What everybody may ask, without a viewer: these say nothing of the library."""
+
+RECHECK_SECONDS = 1.0
+"""How long what a stream sends may rely on the last look at its token."""
+
+RETRY_SECONDS = 10
+"""When to try again if it cannot be said who somebody is."""
+
+TITLES = {401: "Unauthorized", 403: "Forbidden", 503: "Service Unavailable"}
+
+DETAILS = {
+    401: "a valid bearer token is needed",
+    403: "this login is valid, but not of anybody at the table: ask the game master to add you",
+    503: "it cannot be verified who you are at the moment",
+}
+
+MAX_PATH = 200
+"""Most characters of a path in the log."""
+
+
+class IdentityError(Exception):
+    """A request has reached what needs a viewer, and has none: a mistake in how the application is put together."""
+
+
+def viewer_of(scope: Scope) -> Viewer:
+    """Who sends a request; IdentityError if the request has not passed `Identity`."""
+    viewer = scope.get(VIEWER)
+    if not isinstance(viewer, Viewer):
+        raise IdentityError(f"a request to {one_line(str(scope.get('path')), MAX_PATH)} has no viewer")
+    return viewer
+
+
+def viewer_of_context(context: Any, own: Viewer | None = None) -> Viewer:
+    """Who sends an MCP message.
+
+    Args:
+        context: of the message, as the SDK hands it to a handler. Over HTTP it has the request that brought the message, in
+            both eras of the protocol: a session's later messages have requests, and so viewers, of their own.
+        own: the viewer of the only client, over stdio; None over HTTP.
+
+    Raises:
+        IdentityError: there is neither.
+    """
+    if context.request is not None:
+        return viewer_of(context.request.scope)
+    if own is None:
+        raise IdentityError("a message over HTTP has come without its request")
+    return own
+
+
+class Identity:
+    """An ASGI application that lets only those through to another one of whom it is known who they are.
+
+    Args:
+        app: the other application.
+        callers: says who sends a request.
+        resource: says where to log in; None if there is no issuer.
+    """
+
+    def __init__(self, app: ASGIApp, callers: Callers, resource: ProtectedResource | None = None) -> None:
+        self._app = app
+        self._callers = callers
+        self._resource = resource
+        self._failures = Failures()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or (scope["type"] == "http" and scope["path"] in OPEN_PATHS):
+            await self._app(scope, receive, send)
+            return
+        try:
+            caller = await self._caller(scope)
+        except LoreKeeperError as error:
+            await (await self._refusal(scope, error))(scope, receive, send)
+            return
+        scope[VIEWER] = caller.viewer
+        if caller.credential:
+            scope["user"] = _user(caller)
+        await self._answer(caller, scope, receive, send)
+
+    async def _caller(self, scope: Scope) -> Caller:
+        return await self._callers.caller(Headers(scope=scope), proxied=bool(scope.get(PROXIED)))
+
+    async def _answer(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the application answer as long as the caller stays who it is: what has been revoked gets no more of a stream."""
+        task, checked, ended = asyncio.current_task(), time.monotonic(), False
+
+        async def send_if_valid(message: Message) -> None:
+            nonlocal checked, ended
+            if time.monotonic() - checked >= RECHECK_SECONDS and message["type"] == "http.response.body":
+                checked = time.monotonic()
+                if not await self._is_still(caller, scope):
+                    ended = True
+            if not ended:
+                await send(message)
+            elif task is not None:
+                task.cancel()
+
+        try:
+            await self._app(scope, receive, send_if_valid)
+        except asyncio.CancelledError:
+            if not ended or task is None:
+                raise
+            task.uncancel()
+        if ended:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _is_still(self, caller: Caller, scope: Scope) -> bool:
+        try:
+            return await self._caller(scope) == caller
+        except LoreKeeperError:
+            return False
+
+    async def _refusal(self, scope: Scope, error: LoreKeeperError) -> Response:
+        """The answer to a request that is refused, which says nothing of why, but to somebody who has logged in.
+
+        A valid login of a stranger is 403: the credentials are right, and logging in again, which clients do upon 401, would
+        bring the same ones.
+        """
+        client = scope.get("client")
+        address = one_line(client[0], MAX_PATH) if client else ""
+        level = logging.INFO if isinstance(error, NoCredentialsError) else logging.WARNING
+        logger.log(level, "refused %s, %s: %s", address, one_line(scope["path"], MAX_PATH), error)
+        if isinstance(error, StrangerError):
+            return _problem(scope, 403, {})
+        if not isinstance(error, TokenError):
+            return _problem(scope, 503, {"Retry-After": str(RETRY_SECONDS)})
+        shown = not isinstance(error, NoCredentialsError)
+        if shown:
+            await self._failures.pause(address)
+        return _problem(scope, 401, {"WWW-Authenticate": self._challenge(scope, shown=shown)})
+
+    def _challenge(self, scope: Scope, *, shown: bool) -> str:
+        """What a client needs (RFC 6750), and where it can log in (RFC 9728); ``error`` only if it has shown something."""
+        parts = ['error="invalid_token"'] if shown else []
+        if self._resource:
+            parts.append(f'resource_metadata="{self._resource.metadata_address(scope)}"')
+        return " ".join(filter(None, ["Bearer", ", ".join(parts)]))
+
+
+def _problem(scope: Scope, status: int, headers: dict[str, str]) -> Response:
+    """A refusal: problem details (RFC 9457) where the REST interface is, elsewhere a line of text."""
+    headers = {"Cache-Control": "no-store", **headers}
+    if not scope["path"].startswith("/api/"):
+        return PlainTextResponse(DETAILS[status], status, headers)
+    content = {"type": "about:blank", "title": TITLES[status], "status": status, "detail": DETAILS[status]}
+    return JSONResponse(content, status, headers, media_type="application/problem+json")
+
+
+def _user(caller: Caller) -> AuthenticatedUser:
+    """The caller in the form in which the SDK remembers whom a session belongs to: others get "Session not found"."""
+    return AuthenticatedUser(
+        AccessToken(token="", client_id=caller.credential, scopes=[], subject=caller.viewer.person)
+    )
