@@ -22,14 +22,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lorekeeper.audience import GAME_MASTER, Viewer
 from lorekeeper.composition import people_of
+from lorekeeper.errors import ConfigError
 from lorekeeper.people.registry import People
 from lorekeeper.server import failures, identity
 from lorekeeper.server.callers import IDENTITIES, Callers
 from lorekeeper.server.failures import Failures
 from lorekeeper.server.identity import PROXIED, Identity, IdentityError, viewer_of, viewer_of_context
+from lorekeeper.server.mcp import serve_http
 from lorekeeper.settings import Settings
 from tests.support.commands import run_lorekeeper
-from tests.support.libraries import settings
+from tests.support.libraries import open_library, settings
 from tests.support.programs import command_of, serve_viewers
 from tests.support.serving import http_server
 from tests.support.token_issuer import AUDIENCE, TokenIssuer, signing_key
@@ -162,6 +164,7 @@ def test_without_a_token_nothing_is_answered(table):
     assert table.who(authorization=f"bEaReR {TOKEN}") == MASTER
 
 
+@pytest.mark.alike(10)
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS"])
 def test_every_path_is_refused_alike_without_a_valid_token(table, path, method):
@@ -296,6 +299,7 @@ def test_a_client_learns_where_to_log_in(table, path):
 # --- proxies -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("header", [name for row in IDENTITIES for name in row])
 def test_headers_of_a_proxy_count_only_from_its_address(table, header):
     named = {header.replace("-", "_"): "ana@example.com"}
@@ -343,16 +347,59 @@ def test_names_of_hosts_are_checked_but_behind_a_proxy(table):
 # --- starting ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_issuer_on_the_network_is_refused_offline(tmp_path):
-    from tests.support.commands import environment
+NETWORK = {"oauth_issuer": "https://login.example.com", "oauth_audience": "lore"}
 
-    env = environment(tmp_path, OAUTH_ISSUER="https://login.example.com", OAUTH_AUDIENCE="lore")
-    done = run_lorekeeper(tmp_path, "serve", "--transport", "http", "--port", "1", env=env)
-    assert done.returncode == 2
-    assert "LOREKEEPER_OAUTH_ISSUER" in done.stderr
+
+@pytest.mark.parametrize(
+    ("chosen", "host", "says"),
+    [
+        ({"offline": "1", **NETWORK}, "127.0.0.1", "LOREKEEPER_OAUTH_ISSUER is https://login.example.com"),
+        ({}, "0.0.0.0", "lorekeeper people add"),
+        ({"trusted_proxies": "127.0.0.1"}, "::", "LOREKEEPER_HTTP_TOKEN"),
+    ],
+)
+async def test_a_server_does_not_start_if_anybody_could_come_in_or_the_issuer_cannot_be_asked(
+    tmp_path, chosen, host, says
+):
+    database = tmp_path / "milvus.db"
+    people = people_of(settings(milvus_db_path=database))
+    async with open_library(tmp_path) as library:
+        with pytest.raises(ConfigError, match=says):
+            await serve_http(library, settings(milvus_db_path=database, **chosen), people, host, 1)
+
+
+@pytest.mark.thorough
+def test_a_player_finds_what_is_shared_and_the_game_master_everything(tmp_path):
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Mill.md").write_text("---\nvisibility: players\n---\nThe mill of Harrow grinds barley.\n")
+    (vault / "Miller.md").write_text("---\nvisibility: [Kaelen]\n---\nThe miller of Harrow hides barley from Kaelen.\n")
+    (vault / "Cellar.md").write_text("Under the mill of Harrow the cult stores barley.\n")
+    assert run_lorekeeper(tmp_path, "vault", "add", str(vault), "--json").returncode == 0
+    people = people_of(settings(milvus_db_path=tmp_path / "milvus.db"))
+    tokens = {
+        name: people.add(name, "player", characters)[1] for name, characters in (("Ana", ["Kaelen"]), ("Ben", []))
+    }
+    with http_server(tmp_path, HTTP_TOKEN=TOKEN) as url:
+        table = Table(url, tmp_path, TokenIssuer(KEY), people)
+        found = {}
+        for name, token in {**tokens, "": TOKEN}.items():
+            session = table.open(token).headers["mcp-session-id"]
+            arguments = {"name": "search_lore", "arguments": {"query": "barley of Harrow", "types": ["notes"]}}
+            text = table.post("tools/call", arguments, token, session).text
+            found[name] = {note for note in ("Mill", "Miller", "Cellar") if f'"name":"{note}"' in text}
+    assert found == {"Ana": {"Mill", "Miller"}, "Ben": {"Mill"}, "": {"Mill", "Miller", "Cellar"}}
 
 
 # --- the middleware alone ----------------------------------------------------------------------------------------------
+
+
+STREAM: dict[str, Any] = {"type": "http", "asgi": {"spec_version": "2.4"}, "method": "GET", "path": "/stream"}
+
+
+async def forever() -> Any:
+    """What a client says that only listens."""
+    await asyncio.Event().wait()
 
 
 class Reached:
@@ -443,12 +490,8 @@ async def test_a_stream_ends_once_its_token_is_revoked(people, monkeypatch):
         if message.get("more_body") is False:
             ended.set()
 
-    async def receive() -> Any:
-        await asyncio.Event().wait()
-
-    scope = {"type": "http", "asgi": {"spec_version": "2.4"}, "method": "GET", "path": "/stream", "query_string": b""}
-    scope |= {"headers": [(b"authorization", f"Bearer {token}".encode())], "client": ("127.0.0.1", 1)}
-    request = asyncio.create_task(guarded(people)(scope, receive, send))  # type: ignore[arg-type]
+    scope = STREAM | {"headers": [(b"authorization", f"Bearer {token}".encode())]}
+    request = asyncio.ensure_future(guarded(people)(scope, forever, send))
     while len(sent) < 5:
         await asyncio.sleep(0.01)
     people.remove("Ana")
@@ -461,13 +504,12 @@ async def test_a_stream_ends_once_its_token_is_revoked(people, monkeypatch):
 
 async def test_a_client_that_leaves_a_stream_cancels_it_as_before(people):
     _, token = people.add("Ana", "player")
-    scope = {"type": "http", "asgi": {"spec_version": "2.4"}, "method": "GET", "path": "/stream", "query_string": b""}
-    scope |= {"headers": [(b"authorization", f"Bearer {token}".encode())], "client": None}
+    scope = STREAM | {"headers": [(b"authorization", f"Bearer {token}".encode())]}
 
     async def send(_: Any) -> None:
         pass
 
-    request = asyncio.create_task(guarded(people)(scope, asyncio.Event().wait, send))  # type: ignore[arg-type]
+    request = asyncio.ensure_future(guarded(people)(scope, forever, send))
     await asyncio.sleep(0.05)
     request.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -480,7 +522,7 @@ async def test_each_further_failure_waits_longer_and_a_right_token_never_does(pe
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
 
-    monkeypatch.setattr(failures.asyncio, "sleep", sleep)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
     _, token = people.add("Ana", "player")
     app = guarded(people)
     for _ in range(9):
@@ -557,8 +599,8 @@ async def test_what_is_neither_http_nor_lifespan_reaches_nothing(people):
         sent.append(message["type"])
 
     identified = Identity(app, Callers(people, settings(), closed=True))
-    scope = {"type": "websocket", "path": "/healthz", "headers": [], "client": None}
-    await identified(scope, asyncio.Event().wait, send)  # type: ignore[arg-type]
+    scope: dict[str, Any] = {"type": "websocket", "path": "/healthz", "headers": [], "client": None}
+    await identified(scope, forever, send)
     assert (reached, sent) == ([], ["websocket.http.response.start", "websocket.http.response.body"])
 
 

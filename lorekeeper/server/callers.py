@@ -56,8 +56,8 @@ class Callers:
     """Finds out who sends a request.
 
     As long as nobody is at the table, and there is neither a token nor an issuer nor a proxy in the settings, everybody who
-    reaches the server is the game master. Once somebody was there, that is over for the life of the server: removing the last
-    player opens nothing.
+    reaches the server is whom LOREKEEPER_VIEW says, by default the game master. Once somebody was there, that is over for the
+    life of the server: removing the last player opens nothing.
 
     Args:
         people: who is at the table.
@@ -67,6 +67,7 @@ class Callers:
 
     def __init__(self, people: People, settings: Settings, *, closed: bool) -> None:
         self._people = people
+        self._anybody = settings.viewer
         self._token = digest(settings.http_token.encode()) if settings.http_token else None
         self._issuer = (
             Issuer(settings.oauth_issuer, settings.oauth_audience, offline=settings.offline)
@@ -91,7 +92,7 @@ class Callers:
         """
         self._closed = self._closed or bool(await asyncio.to_thread(self._people.everyone))
         if not self._closed:
-            return Caller(GAME_MASTER)
+            return Caller(self._anybody)
         token = _bearer(headers)
         if token is not None:
             return await self._by_token(token)

@@ -121,13 +121,13 @@ class Identity:
 
         async def send_if_valid(message: Message) -> None:
             nonlocal checked, ended
-            if time.monotonic() - checked >= RECHECK_SECONDS and message["type"] == "http.response.body":
+            if message.get("more_body") and time.monotonic() - checked >= RECHECK_SECONDS:
                 checked = time.monotonic()
                 if not await self._is_still(caller, scope):
                     ended = True
             if not ended:
                 await send(message)
-            elif task is not None:
+            elif task is not None and not task.cancelling():
                 task.cancel()
 
         try:

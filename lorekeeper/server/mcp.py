@@ -79,6 +79,7 @@ async def serve_http(library: Library, settings: Settings, people: People, host:
     """
     from lorekeeper.server import http
     from lorekeeper.server.callers import Callers
+    from lorekeeper.server.identity import viewer_of_context
 
     settings.require_local("oauth_issuer")
     closed = bool(settings.http_token or settings.oauth_issuer or await asyncio.to_thread(people.everyone))
@@ -91,7 +92,8 @@ async def serve_http(library: Library, settings: Settings, people: People, host:
     if not closed and not settings.trusted_proxies:
         print(ANYBODY, file=sys.stderr)
     callers = Callers(people, settings, closed=closed)
-    await http.serve(build_server(library), settings, callers, host, port)
+    server = build_server(library, viewer_of_context, greeted=Viewer.player())
+    await http.serve(server, settings, callers, host, port)
 
 
 class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no types

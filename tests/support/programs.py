@@ -241,7 +241,8 @@ def serve_viewers(*arguments: str) -> None:
     async def call_tool(_: Handlers, context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
         viewer = viewer_of_context(context)
         text = json.dumps({"role": viewer.role, "person": viewer.person, "names": sorted(viewer.names)})
-        return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+        content = [types.TextContent(type="text", text=text)]
+        return types.CallToolResult(content=content, is_error=True)  # no client checks that against a schema
 
     Handlers.call_tool = call_tool  # type: ignore[method-assign, assignment]
     failures.FIRST_SECONDS = failures.MOST_SECONDS = 0.0
