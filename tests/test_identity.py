@@ -16,6 +16,7 @@ import httpx
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -29,6 +30,7 @@ from lorekeeper.server.callers import IDENTITIES, Callers
 from lorekeeper.server.failures import Failures
 from lorekeeper.server.identity import PROXIED, Identity, IdentityError, viewer_of, viewer_of_context
 from lorekeeper.server.mcp import serve_http
+from lorekeeper.server.protected_resource import METADATA_PATHS, ProtectedResource
 from lorekeeper.settings import Settings
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import open_library, settings
@@ -138,6 +140,9 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
         people.remove("Gone")
         table.tokens["new"] = people.rotate("Ben")[1]
         yield table
+    for address in ("127.0.0.1", PROXY, "127.0.0.3"):
+        client_at(address).close()
+    client_at.cache_clear()
 
 
 # --- tokens on every path ----------------------------------------------------------------------------------------------
@@ -291,9 +296,30 @@ def test_a_client_learns_where_to_log_in(table, path):
     root = table.url.removesuffix("/mcp")
     content = httpx.get(f"{root}/.well-known/oauth-protected-resource{path}").json()
     assert content["resource"] == AUDIENCE
-    assert [server.rstrip("/") for server in content["authorization_servers"]] == [table.issuer.url]
+    assert content["authorization_servers"] == [table.issuer.url]
     challenge = table.open().headers["www-authenticate"]
     assert challenge == 'Bearer resource_metadata="https://lore.example.com/.well-known/oauth-protected-resource/mcp"'
+
+
+@pytest.mark.parametrize(
+    ("host", "root"),
+    [
+        ("127.0.0.1:8765", "http://127.0.0.1:8765"),
+        ("[::1]:8765", "http://[::1]:8765"),
+        ('evil" x="', "http://localhost"),
+        ("a@b", "http://localhost"),
+    ],
+)
+async def test_without_a_public_address_the_one_that_was_asked_is_named(host, root):
+    resource = ProtectedResource("https://login.example.com", "some-client-id")
+    app = Starlette(routes=resource.routes())
+    scope = {"type": "http", "scheme": "http", "path": "/mcp", "headers": [(b"host", host.encode())]}
+    assert resource.metadata_address(scope) == f"{root}/.well-known/oauth-protected-resource/mcp"
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), verify=False, base_url="http://127.0.0.1"
+    ) as client:
+        answer = await client.get(METADATA_PATHS[1], headers={"Host": host, "Origin": "https://inspector.example.com"})
+    assert (answer.json()["resource"], answer.headers["access-control-allow-origin"]) == (f"{root}/mcp", "*")
 
 
 # --- proxies -----------------------------------------------------------------------------------------------------------
@@ -339,6 +365,9 @@ def test_a_signed_assertion_of_a_proxy_is_verified_and_nothing_beside_it_counts(
 def test_names_of_hosts_are_checked_but_behind_a_proxy(table):
     token = table.tokens["player"]
     assert table.who(token, host="evil.example") == 421
+    assert client_at("127.0.0.1").get(f"{table.url}/x", headers={"Host": "evil.example"}).status_code == 401
+    known = {"Host": "evil.example", "Authorization": f"Bearer {token}"}
+    assert client_at("127.0.0.1").get(f"{table.url}/x", headers=known).status_code == 421
     assert table.who(token, host="lore.example.com") == ANA
     assert table.who(token, origin="https://evil.example") == 403
     assert table.who(token, address=PROXY, host="lore.home.arpa") == ANA
@@ -434,7 +463,9 @@ def people(tmp_path: Path) -> People:
 
 async def get(app: ASGIApp, path: str = "/", token: str | None = None) -> httpx.Response:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), verify=False, base_url="http://127.0.0.1"
+    ) as client:
         return await client.get(path, headers=headers)
 
 

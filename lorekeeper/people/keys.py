@@ -71,13 +71,17 @@ class Keys:
             TokenError: the issuer has no such key.
             SourceUnavailableError: the keys cannot be fetched.
         """
-        async with self._fetching:
-            if self._age() > FRESH_SECONDS or not self._found(kid, kind):
-                await self._refresh()
+        if not self._has(kid, kind):
+            async with self._fetching:
+                if not self._has(kid, kind):  # it may have come while this waited
+                    await self._refresh()
         found = self._found(kid, kind)
         if len(found) != 1:
             raise TokenError(f"a token signed with the {kind} key {shown(kid)}, which its issuer does not publish")
         return found[0]
+
+    def _has(self, kid: str | None, kind: str) -> bool:
+        return self._age() <= FRESH_SECONDS and bool(self._found(kid, kind))
 
     def _found(self, kid: str | None, kind: str) -> list[Key]:
         fitting = [key for key in self._keys if key.get("kty") == kind and key.get("use", "sig") == "sig"]
@@ -105,18 +109,17 @@ class Keys:
         return SourceUnavailableError(f"the keys of {shown_address(self._issuer)} cannot be fetched: {reason}")
 
     async def _fetch(self) -> list[Key]:
-        async with httpx.AsyncClient(trust_env=not is_local(self._issuer), timeout=TIMEOUT_SECONDS) as client:
-            address = await self._keys_address(client)
-            content = await _document(client, address)
+        address = await self._keys_address()
+        content = await _document(address)
         keys = content.get("keys") if content else None
         if not isinstance(keys, list) or not keys:
             raise SourceError(f"{shown_address(address)} has no keys")
         return [key for key in keys if isinstance(key, dict)]
 
-    async def _keys_address(self, client: httpx.AsyncClient) -> str:
+    async def _keys_address(self) -> str:
         """Where the keys are, as the issuer's metadata says."""
         for address in _metadata_addresses(self._issuer):
-            metadata = await _document(client, address)
+            metadata = await _document(address)
             if metadata is None:
                 continue
             if str(metadata.get("issuer", self._issuer)).rstrip("/") != self._issuer:
@@ -141,15 +144,24 @@ def _metadata_addresses(issuer: str) -> Iterator[str]:
     )
 
 
-async def _document(client: httpx.AsyncClient, address: str) -> dict[str, object] | None:
+def _client_for(address: str) -> httpx.AsyncClient:
+    """A client, without redirects. Blocking: for an address with encryption it reads the certificates of authorities."""
+    plain = address.startswith("http:")
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+    return httpx.AsyncClient(
+        trust_env=not is_local(address), verify=not plain, timeout=TIMEOUT_SECONDS, headers=headers
+    )
+
+
+async def _document(address: str) -> dict[str, object] | None:
     """A JSON object at an address; None if there is none.
 
     Raises:
         SourceError: the server fails, or the object is too large.
         httpx.HTTPError: it cannot be reached.
     """
-    content = bytearray()
-    async with client.stream("GET", address, headers={"Accept": "application/json"}) as response:
+    content, client = bytearray(), await asyncio.to_thread(_client_for, address)
+    async with client, client.stream("GET", address) as response:
         if response.status_code >= 500:
             raise SourceError(f"{shown_address(address)} answered {response.status_code}")
         if response.status_code != 200:
