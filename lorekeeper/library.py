@@ -99,6 +99,7 @@ class Library(View, AsyncClosing):
         self._ready = ready
         self._news = ""
         """What the next answer has to say of the library's beginning."""
+        self._opened = False
         self._renewing = asyncio.Lock()
         self._renewed: set[str] = set()
         """Types without entries that earlier versions stored otherwise."""
@@ -191,6 +192,11 @@ class Library(View, AsyncClosing):
             await files.run(list(paths), document, start, progress)
         self.searcher.documents.forget()
         return report
+
+    @property
+    def ready(self) -> bool:
+        """Whether the store is open and the model is loaded, so that a search need not wait for them."""
+        return self._opened and self.embedding.loaded
 
     @property
     def activity(self) -> str:
@@ -321,6 +327,7 @@ class Library(View, AsyncClosing):
     async def _open(self, types: Iterable[str]) -> None:
         await self.begin()
         await self.cache.open(types)
+        self._opened = True
 
     async def renew(self, types: Iterable[str] = COLLECTIONS) -> None:
         """Renew what earlier versions stored otherwise (see `intake.renewal`); if that is not possible now, another time."""

@@ -126,7 +126,7 @@ DOORS = {
     "starlette": ("server/",),
     "rich": ("cli/",),
     "shtab": ("cli/",),
-    "pydantic": ("settings.py", "server/tools.py", "server/arguments.py", "intake/"),
+    "pydantic": ("settings.py", "server/tools.py", "server/arguments.py", "server/rest/operations.py", "intake/"),
     "dotenv": ("settings.py",),
     "numpy": ("embedding/", "cache/"),
     "sentence_transformers": ("embedding/",),

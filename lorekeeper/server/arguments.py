@@ -100,7 +100,8 @@ def unknown_parameter(name: str, known: Sequence[str], tool: str, entity_type: s
         entity_type: the type that it looks up, None if it is not a lookup.
     """
     if entity_type and name.casefold() in _QUERIES:
-        return f"{name} is not a parameter of {tool}; use name or semantic_query. Known: {', '.join(known)}"
+        meant = " or ".join(each for each in ("name", "query", "semantic_query") if each in known)
+        return f"{name} is not a parameter of {tool}; use {meant}. Known: {', '.join(known)}"
     field = named_field(COLLECTIONS[entity_type], name) if entity_type else None
     if field and not set(field.tool) & set(known):
         return f"{name} is not a parameter of {tool}; use where, as in where='{field.name}:VALUE'. Known: {', '.join(known)}"

@@ -23,9 +23,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from lorekeeper.library import Library
 from lorekeeper.server.callers import Callers
 from lorekeeper.server.identity import PROXIED, Identity
 from lorekeeper.server.protected_resource import ProtectedResource
+from lorekeeper.server.rest.problems import PROBLEM_TYPE, is_api, problem, problem_content
+from lorekeeper.server.rest.routes import routes as gateway
 from lorekeeper.settings import Settings
 from lorekeeper.system import descriptor_share
 
@@ -62,11 +65,14 @@ MESSAGES, MESSAGE_CHARS, MINUTE = 10, 500, 60.0
 """Most messages per minute from one place in the code, and the longest text of each."""
 
 
-async def serve(server: Server[Any], settings: Settings, callers: Callers, host: str, port: int) -> None:
-    """Serve clients at ``http://host:port/mcp`` until the process is terminated.
+async def serve(
+    server: Server[Any], library: Library, settings: Settings, callers: Callers, host: str, port: int
+) -> None:
+    """Serve clients at ``http://host:port/mcp``, and at ``/api/v1``, until the process is terminated.
 
     Args:
         server: answers the messages.
+        library: answers the gateway's requests.
         settings: say where people log in, and which proxies are trusted.
         callers: says who sends a request.
         host: address to listen on. Host and Origin headers are checked unless it is the wildcard address.
@@ -75,7 +81,7 @@ async def serve(server: Server[Any], settings: Settings, callers: Callers, host:
     for handler in logging.getLogger().handlers:
         handler.addFilter(LogThrottle())
     config = uvicorn.Config(
-        application(server, settings, callers, host),
+        application(server, library, settings, callers, host),
         host=host,
         port=port,
         http=_Connection,
@@ -92,11 +98,12 @@ async def serve(server: Server[Any], settings: Settings, callers: Callers, host:
     await _Uvicorn(config).serve()
 
 
-def application(server: Server[Any], settings: Settings, callers: Callers, host: str) -> ASGIApp:
+def application(server: Server[Any], library: Library, settings: Settings, callers: Callers, host: str) -> ASGIApp:
     """The application: who sends a request, from where, and the routes."""
     resource = _protected_resource(settings)
     sessions = _Sessions(server, max_sessions=MAX_SESSIONS)
-    routes = [Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions)), *(resource.routes() if resource else [])]
+    mcp = Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions))
+    routes = [mcp, *gateway(library), *(resource.routes() if resource else [])]
     app: ASGIApp = Starlette(routes=routes, lifespan=lambda _: sessions.run())
     app = _HostCheck(app, host, settings)
     return _Peer(Identity(app, callers, resource), settings.trusted_proxies)
@@ -151,6 +158,8 @@ class _HostCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         foreign = scope["type"] == "http" and not scope.get(PROXIED)
         refusal = await self._checks.validate_request(Request(scope)) if foreign else None
+        if refusal and is_api(scope):
+            refusal = problem(scope, refusal.status_code, bytes(refusal.body).decode())
         await (refusal or self._app)(scope, receive, send)
 
 
@@ -200,6 +209,15 @@ class _Connection(H11Protocol):  # type: ignore[misc]
         self._stop(self._deadline)
         self._stop(self._unread)
         super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP, or has too long a request line and headers, as the gateway does."""
+        body = problem_content(400, f"{msg} Request line and headers may have {HEADER_BYTES:,} bytes.", "/")
+        headers = [("content-type", PROBLEM_TYPE), ("connection", "close")]
+        response = h11.Response(status_code=400, headers=headers, reason="Bad Request")
+        for event in (response, h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event))
+        self.transport.close()
 
     def _watch(self) -> None:
         """Run the timer of `REQUEST_SECONDS` while a request is awaited or incomplete."""

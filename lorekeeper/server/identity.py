@@ -14,7 +14,7 @@ from typing import Any
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lorekeeper.audience import Viewer
@@ -23,6 +23,7 @@ from lorekeeper.printable import one_line
 from lorekeeper.server.callers import Caller, Callers, NoCredentialsError
 from lorekeeper.server.failures import Failures
 from lorekeeper.server.protected_resource import METADATA_PATHS, ProtectedResource
+from lorekeeper.server.rest.problems import is_api, problem
 
 logger = logging.getLogger(__name__)
 
@@ -40,8 +41,6 @@ RECHECK_SECONDS = 1.0
 
 RETRY_SECONDS = 10
 """When to try again if it cannot be said who somebody is."""
-
-TITLES = {401: "Unauthorized", 403: "Forbidden", 503: "Service Unavailable"}
 
 DETAILS = {
     401: "a valid bearer token is needed",
@@ -175,10 +174,9 @@ class Identity:
 def _problem(scope: Scope, status: int, headers: dict[str, str]) -> Response:
     """A refusal: problem details (RFC 9457) where the REST interface is, elsewhere a line of text."""
     headers = {"Cache-Control": "no-store", **headers}
-    if not scope["path"].startswith("/api/"):
+    if not is_api(scope):
         return PlainTextResponse(DETAILS[status], status, headers)
-    content = {"type": "about:blank", "title": TITLES[status], "status": status, "detail": DETAILS[status]}
-    return JSONResponse(content, status, headers, media_type="application/problem+json")
+    return problem(scope, status, DETAILS[status], headers)
 
 
 def _user(caller: Caller) -> AuthenticatedUser:

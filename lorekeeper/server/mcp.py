@@ -93,7 +93,19 @@ async def serve_http(library: Library, settings: Settings, people: People, host:
         print(ANYBODY, file=sys.stderr)
     callers = Callers(people, settings, closed=closed)
     server = build_server(library, viewer_of_context, greeted=Viewer.player())
-    await http.serve(server, settings, callers, host, port)
+    opening = asyncio.create_task(_open(library))
+    try:
+        await http.serve(server, library, settings, callers, host, port)
+    finally:
+        opening.cancel()
+
+
+async def _open(library: Library) -> None:
+    """Open a library before anybody asks: monitors wait for that, and the first answer does not. What fails is tried again."""
+    try:
+        await library.open()
+    except LoreKeeperError as error:
+        logger.info("not opened in advance: %s", error)
 
 
 class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no types

@@ -84,17 +84,21 @@ class Tool:
         properties = {name: _lean(parameter) for name, parameter in schema["properties"].items()}
         return {"type": "object", "additionalProperties": False, "properties": properties, **required}
 
-    def check(self, arguments: Mapping[str, object]) -> Arguments:
-        """The arguments that are not null, checked; ToolError that names what is wrong and what is known."""
-        present = {name: value for name, value in arguments.items() if value is not None}
+    def check(self, arguments: Mapping[str, object], *, strict: bool = False) -> Arguments:
+        """The arguments that are not null, checked; ToolError that names what is wrong and what is known.
+
+        With ``strict`` values have to be of the declared types, and null only where it is declared; else "3" is 3.
+        """
+        present = {name: value for name, value in arguments.items() if strict or value is not None}
         parameters = list(self.arguments.model_fields)
         for name in present:
             if name not in parameters:
                 raise ToolError(unknown_parameter(name, parameters, self.name, self.entity_type))
         try:
-            return self.arguments.model_validate(present).model_dump(exclude_unset=True)
+            checked = self.arguments.model_validate(present, strict=strict).model_dump(exclude_unset=True)
         except ValidationError as error:
             raise ToolError(complaint(error)) from error
+        return {name: value for name, value in checked.items() if value is not None}
 
 
 def all_tools() -> list[Tool]:
@@ -110,7 +114,7 @@ def _text(description: str) -> Parameter:
     return str | None, Field(None, description=description, min_length=1, max_length=500)
 
 
-_FEW = frozenset({"casting_time", "alignment", "category", "rarity", "property", "parent", "folder", "links_to"})
+FEW = frozenset({"casting_time", "alignment", "category", "rarity", "property", "parent", "folder", "links_to"})
 """Parameters that are described as one text, since hardly anybody lists several."""
 
 _WORDINGS = ", in 2-3 short wordings"
@@ -238,7 +242,7 @@ def _filters(collection: Collection) -> dict[str, _Filter]:
     for field in collection.fields:
         for name in field.tool:
             bound = next((ending for ending in _BOUNDS if name.endswith(ending) and ending in bounds_of(field)), "")
-            typed = _one(field.help) if name in _FEW else _typed(field.type, _help(field, bound), several=not bound)
+            typed = _one(field.help) if name in FEW else _typed(field.type, _help(field, bound), several=not bound)
             filters[name] = _Filter(field.name + bound, typed)
     return filters
 

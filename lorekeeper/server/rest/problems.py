@@ -1,0 +1,98 @@
+"""Problem details (RFC 9457): how every error below ``/api/`` is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from urllib.parse import quote
+
+from starlette.responses import Response
+from starlette.types import Scope
+
+from lorekeeper.errors import (
+    CacheError,
+    ConfigError,
+    EmbeddingError,
+    FilterError,
+    LoreKeeperError,
+    NotFoundError,
+    SourceError,
+)
+from lorekeeper.printable import json_text, one_line
+from lorekeeper.server.tools import ToolError
+
+PROBLEM_TYPE = "application/problem+json"
+
+MAX_DETAIL = 2000
+"""Longest explanation of a problem, in characters."""
+
+UNEXPECTED = "LoreKeeper failed unexpectedly; its log has the details. Run 'lorekeeper doctor'."
+
+STATUSES: Mapping[type[LoreKeeperError], int] = {
+    FilterError: HTTPStatus.BAD_REQUEST,
+    ToolError: HTTPStatus.BAD_REQUEST,
+    NotFoundError: HTTPStatus.NOT_FOUND,
+    CacheError: HTTPStatus.SERVICE_UNAVAILABLE,
+    ConfigError: HTTPStatus.SERVICE_UNAVAILABLE,
+    EmbeddingError: HTTPStatus.SERVICE_UNAVAILABLE,
+    SourceError: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+"""What is wrong with the request, and what with the library; errors that are not listed are unexpected."""
+
+
+class RefusedError(Exception):
+    """A request that is not answered as it was asked.
+
+    Attributes:
+        status: of the response.
+        detail: what is wrong, and what to do next.
+        headers: further headers of the response.
+    """
+
+    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.headers = headers or {}
+
+
+def bad_request(detail: str) -> RefusedError:
+    """The refusal of a request that is wrong in itself."""
+    return RefusedError(HTTPStatus.BAD_REQUEST, detail)
+
+
+def status_of(error: LoreKeeperError) -> int:
+    """The status that says what went wrong."""
+    known = (STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+    return next(known, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def problem(scope: Scope, status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+    """The response that describes a problem with the request of a scope."""
+    fixed = {"cache-control": "no-store", "vary": "Authorization", **(headers or {})}
+    return Response(problem_content(status, detail, path_of(scope)), status, fixed, PROBLEM_TYPE)
+
+
+def problem_content(status: int, detail: str, instance: str) -> bytes:
+    """The body of such a response; ``instance`` is the path of the request."""
+    content = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": int(status),
+        "detail": one_line(detail, MAX_DETAIL),
+        "instance": instance,
+    }
+    return json_text(content).encode()
+
+
+def is_api(scope: Scope) -> bool:
+    """Whether the errors of a request are described as problems."""
+    return bool(scope["path"].startswith("/api/"))
+
+
+def path_of(scope: Scope) -> str:
+    """The path of a request, percent-encoded as the client sent it, without its query."""
+    raw: bytes | None = scope.get("raw_path")
+    if raw is None:
+        return quote(scope["path"])
+    return quote(raw, safe="/%:@!$&'()*+,;=~")

@@ -1,0 +1,194 @@
+"""The routes of the gateway: requests to operations, answers to responses, and everything else to problems."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache, partial
+from http import HTTPStatus
+
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from lorekeeper.errors import LoreKeeperError
+from lorekeeper.library import Library
+from lorekeeper.printable import json_text
+from lorekeeper.server.answers import JsonObject
+from lorekeeper.server.identity import viewer_of
+from lorekeeper.server.rest.openapi import ROOT, description
+from lorekeeper.server.rest.operations import OPERATIONS, Operation
+from lorekeeper.server.rest.parameters import query_schemas
+from lorekeeper.server.rest.problems import UNEXPECTED, RefusedError, bad_request, problem, status_of
+from lorekeeper.server.rest.requests import body_object, path_values, query_values, typed
+from lorekeeper.views.view import View
+
+logger = logging.getLogger(__name__)
+
+Answering = Callable[[Request], Awaitable[Response]]
+
+JSON_TYPE = "application/json"
+
+PRIVATE = {"cache-control": "private, no-cache", "vary": "Authorization"}
+"""Headers of answers: they are for one person, and may be kept if they are compared before each use."""
+
+
+class _Rest(Convertor[str]):
+    """What is left of a path, with line breaks, which Starlette's own convertor of paths does not take."""
+
+    regex = r"(?s:.*)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("rest", _Rest())
+
+
+def routes(library: Library) -> list[Route]:
+    """The gateway over a library, its description, and what monitors ask."""
+    operations = [
+        Route(_pattern(operation), _Resource(dict.fromkeys(operation.methods, _Answers(library, operation))))
+        for operation in OPERATIONS
+    ]
+    return [
+        *operations,
+        Route(f"{ROOT}/openapi.json", _Resource({"GET": _describe})),
+        Route("/api/{path:rest}", _Resource({})),
+        Route("/healthz", _Resource({"GET": _alive})),
+        Route("/readyz", _Resource({"GET": partial(_ready, library)})),
+    ]
+
+
+def _pattern(operation: Operation) -> str:
+    """The path of an operation for Starlette; the last parameter takes the slashes that are left."""
+    path = ROOT + operation.path
+    return f"{path[:-1]}:rest}}" if path.endswith("}") else path
+
+
+def view_of(library: Library, request: Request) -> View:
+    """What the sender of a request sees of a library."""
+    return library.view(viewer_of(request.scope))
+
+
+class _Resource:
+    """What is at a path: answers by the methods it has, and describes what goes wrong.
+
+    Args:
+        methods: what answers, by method; HEAD is answered as GET is. Nothing if there is nothing at the path.
+    """
+
+    def __init__(self, methods: Mapping[str, Answering]) -> None:
+        self._methods = {**methods, **({"HEAD": methods["GET"]} if "GET" in methods else {})}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            response = await self._response(Request(scope, receive))
+        except RefusedError as refusal:
+            response = problem(scope, refusal.status, refusal.detail, refusal.headers)
+        except LoreKeeperError as error:
+            response = problem(scope, status_of(error), str(error))
+        except ClientDisconnect:
+            return
+        except Exception:
+            logger.exception("%s failed", scope["method"])
+            response = problem(scope, HTTPStatus.INTERNAL_SERVER_ERROR, UNEXPECTED)
+        await response(scope, receive, send)
+
+    async def _response(self, request: Request) -> Response:
+        if not self._methods:
+            raise RefusedError(
+                HTTPStatus.NOT_FOUND, f"there is nothing at this path; {ROOT}/openapi.json describes what there is"
+            )
+        allowed = {"allow": ", ".join([*self._methods, "OPTIONS"])}
+        if request.method == "OPTIONS":
+            return Response(status_code=HTTPStatus.NO_CONTENT, headers=allowed)
+        if request.method not in self._methods:
+            raise RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, f"use {allowed['allow']}", allowed)
+        return await self._methods[request.method](request)
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+class _Answers:
+    """Answers an operation from a library.
+
+    Args:
+        library: answers, as far as the sender of the request may see it.
+        operation: what is asked.
+    """
+
+    def __init__(self, library: Library, operation: Operation) -> None:
+        self._library = library
+        self._operation = operation
+        self._schemas = query_schemas(operation)
+
+    async def __call__(self, request: Request) -> Response:
+        tool, arguments = self._operation.check(await self._arguments(request))
+        view = view_of(self._library, request)
+        with self._library.questions.one():
+            await view.refresh()  # what became secret before this request is kept back, whatever the tool reads
+            answer = await tool.run(view, arguments)
+        return _response(request, answer.structured)
+
+    async def _arguments(self, request: Request) -> JsonObject:
+        """The parameters in the path, and in the query or the body."""
+        asked = typed(query_values(request.scope), self._schemas)
+        if request.method == "POST":
+            if asked:
+                raise bad_request("a POST request has its parameters in the body; leave the query out")
+            return await body_object(request)
+        prefix, names = self._operation.prefix, self._operation.in_path
+        for name in set(names) & set(asked):
+            raise bad_request(f"{name} is a part of the path; leave it out of the query")
+        return {**path_values(request.scope, ROOT + prefix, names), **asked}
+
+
+def _response(request: Request, content: JsonObject) -> Response:
+    """The answer as JSON; only that it is still the same, if the client has it already."""
+    body = json_text(content).encode()
+    if request.method == "POST":
+        return Response(body, headers=PRIVATE, media_type=JSON_TYPE)
+    tag = f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
+    headers = {**PRIVATE, "etag": tag}
+    known = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
+    if tag in known or "*" in known:
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+    return Response(body, headers=headers, media_type=JSON_TYPE)
+
+
+@cache
+def _described() -> JsonObject:
+    return description()
+
+
+async def _describe(request: Request) -> Response:
+    return _response(request, _described())
+
+
+# --- monitoring ------------------------------------------------------------------------------------------------------
+
+
+def _status(word: str) -> Response:
+    return Response(json_text({"status": word}).encode(), headers={"cache-control": "no-store"}, media_type=JSON_TYPE)
+
+
+async def _alive(_: Request) -> Response:
+    """That the event loop answers."""
+    return _status("alive")
+
+
+async def _ready(library: Library, _: Request) -> Response:
+    """Whether the library is open and the model is loaded; nothing is opened or loaded for the answer."""
+    if not library.ready:
+        raise RefusedError(
+            HTTPStatus.SERVICE_UNAVAILABLE, "the library or the embedding model is not open yet; ask again soon"
+        )
+    return _status("ready")

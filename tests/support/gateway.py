@@ -1,0 +1,31 @@
+"""The REST gateway over a library of the same process, over real HTTP on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+import uvicorn
+from starlette.applications import Starlette
+
+from lorekeeper.library import Library
+from lorekeeper.server.rest.routes import routes
+
+
+@asynccontextmanager
+async def gateway(library: Library) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the gateway over a library."""
+    config = uvicorn.Config(Starlette(routes=routes(library)), port=0, log_config=None, lifespan="off")
+    server = uvicorn.Server(config)
+    serving = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+            yield client
+    finally:
+        server.should_exit = True
+        await serving

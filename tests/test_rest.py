@@ -1,0 +1,370 @@
+"""The REST gateway: the answers of the tools, as its own description promises, and problems for everything else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import jsonschema
+import pytest
+from openapi_spec_validator import validate
+
+from lorekeeper.errors import CacheError, EmbeddingError, FilterError, LoreKeeperError, NotFoundError
+from lorekeeper.library import Library
+from lorekeeper.search.recent import recent_notes
+from lorekeeper.server import outputs
+from lorekeeper.server.rest.operations import OPERATIONS
+from lorekeeper.server.rest.problems import PROBLEM_TYPE
+from lorekeeper.server.rest.requests import MAX_BODY, MAX_PARAMETERS
+from lorekeeper.server.tools import SEARCHED, all_tools
+from tests.support.campaign import VAULT, campaign
+from tests.support.gateway import gateway
+from tests.support.libraries import open_library, sample_library
+from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+API = "/api/v1"
+TOOLS = {tool.name: tool for tool in all_tools()}
+NOTE = "World/Fens/Oda.md"
+
+
+@pytest.fixture(scope="module")
+async def library(tmp_path_factory) -> AsyncIterator[Library]:
+    async with sample_library(tmp_path_factory.mktemp("gateway"), backend="sqlite") as opened:
+        await opened.cache.store_entities(campaign(), "notes")
+        yield opened
+
+
+@pytest.fixture(scope="module")
+async def client(library) -> AsyncIterator[httpx.AsyncClient]:
+    async with gateway(library) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="module")
+async def description(client) -> dict[str, Any]:
+    answer: dict[str, Any] = (await client.get(f"{API}/openapi.json")).json()
+    return answer
+
+
+async def told(library: Library, name: str, **arguments: Any) -> Mapping[str, Any]:
+    """What a tool answers."""
+    tool = TOOLS[name]
+    return (await tool.run(library, tool.check(arguments))).structured
+
+
+def promised(description: Mapping[str, Any], path: str, response: httpx.Response) -> dict[str, Any]:
+    """A response's object, after it was held against the description of the path; no field is in it that is not there."""
+    operation = description["paths"][path][response.request.method.lower()]
+    declared = operation["responses"][str(response.status_code)]
+    if "$ref" in declared:
+        declared = description["components"]["responses"][declared["$ref"].rpartition("/")[2]]
+    (media_type,) = declared["content"]
+    assert response.headers["content-type"] == media_type
+    closed = json.loads(json.dumps(description["components"]["schemas"]))
+    for schema in closed.values():
+        schema["additionalProperties"] = False
+    document = {"components": {"schemas": closed}, **declared["content"][media_type]["schema"]}
+    content: dict[str, Any] = response.json()
+    jsonschema.Draft202012Validator(document).validate(content)
+    return content
+
+
+def the_problem(description: Mapping[str, Any], response: httpx.Response, status: int) -> str:
+    """What a problem says, after its form was checked."""
+    content = response.json()
+    assert response.status_code == content["status"] == status
+    assert response.headers["content-type"] == PROBLEM_TYPE
+    assert content["instance"] == response.url.raw_path.decode().partition("?")[0]
+    jsonschema.Draft202012Validator(description["components"]["schemas"]["Problem"]).validate(content)
+    assert "Traceback" not in content["detail"]
+    assert 'File "' not in content["detail"]
+    return str(content["detail"])
+
+
+# --- the same answers as the tools -----------------------------------------------------------------------------------
+
+SEARCHES = [
+    ("search_lore", "query=falling+slowly", {"query": "falling slowly"}),
+    ("search_lore", "query=salt+men&query=candles&limit=3", {"query": ["salt men", "candles"], "limit": 3}),
+    ("search_lore", "query=sea&types=spells&types=creatures", {"query": "sea", "types": ["spells", "creatures"]}),
+    ("search_lore", "query=sea&detail=full&limit=2", {"query": "sea", "detail": "full", "limit": 2}),
+    ("lookup_spell", "types=spells", {}),
+    ("lookup_spell", "types=spells&limit=2&offset=2", {"limit": 2, "offset": 2}),
+    ("lookup_spell", "types=spells&level_max=3&class_key=wizard", {"level_max": 3, "class_key": "wizard"}),
+    ("lookup_spell", "types=spells&level=1&level=2&ritual=false", {"level": [1, 2], "ritual": False}),
+    ("lookup_spell", "types=spells&query=ash&level_min=1", {"semantic_query": "ash", "level_min": 1}),
+    ("lookup_creature", "types=creatures&cr=1/4&cr=0.125", {"cr": ["1/4", "0.125"]}),
+    ("lookup_creature", "types=creatures&where=ac%3E14&order=name+desc", {"where": "ac>14", "order": "name desc"}),
+    ("lookup_equipment", "types=equipment&cost_max=10", {"cost_max": 10}),
+    ("lookup_character_option", "types=character_options&kind=feat&kind=race", {"kind": ["feat", "race"]}),
+    ("lookup_equipment", "types=equipment&rarity=uncommon&rarity=very+rare", {"rarity": ["uncommon", "very rare"]}),
+    ("lookup_rule", "types=rules&documents=" + ATLAS, {"documents": [ATLAS]}),
+    ("lookup_note", "types=notes&tags=fens&order=newest&detail=full", {"tags": "fens", "order": "newest", "detail": "full"}),
+    ("lookup_note", f"types=notes&similar_to=lore://notes/{VAULT}/{NOTE}", {"similar_to": f"lore://notes/{VAULT}/{NOTE}"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "query", "arguments"), SEARCHES, ids=[query for _, query, _ in SEARCHES])
+async def test_search_answers_as_the_tools_do(client, library, description, tool, query, arguments):
+    content = promised(description, "/search", await client.get(f"{API}/search?{query}"))
+    assert content == await told(library, tool, **arguments)
+    assert content["results"]
+
+
+@pytest.mark.parametrize(("tool", "query", "arguments"), SEARCHES[3:8])
+async def test_a_search_by_post_has_the_same_parameters_in_its_body(
+    client, library, description, tool, query, arguments
+):
+    body = {"query" if name == "semantic_query" else name: value for name, value in arguments.items()}
+    if tool != "search_lore":
+        body["types"] = ["spells"]
+    content = promised(description, "/search", await client.post(f"{API}/search", json={**body, "seed": None}))
+    assert content == await told(library, tool, **arguments)
+    assert content["results"]
+
+
+async def test_pages_follow_each_other_and_end(client):
+    offset, names = 0, list[str]()
+    while offset is not None:
+        page = (await client.get(f"{API}/search?types=spells&limit=2&offset={offset}")).json()
+        names += [f"{result['uri']}" for result in page["results"]]
+        offset = page["next_offset"]
+    assert len(names) == len(set(names)) == page["total"] == 7
+
+
+async def test_types_have_their_numbers_and_filters(client, description):
+    types = promised(description, "/types", await client.get(f"{API}/types"))["types"]
+    assert [each["name"] for each in types] == SEARCHED
+    by_name = {each["name"]: each for each in types}
+    assert by_name["spells"]["entries"] == sum(1 for each in SAMPLES if each["collection"] == "spells")
+    assert {"level_max", "class_key"} <= set(by_name["spells"]["filters"])
+    assert by_name["notes"]["more_kinds"] is True
+
+
+async def test_documents_are_those_of_the_tool_together_and_alone(client, library, description):
+    listed = promised(description, "/documents", await client.get(f"{API}/documents"))
+    assert listed == await told(library, "list_documents")
+    assert {each["key"] for each in listed["documents"]} == {*TITLES, VAULT}
+    alone = promised(description, "/documents/{key}", await client.get(f"{API}/documents/{ATLAS}"))
+    assert alone in listed["documents"]
+    of_notes = (await client.get(f"{API}/documents", params={"type": "notes"})).json()
+    assert of_notes == await told(library, "list_documents", type="notes")
+
+
+@pytest.mark.parametrize(
+    "path", [f"spells/{ALMANAC}/soft-landing", f"notes/{VAULT}/{NOTE}", f"notes/{VAULT}/{quote(NOTE, safe='')}"]
+)
+async def test_an_entry_is_read_at_the_path_of_its_uri(client, library, description, path):
+    entry = promised(description, "/entities/{type}/{document}/{slug}", await client.get(f"{API}/entities/{path}"))
+    assert entry == await told(library, "get_entity", uri=f"lore://{path}")
+
+
+async def test_a_topic_is_the_dossier_of_the_tool(client, library, description):
+    answer = await client.get(f"{API}/topics", params={"q": "Oda Reedmother", "limit": 3})
+    topic = promised(description, "/topics", answer)
+    assert topic == await told(library, "gather_topic", topic="Oda Reedmother", limit=3)
+    assert {"about", "mention"} & {line["relation"] for part in topic["parts"] for line in part["lines"]}
+
+
+async def test_recent_notes_are_those_of_the_command_line(client, library, description):
+    recent = promised(description, "/recent", await client.get(f"{API}/recent?since=2026-11-02&limit=4"))
+    assert recent["results"] == [each.content() for each in await recent_notes(library.cache, "2026-11-02", 4)]
+    assert recent["results"]
+
+
+# --- the description -------------------------------------------------------------------------------------------------
+
+
+async def test_the_description_is_openapi_and_has_every_operation(description):
+    validate(description)
+    assert set(description["paths"]) == {operation.path for operation in OPERATIONS}
+    operations = [operation for path in description["paths"].values() for operation in path.values()]
+    assert len({operation["operationId"] for operation in operations}) == len(operations) == 8
+    described = [parameter for operation in operations for parameter in operation.get("parameters", [])]
+    assert [parameter["name"] for parameter in described if not parameter["description"]] == []
+    assert len(described) > 50
+
+
+async def test_every_parameter_of_the_tools_is_described(description):
+    taken = {parameter["name"] for parameter in description["paths"]["/search"]["get"]["parameters"]}
+    bodies = description["components"]["schemas"]
+    assert {"level_max", "class_key", "cr", "links_to"} <= taken
+    for tool in (tool for tool in TOOLS.values() if tool.entity_type):
+        names = set(tool.arguments.model_fields) - {"semantic_query"} | {"query", "types"}
+        assert names <= taken
+        assert set(bodies[f"Search_{tool.entity_type}"]["properties"]) == names
+    assert set(bodies["Search"]["properties"]) == set(TOOLS["search_lore"].arguments.model_fields)
+
+
+async def test_results_and_pages_have_the_fields_that_models_are_told_of(description):
+    schemas = description["components"]["schemas"]
+    assert set(schemas["Result"]["properties"]) >= set(outputs.RESULT)
+    assert set(schemas["Page"]["properties"]) == {"results", *outputs.PAGE}
+
+
+# --- headers ---------------------------------------------------------------------------------------------------------
+
+
+async def test_an_answer_is_private_and_known_by_its_tag(client):
+    first = await client.get(f"{API}/types")
+    assert first.headers["cache-control"] == "private, no-cache"
+    assert first.headers["vary"] == "Authorization"
+    again = await client.get(f"{API}/types", headers={"If-None-Match": f'"other", W/{first.headers["etag"]}'})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", first.headers["etag"])
+    other = await client.get(f"{API}/types", headers={"If-None-Match": '"other"'})
+    assert other.json() == first.json()
+
+
+async def test_head_and_options_are_answered_without_a_body(client):
+    got, head = await client.get(f"{API}/documents"), await client.head(f"{API}/documents")
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == str(len(got.content))
+    options = await client.options(f"{API}/search")
+    assert (options.status_code, options.headers["allow"]) == (204, "GET, POST, HEAD, OPTIONS")
+
+
+# --- problems --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "advice"),
+    [
+        ("search", 400, "query is required"),
+        ("search?query=+", 400, "empty"),
+        ("search?query=x&levl=3", 400, "unknown parameter of search: 'levl'; known: query, types"),
+        ("search?query=x&level_max=3", 400, "types=spells"),
+        ("search?types=spells&types=rules&level_max=3&query=x", 400, "exactly one"),
+        ("search?types=spells&levl=3", 400, "did you mean 'level'"),
+        ("search?types=spells&q=x", 400, "use name or query"),
+        ("search?types=spell", 400, "did you mean 'spells'"),
+        ("search?types=spells&level=x", 400, "level must be a whole number"),
+        ("search?types=spells&level=1.5", 400, "a whole number"),
+        ("search?types=spells&ritual=1", 400, "true or false"),
+        ("search?types=creatures&cr=lots", 400, "a number"),
+        ("search?types=spells&where=level", 400, "where"),
+        ("search?query=x&limit=0", 400, "at least 1"),
+        ("search?query=x&limit=51", 400, "at most 50"),
+        ("search?query=x&limit=9999999999999999999999", 400, "a whole number"),
+        ("search?query=x&offset=-1", 400, "at least 0"),
+        ("search?query=x&limit=1&limit=2", 400, "limit is given 2 times"),
+        ("search?query=x&detail=all", 400, "concise"),
+        ("search?query=x&documents=nope", 400, ATLAS),
+        ("search?query=%ff", 400, "UTF-8"),
+        ("search?query=" + "x" * 12_000, 400, "2,000"),
+        ("search?query=x" + "&query=x" * MAX_PARAMETERS, 400, f"more than {MAX_PARAMETERS}"),
+        ("documents?type=spell", 400, "did you mean 'spells'"),
+        ("documents/nope", 404, "/documents"),
+        ("documents/a%0Ab", 404, "there is no document"),
+        ("entities/spells/nope/nope", 404, "search results"),
+        ("entities/spell/a/b", 404, "did you mean 'spells'"),
+        ("entities/spells/a/%ff", 400, "UTF-8"),
+        ("entities/spells/a/b?slug=c", 400, "part of the path"),
+        ("topics", 400, "q is required"),
+        ("topics?q=lore://spells/a/b", 404, "search results"),
+        ("recent?since=soon", 400, "2026-11-20"),
+        ("recent?limit=51", 400, "at most 50"),
+        ("nothing", 404, "openapi.json"),
+        ("types/", 404, "openapi.json"),
+        ("%0A/x", 404, "openapi.json"),
+    ],
+    ids=lambda value: value[:40] if isinstance(value, str) else None,
+)
+async def test_what_is_wrong_is_a_problem_that_says_what_to_do(client, description, path, status, advice):
+    answer = await client.get(f"{API}/{path}")
+    assert advice in the_problem(description, answer, status)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "advice"),
+    [
+        ("", 400, "not JSON"),
+        ("{", 400, "not JSON"),
+        ("[]", 400, "JSON object"),
+        ('"x"', 400, "JSON object"),
+        ('{"query": NaN}', 400, "NaN"),
+        ('{"query": "x", "seed": 1e999}', 400, "too large"),
+        ('{"query": "x", "seed": 1' + "0" * 5000 + "}", 400, "not JSON"),
+        ('{"query": "x", "query": "y"}', 400, "given twice"),
+        ('{"query": ' + "[" * 100_000, 400, "nested"),
+        ('{"query": "\\ud800"}', 400, "valid Unicode"),
+        (b'{"query": "\xff"}', 400, "not JSON"),
+        ('{"query": {"a": 1}}', 400, "query must be"),
+        ('{"query": "x", "limit": "3"}', 400, "a whole number"),
+        ('{"query": "x", "limit": null}', 400, "a whole number"),
+        ('{"query": "x", "limit": true}', 400, "a whole number"),
+        ('{"types": ["spells"], "ritual": "true"}', 400, "true or false"),
+        ('{"types": "spells", "level": 123456789012345678901234567890}', 400, "out of range"),
+        ('{"types": [1], "query": "x"}', 400, "types must be"),
+        ("{}", 400, "query is required"),
+        (" " * (MAX_BODY + 1), 413, "262,144 bytes"),
+    ],
+    ids=lambda value: str(value[:30]) if isinstance(value, (str, bytes)) else None,
+)
+async def test_a_body_that_is_wrong_is_a_problem(client, description, body, status, advice):
+    answer = await client.post(f"{API}/search", content=body, headers={"Content-Type": "application/json"})
+    assert advice in the_problem(description, answer, status)
+
+
+async def test_other_methods_and_media_types_are_problems(client, description):
+    deleted = await client.delete(f"{API}/documents")
+    assert "GET, HEAD, OPTIONS" in the_problem(description, deleted, 405)
+    assert deleted.headers["allow"] == "GET, HEAD, OPTIONS"
+    form = await client.post(f"{API}/search", data={"query": "x"})
+    assert "application/json" in the_problem(description, form, 415)
+    twice = await client.post(f"{API}/search?limit=3", json={"query": "x"})
+    assert "in the body" in the_problem(description, twice, 400)
+
+
+async def test_a_number_with_a_fraction_of_nothing_is_whole(client, library):
+    answer = await client.post(f"{API}/search", content='{"types": ["spells"], "level": 2.0, "limit": 1e0}',
+                               headers={"Content-Type": "application/json; charset=utf-8"})  # fmt: skip
+    assert answer.json() == await told(library, "lookup_spell", level=2, limit=1)
+
+
+async def test_what_is_not_there_is_answered_alike_wherever_it_is_not(client):
+    missing = [await client.get(f"{API}/entities/notes/{VAULT}/{slug}") for slug in ("Aaa.md", "Bbb.md")]
+    bodies = {answer.text.replace("Bbb", "Aaa") for answer in missing}
+    headers = {str({k: v for k, v in answer.headers.items() if k != "date"}) for answer in missing}
+    assert (len(bodies), len(headers)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "detail"),
+    [
+        (CacheError("the library is locked; try again"), 503, "the library is locked; try again"),
+        (EmbeddingError("no model; install one"), 503, "no model; install one"),
+        (NotFoundError("there is no such entry"), 404, "there is no such entry"),
+        (FilterError("unknown field"), 400, "unknown field"),
+        (LoreKeeperError("a new kind of error"), 500, "a new kind of error"),
+        (RuntimeError("a secret of the internals"), 500, "its log has the details"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
+)
+async def test_failures_of_the_library_are_problems_without_internals(
+    client, library, description, monkeypatch, error, status, detail
+):
+    async def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(library, "entities_at", fail)
+    said = the_problem(description, await client.get(f"{API}/entities/spells/a/b"), status)
+    assert detail in said
+    assert "secret" not in said
+
+
+# --- monitoring ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_server_is_ready_once_library_and_model_are_open(tmp_path):
+    async with open_library(tmp_path, backend="sqlite") as library, gateway(library) as client:
+        assert (await client.get("/healthz")).json() == {"status": "alive"}
+        early = await client.get("/readyz")
+        assert (early.status_code, early.headers["content-type"]) == (503, PROBLEM_TYPE)
+        assert not library.embedding.loaded
+        await library.open()
+        assert (await client.get("/readyz")).json() == {"status": "ready"}

@@ -1,0 +1,100 @@
+"""A server process: what schemathesis makes of the gateway's description, the examples of the manual, and what is no HTTP."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import stamina
+
+from tests.support.campaign import NOTES
+from tests.support.commands import ROOT, run_lorekeeper
+from tests.support.libraries import shelf_folder
+from tests.support.serving import SECONDS, http_server
+
+EXAMPLES = 25
+"""Random requests for each operation."""
+
+SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library of samples, and a vault of a few notes."""
+    folder = shelf_folder(tmp_path_factory)
+    for note in NOTES:
+        path = folder / "vault" / note.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n\n".join([f"# {note.name}", *(section.text for section in note.sections)]), "utf-8")
+    added = run_lorekeeper(folder, "vault", "add", str(folder / "vault"))
+    assert added.returncode == 0, added.stderr
+    return folder
+
+
+@pytest.mark.thorough
+def test_the_gateway_keeps_its_description(library: Path, seed: int, tmp_path: Path) -> None:
+    with http_server(library) as url:
+        address = url.removesuffix("/mcp")
+        for attempt in stamina.retry_context(on=httpx.HTTPStatusError, attempts=None, timeout=SECONDS, wait_max=0.2):
+            with attempt:
+                httpx.get(f"{address}/readyz").raise_for_status()
+        command = [str(SCHEMATHESIS), "--config-file", str(ROOT / "schemathesis.toml"), "run"]
+        options = ["--seed", str(seed), "--max-examples", str(EXAMPLES), "--no-color"]
+        done = subprocess.run(
+            [*command, f"{address}/api/v1/openapi.json", *options],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=200,
+        )
+    assert done.returncode == 0, done.stdout
+    assert "Tested: 8" in done.stdout
+    assert re.search(r"(\d{3,}) generated, \1 passed", done.stdout), done.stdout
+
+
+@pytest.fixture(scope="module")
+def address(library: Path) -> Iterator[str]:
+    with http_server(library) as url:
+        yield url.removesuffix("/mcp")
+
+
+@pytest.mark.thorough
+def test_a_server_opens_its_library_before_anybody_asks(address: str) -> None:
+    for attempt in stamina.retry_context(on=httpx.HTTPStatusError, attempts=None, timeout=SECONDS, wait_max=0.2):
+        with attempt:
+            httpx.get(f"{address}/readyz").raise_for_status()
+    assert httpx.get(f"{address}/healthz").json() == {"status": "alive"}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("sent", [b"GET /api/v1/search?query=" + b"x" * 20_000, b"nonsense\r\n\r\n", b"GET\r\n\r\n"])
+def test_what_is_no_request_is_a_problem(address: str, sent: bytes) -> None:
+    host, _, port = address.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=SECONDS) as connection:
+        connection.sendall(sent)
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"application/problem+json" in head
+    assert json.loads(body)["status"] == 400
+
+
+@pytest.mark.thorough
+def test_every_example_of_the_manual_is_answered(address: str) -> None:
+    page = (ROOT / "docs/rest.md").read_text("utf-8").replace("http://127.0.0.1:8000", address)
+    commands = re.findall(r"^curl (?:.*\\\n)*.*$", page, re.MULTILINE)
+    assert len(commands) > 10
+    answers = [
+        subprocess.run(["sh", "-c", each], capture_output=True, check=True, timeout=SECONDS) for each in commands
+    ]
+    contents = [json.loads(answer.stdout) for answer in answers]
+    problems = [content["detail"] for content in contents if "detail" in content]
+    assert len(problems) == 1
+    assert problems[0].startswith("unknown parameter of search: 'levl'; did you mean 'level'?")
