@@ -173,10 +173,9 @@ class Identity:
 
 def _problem(scope: Scope, status: int, headers: dict[str, str]) -> Response:
     """A refusal: problem details (RFC 9457) where the REST interface is, elsewhere a line of text."""
-    headers = {"Cache-Control": "no-store", **headers}
-    if not is_api(scope):
-        return PlainTextResponse(DETAILS[status], status, headers)
-    return problem(scope, status, DETAILS[status], headers)
+    if is_api(scope):
+        return problem(scope, status, DETAILS[status], headers)
+    return PlainTextResponse(DETAILS[status], status, {"Cache-Control": "no-store", **headers})
 
 
 def _user(caller: Caller) -> AuthenticatedUser:

@@ -9,15 +9,22 @@ from contextlib import asynccontextmanager
 import httpx
 import uvicorn
 from starlette.applications import Starlette
+from starlette.types import Receive, Scope, Send
 
 from lorekeeper.library import Library
+from lorekeeper.server.identity import VIEWER
 from lorekeeper.server.rest.routes import routes
 
 
 @asynccontextmanager
 async def gateway(library: Library) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the gateway over a library."""
-    config = uvicorn.Config(Starlette(routes=routes(library)), port=0, log_config=None, lifespan="off")
+    """A client of the gateway over a library, whose requests are those of the viewer that its settings name."""
+    gateway = Starlette(routes=routes(library))
+
+    async def known(scope: Scope, receive: Receive, send: Send) -> None:
+        await gateway({**scope, VIEWER: library.asks}, receive, send)
+
+    config = uvicorn.Config(known, port=0, log_config=None, lifespan="off")
     server = uvicorn.Server(config)
     serving = asyncio.create_task(server.serve())
     while not server.started:
