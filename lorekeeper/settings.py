@@ -55,6 +55,9 @@ FOLDER_FILE_BYTES = 64 * 1024
 """How much of that file is searched for lines intended for LoreKeeper."""
 
 
+_RATE = re.compile(r"0|[1-9][0-9]{0,8} ?/ ?(second|minute|hour|day)")
+
+
 def _absolute(path: Path) -> Path:
     try:
         return Path(os.path.abspath(path.expanduser()))
@@ -113,6 +116,12 @@ def _edition(text: str) -> str:
         raise ValueError(str(error)) from error
 
 
+def _rate(text: str) -> str:
+    if not _RATE.fullmatch(text):
+        raise ValueError("it must be a rate like 100/minute (second, minute, hour, day), or 0")
+    return text
+
+
 def _separated(value: object) -> object:
     """Paths in one text, separated as PATH is."""
     return tuple(filter(str.strip, value.split(os.pathsep))) if isinstance(value, str) else value
@@ -158,6 +167,11 @@ class Settings(BaseModel):
     trusted_proxies: Networks = Field(
         (), description="addresses or networks of proxies that say who has logged in, separated by commas"
     )
+    rate_limit: Annotated[str, AfterValidator(_rate)] = Field(
+        "100/minute", description="requests of a person over HTTP in a second, minute, hour or day; 0: any number"
+    )
+    rate_burst: int = Field(20, ge=0, le=10_000, description="of these in a second; what exceeds it waits")
+    audit_log: LibraryPath | None = Field(None, description="file to which a line for each request is written")
     offline: bool = Field(False, description="never touch the network")
     edition: Annotated[str, AfterValidator(_edition)] | None = Field(
         None, description="whose entries come first: 2014, 2024, a5e, black-flag, or document keys, in order"

@@ -16,6 +16,7 @@ from lorekeeper.addresses import without_secrets
 from lorekeeper.cache import formats
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.cli import (
+    audit,
     clients,
     completion,
     editions,
@@ -46,6 +47,7 @@ TOPICS = (
     intake.commands,
     vaults.commands,
     people.commands,
+    audit.commands,
     editions.commands,
     maintenance.commands,
     commands,

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lorekeeper.cli.command import DONE, Call, Commands, argument
+from lorekeeper.errors import ConfigError
 from lorekeeper.printable import shown
 from lorekeeper.system import collector_paused
+
+if TYPE_CHECKING:
+    from lorekeeper.server.guard import Limits
 
 commands = Commands()
 
@@ -28,7 +34,15 @@ def _port(text: str) -> int:
     argument("--transport", choices=["stdio", "http"], default="stdio", help="how clients connect (default: stdio)"),
     argument("--host", default="127.0.0.1", help="address to listen on with http (default: 127.0.0.1)"),
     argument("--port", type=_port, default=8765, help="port to listen on with http (default: 8765)"),
-    examples=("lorekeeper serve", "lorekeeper serve --transport http --port 9000"),
+    argument(
+        "--tls-cert", type=Path, metavar="FILE", help="certificate with its chain, to serve https; with --tls-key"
+    ),
+    argument("--tls-key", type=Path, metavar="FILE", help="its private key, not encrypted"),
+    examples=(
+        "lorekeeper serve",
+        "lorekeeper serve --transport http --port 9000",
+        "lorekeeper serve --transport http --tls-cert cert.pem --tls-key key.pem",
+    ),
 )
 async def serve(call: Call) -> int:
     """Serve until the client disconnects, or, over HTTP, until the process is terminated."""
@@ -37,15 +51,32 @@ async def serve(call: Call) -> int:
         from lorekeeper.server.mcp import serve_http, serve_stdio
 
         library = call.library()
+    _check_tls(call)
     if call.arguments.transport == "stdio" and sys.stdin.isatty():
         print(NO_CLIENT, file=sys.stderr)
     async with library:
         if call.arguments.transport == "stdio":
-            await serve_stdio(library)
+            await serve_stdio(library, call.settings.audit_log)
         else:
-            people = people_of(call.settings)
-            await serve_http(library, call.settings, people, call.arguments.host, call.arguments.port)
+            arguments, people = call.arguments, people_of(call.settings)
+            await serve_http(library, call.settings, people, arguments.host, arguments.port, _limits(call))
     return DONE
+
+
+def _check_tls(call: Call) -> None:
+    """ConfigError unless there are a certificate and a key for http, or neither."""
+    given = [call.arguments.tls_cert, call.arguments.tls_key]
+    if any(given) and not all(given):
+        raise ConfigError("--tls-cert and --tls-key belong together: give the files of both")
+    if any(given) and call.arguments.transport == "stdio":
+        raise ConfigError("--tls-cert and --tls-key need --transport http")
+
+
+def _limits(call: Call) -> Limits:
+    from lorekeeper.server.guard import Limits
+
+    settings, arguments = call.settings, call.arguments
+    return Limits(settings.rate_limit, settings.rate_burst, settings.audit_log, arguments.tls_cert, arguments.tls_key)
 
 
 @commands.add("demo", "ask the starter compendium and a small campaign some questions", examples=("lorekeeper demo",))

@@ -9,15 +9,15 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from functools import partial
-from typing import ParamSpec, Protocol, TypeVar
+from contextlib import nullcontext, suppress
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
 from lorekeeper.embedding.fetching import ModelPendingError
 from lorekeeper.embedding.protocol import EmbeddingProvider, Vectors, check_finite, is_unit
 from lorekeeper.errors import EmbeddingError
+from lorekeeper.measures import counted, timed
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -77,6 +77,13 @@ class EmbeddingService:
         """The batch of each query, and its row there."""
         self.computed = 0
         """Texts embedded so far, without those whose vectors were cached."""
+
+        self._pending: set[Future[Any]] = set()
+
+    @property
+    def waiting(self) -> int:
+        """Calls of the model or the cache that are under way, or wait for the thread."""
+        return len(self._pending)
 
     @property
     def loaded(self) -> bool:
@@ -162,8 +169,12 @@ class EmbeddingService:
         The latest ones are cached, and concurrent calls share one computation.
         """
         missing = [query for query in dict.fromkeys(queries) if query not in self._queries]
+        counted("query_embedded", len(missing))
+        counted(
+            "query_cached", sum(query in self._queries and self._queries[query][0].done() for query in set(queries))
+        )
         if missing:
-            batch = self._worker.submit(self._embed_slice, missing, queries=True)
+            batch = self._submit(self._embed_slice, missing, queries=True)
             self._queries |= {query: (batch, row) for row, query in enumerate(missing)}
         wanted = [self._queries[query] for query in queries]
         for query in queries:
@@ -171,7 +182,8 @@ class EmbeddingService:
         while len(self._queries) > max(QUERIES_KEPT, len(wanted)):
             self._queries.popitem(last=False)
         try:
-            computed = [(await asyncio.shield(asyncio.wrap_future(batch)))[row] for batch, row in wanted]
+            with timed("embedding") if missing else nullcontext():
+                computed = [(await asyncio.shield(asyncio.wrap_future(batch)))[row] for batch, row in wanted]
         except BaseException:
             for query in queries:
                 self._queries.pop(query, None)
@@ -187,7 +199,13 @@ class EmbeddingService:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="lorekeeper-embedding")
 
     async def _run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.get_running_loop().run_in_executor(self._worker, partial(function, *args, **kwargs))
+        return await asyncio.wrap_future(self._submit(function, *args, **kwargs))
+
+    def _submit(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        call = self._worker.submit(function, *args, **kwargs)
+        self._pending.add(call)
+        call.add_done_callback(self._pending.discard)
+        return call
 
     def _ready(self) -> EmbeddingProvider:
         with self._loading:

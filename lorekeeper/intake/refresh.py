@@ -36,6 +36,7 @@ from lorekeeper.intake.sync_state import (
     save,
     sync_lock,
 )
+from lorekeeper.measures import counted
 from lorekeeper.normalize.open5e import ENDPOINTS, Endpoint
 from lorekeeper.system import in_thread
 from lorekeeper.text.passages import passages
@@ -89,6 +90,7 @@ class Refresher:
             await self._conclude(error)
             raise
         await self._conclude(problem)
+        counted("source_sync")
 
     async def _read_all(self) -> SourceError | None:
         """Read the lists that are stale now; the last error."""

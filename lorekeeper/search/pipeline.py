@@ -12,6 +12,7 @@ from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import WHERE, parse_filters
+from lorekeeper.measures import timed
 from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search import by_name
@@ -291,9 +292,10 @@ class Searcher:
             return {}, None
         rank, words = self._cache.rank_semantic, [expanded_text(wording) for wording in wordings]
         try:
-            ranking = await over_types(
-                query.types, lambda name: rank(name, words, depth, scopes[name], **query.filters), depth
-            )
+            with timed("semantic"):
+                ranking = await over_types(
+                    query.types, lambda name: rank(name, words, depth, scopes[name], **query.filters), depth
+                )
         except EmbeddingError as error:
             if query.mode == "semantic":
                 raise
@@ -305,17 +307,19 @@ class Searcher:
         if query.mode == "semantic":
             return {}
         rank, words = self._cache.rank_keyword, expanded_keywords(wordings)
-        return await over_types(
-            query.types, lambda name: rank(name, words, depth, scopes[name], **query.filters), depth
-        )
+        with timed("keyword"):
+            return await over_types(
+                query.types, lambda name: rank(name, words, depth, scopes[name], **query.filters), depth
+            )
 
     async def _names(self, query: Query, wordings: Sequence[str], scopes: Scopes) -> Ranking:
         if query.mode == "semantic":
             return {}
         rank = by_name.rank
-        return await over_types(
-            query.types, lambda name: rank(self._cache, name, wordings, scopes[name], **query.filters)
-        )
+        with timed("names"):
+            return await over_types(
+                query.types, lambda name: rank(self._cache, name, wordings, scopes[name], **query.filters)
+            )
 
     async def _count(self, query: Query, scopes: Scopes) -> int:
         if not query.filters:
@@ -347,7 +351,8 @@ class Searcher:
         entities: dict[Key, Entity] = {}
         for entity_type in dict.fromkeys(hit.key[0] for hit in hits):
             identities = [hit.key[1] for hit in hits if hit.key[0] == entity_type]
-            loaded = await self._cache.load(entity_type, identities)
+            with timed("load"):
+                loaded = await self._cache.load(entity_type, identities)
             entities |= {(entity_type, entity.identity): entity for entity in loaded}
         return entities
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import signal
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
+from types import FrameType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +20,7 @@ import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from sse_starlette.sse import AppStatus
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.routing import Route
@@ -25,10 +30,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from lorekeeper.library import Library
 from lorekeeper.server.callers import Callers
+from lorekeeper.server.ending import Streams
+from lorekeeper.server.guard import Guard
 from lorekeeper.server.identity import PROXIED, Identity
 from lorekeeper.server.protected_resource import ProtectedResource
 from lorekeeper.server.rest.problems import PROBLEM_TYPE, is_api, problem, problem_content
 from lorekeeper.server.rest.routes import routes as gateway
+from lorekeeper.server.tls import Handshakes
 from lorekeeper.settings import Settings
 from lorekeeper.system import descriptor_share
 
@@ -55,6 +63,9 @@ UNREAD_SECONDS = 60.0
 CLOSING_SECONDS = 5
 """How long running requests may continue at shutdown."""
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""Signals that end the server."""
+
 HEADER_BYTES = 16 * 2**10
 """Largest request line with headers."""
 
@@ -66,9 +77,9 @@ MESSAGES, MESSAGE_CHARS, MINUTE = 10, 500, 60.0
 
 
 async def serve(
-    server: Server[Any], library: Library, settings: Settings, callers: Callers, host: str, port: int
+    server: Server[Any], library: Library, settings: Settings, callers: Callers, host: str, port: int, guard: Guard
 ) -> None:
-    """Serve clients at ``http://host:port/mcp``, and at ``/api/v1``, until the process is terminated.
+    """Serve clients at ``http://host:port/mcp``, and at ``/api/v1``, until the process is told to end.
 
     Args:
         server: answers the messages.
@@ -77,15 +88,18 @@ async def serve(
         callers: says who sends a request.
         host: address to listen on. Host and Origin headers are checked unless it is the wildcard address.
         port: to listen on.
+        guard: what stands around the application.
     """
     for handler in logging.getLogger().handlers:
         handler.addFilter(LogThrottle())
+    app, streams = application(server, library, settings, callers, host, guard)
     config = uvicorn.Config(
-        application(server, library, settings, callers, host),
+        app,
         host=host,
         port=port,
-        http=_Connection,
+        http=_protocol(guard),
         ws="none",
+        lifespan="on",  # without it there are no sessions
         log_config=None,
         log_level="warning",
         backlog=ACCEPTED_AT_ONCE,
@@ -95,18 +109,31 @@ async def serve(
         h11_max_incomplete_event_size=HEADER_BYTES,
         proxy_headers=False,  # `_Peer` reads them, and from trusted proxies only
     )
-    await _Uvicorn(config).serve()
+    AppStatus.enable_automatic_graceful_drain = False  # it would cut off answers too
+    with guard.on():
+        await _Uvicorn(config, streams).serve()
 
 
-def application(server: Server[Any], library: Library, settings: Settings, callers: Callers, host: str) -> ASGIApp:
-    """The application: who sends a request, from where, and the routes."""
+def _protocol(guard: Guard) -> Callable[..., asyncio.Protocol]:
+    """What makes the protocol of a new connection."""
+    if guard.tls is None:
+        return _Connection
+    handshakes = Handshakes(guard.tls, REQUEST_SECONDS, descriptor_share(MAX_CONNECTIONS))
+    return lambda **options: handshakes.before(partial(_Connection, **options))
+
+
+def application(
+    server: Server[Any], library: Library, settings: Settings, callers: Callers, host: str, guard: Guard
+) -> tuple[ASGIApp, Streams]:
+    """The application: who sends a request, from where, and the routes; and its streams."""
     resource = _protected_resource(settings)
     sessions = _Sessions(server, max_sessions=MAX_SESSIONS)
     mcp = Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions))
-    routes = [mcp, *gateway(library), *(resource.routes() if resource else [])]
-    app: ASGIApp = Starlette(routes=routes, lifespan=lambda _: sessions.run())
-    app = _HostCheck(app, host, settings)
-    return _Peer(Identity(app, callers, resource), settings.trusted_proxies)
+    routes = [mcp, *gateway(library), *(resource.routes() if resource else []), *guard.routes]
+    guard.declare(routes)
+    streams = Streams(Starlette(routes=routes, lifespan=lambda _: sessions.run()))
+    identity = Identity(guard.within(_HostCheck(streams, host, settings)), callers, resource)
+    return _Peer(guard.around(identity), settings.trusted_proxies), streams
 
 
 def _protected_resource(settings: Settings) -> ProtectedResource | None:
@@ -164,13 +191,43 @@ class _HostCheck:
 
 
 class _Uvicorn(uvicorn.Server):  # type: ignore[misc]  # the library has no types
-    """Uvicorn has one setting for the queue of connections and for how many are accepted at once; here they differ."""
+    """A server that ends as it is told to.
+
+    Uvicorn has one setting for the queue of connections and for how many are accepted at once; here they differ. It lasts until
+    streams end, and raises the signal again that ended it; here streams are closed, and a server that was told to end has done so.
+    """
+
+    should_exit: bool
+
+    def __init__(self, config: uvicorn.Config, streams: Streams) -> None:
+        super().__init__(config)
+        self._streams = streams
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listener in (listener for server in self.servers for listener in server.sockets):
             with listener.dup() as duplicate:
                 duplicate.listen(QUEUE)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._streams.close()
+        await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        former = {number: signal.signal(number, self.handle_exit) for number in SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, _: FrameType | None) -> None:
+        """End; at the second signal at once, as any process does."""
+        if self.should_exit:
+            signal.signal(sig, signal.SIG_DFL)
+            signal.raise_signal(sig)
+        self.should_exit = True
 
 
 class _Connection(H11Protocol):  # type: ignore[misc]

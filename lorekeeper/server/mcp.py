@@ -7,6 +7,7 @@ import contextlib
 import logging
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,13 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import ConfigError, EmbeddingError, LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.server import stdio
+from lorekeeper.server.exchange import Recorder
 from lorekeeper.server.handlers import Handlers
 from lorekeeper.server.icons import icon
 from lorekeeper.server.instructions import books_of, instructions, remember, remembered
 from lorekeeper.server.logs import LogToClients
 from lorekeeper.server.notifications import CallNext, Clients, Watch
+from lorekeeper.server.recording import RecordedCalls, ViewerOf
 from lorekeeper.settings import Settings
 from lorekeeper.system import collector_paused
 from lorekeeper.version import VERSION
@@ -31,6 +34,7 @@ from lorekeeper.views.view import View
 
 if TYPE_CHECKING:
     from lorekeeper.people.registry import People
+    from lorekeeper.server.guard import Limits
 
 logger = logging.getLogger(__name__)
 
@@ -46,27 +50,38 @@ NO_QUESTIONS = ("subscriptions/listen", "ping")
 BEFORE_QUESTIONS = ("initialize", *NO_QUESTIONS)
 """Requests that are answered without any entry."""
 
-ViewerOf = Callable[[Any], Viewer]
-"""Who sends a request, by its context."""
 
-
-def build_server(library: Library, viewer_of: ViewerOf | None = None, greeted: Viewer | None = None) -> Server[Any]:
+def build_server(
+    library: Library,
+    viewer_of: ViewerOf | None = None,
+    greeted: Viewer | None = None,
+    recorders: Sequence[Recorder] = (),
+) -> Server[Any]:
     """An MCP server over a library, which it opens in the background once a client is connected.
 
     Args:
         library: is served.
         viewer_of: says who sends a request; by default who the library's settings say.
         greeted: whose books every client is told of when it connects, before it is known who it is; the same by default.
+        recorders: get every request before its answer is sent.
     """
-    return _LoreServer(library, viewer_of or (lambda _: library.asks), library.view(greeted))
+    return _LoreServer(library, viewer_of or (lambda _: library.asks), library.view(greeted), recorders)
 
 
-async def serve_stdio(library: Library) -> None:
-    """Serve one client on stdin and stdout until its end of input."""
-    await stdio.serve(build_server(library))
+async def serve_stdio(library: Library, audit_log: Path | None = None) -> None:
+    """Serve one client on stdin and stdout until its end of input, and record its requests if there is a file for that."""
+    if audit_log is None:
+        await stdio.serve(build_server(library))
+        return
+    from lorekeeper.server.audit import AuditLog
+
+    with closing(AuditLog(audit_log)) as audit:
+        await stdio.serve(build_server(library, recorders=[audit]))
 
 
-async def serve_http(library: Library, settings: Settings, people: People, host: str, port: int) -> None:
+async def serve_http(
+    library: Library, settings: Settings, people: People, host: str, port: int, limits: Limits | None = None
+) -> None:
     """Serve clients over streamable HTTP at ``http://host:port/mcp``.
 
     Host and Origin headers are checked. Any address but loopback needs somebody at the table, a token or an issuer, and
@@ -79,6 +94,7 @@ async def serve_http(library: Library, settings: Settings, people: People, host:
     """
     from lorekeeper.server import http
     from lorekeeper.server.callers import Callers
+    from lorekeeper.server.guard import Guard, Limits
     from lorekeeper.server.identity import viewer_of_context
 
     settings.require_local("oauth_issuer")
@@ -88,14 +104,16 @@ async def serve_http(library: Library, settings: Settings, people: People, host:
             f"other machines could connect to {host}: add people with 'lorekeeper people add', set LOREKEEPER_HTTP_TOKEN or "
             "LOREKEEPER_OAUTH_ISSUER, or use --host 127.0.0.1"
         )
-    print(f"LoreKeeper on http://{f'[{host}]' if ':' in host else host}:{port}/mcp", file=sys.stderr)
+    guard = Guard(library, limits or Limits())
+    scheme = "https" if guard.tls else "http"
+    print(f"LoreKeeper on {scheme}://{f'[{host}]' if ':' in host else host}:{port}/mcp", file=sys.stderr)
     if not closed and not settings.trusted_proxies:
         print(ANYBODY, file=sys.stderr)
     callers = Callers(people, settings, closed=closed)
-    server = build_server(library, viewer_of_context, greeted=Viewer.player())
+    server = build_server(library, viewer_of_context, Viewer.player(), guard.recorders)
     opening = asyncio.create_task(_open(library))
     try:
-        await http.serve(server, library, settings, callers, host, port)
+        await http.serve(server, library, settings, callers, host, port, guard)
     finally:
         opening.cancel()
 
@@ -111,7 +129,7 @@ async def _open(library: Library) -> None:
 class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no types
     """The server of a library: its handlers, and what runs beside them as long as it is connected."""
 
-    def __init__(self, library: Library, viewer_of: ViewerOf, greeting: View) -> None:
+    def __init__(self, library: Library, viewer_of: ViewerOf, greeting: View, recorders: Sequence[Recorder]) -> None:
         self._library = library
         self._viewer_of, self._greeting = viewer_of, greeting
         self._groups: dict[View, _Group] = {}
@@ -140,7 +158,7 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
         )
         # not as an argument: the SDK would warn on stderr that the next protocol has it no more
         self.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
-        self.middleware += [self._listen, _Opening(library, self._opened)]
+        self.middleware += [RecordedCalls(recorders, viewer_of), self._listen, _Opening(library, self._opened)]
 
     def create_initialization_options(self, *arguments: Any, **options: Any) -> InitializationOptions:
         """As declared, with changes of the resources."""

@@ -19,6 +19,7 @@ from lorekeeper.cache.protocol import CacheProtocol, Progress
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, ConfigError, ImportFileError, LoreKeeperError
+from lorekeeper.measures import counted
 from lorekeeper.system import PRIVATE_FILE, AsyncClosing, in_thread, private_folder
 from lorekeeper.vaults.registry import Registry, Vault
 from lorekeeper.vaults.reports import VaultReport
@@ -329,6 +330,9 @@ class Vaults(AsyncClosing):
                             vault, self._state, self._cache, self._embedding, report, self._stopped, start, progress
                         ).run(verify=vault.key not in self._verified)
                         self._verified.add(vault.key)
+        counted("vault_sync")
+        counted("vault_note_stored", report.stored)
+        counted("vault_note_removed", report.removed)
         if report.stored or report.removed:
             self._changed()
         return report

@@ -1,0 +1,120 @@
+"""Limits on how much one person may ask, and on the size of what is sent.
+
+Who has shown who they are is limited by name, wherever the requests come from; people who share an address do not share a limit.
+Where nobody has to show anything, nobody is limited: such a server can be reached from its own machine only, by the user whose
+files the library is in, and a program that asks much for that user is no attack. Wrong credentials are slowed down elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import time
+
+from limits import RateLimitItem, RateLimitItemPerSecond, parse
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+from mcp.server.transport_security import RequestBodyLimitMiddleware
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from lorekeeper.audience import Viewer
+from lorekeeper.folding import fold
+from lorekeeper.server.exchange import Exchange
+from lorekeeper.server.recording import EXCHANGE, MCP_PATH, ROUTINE
+
+VIEWER = "lorekeeper.viewer"
+"""Where the scope of a request has its viewer."""
+
+USER = "user"
+"""Where it has what its client has shown, if anything was needed."""
+
+MAX_BODY = 64 * 2**10
+"""Largest body of a request, in bytes; that of an MCP message may be larger (`mcp`'s own limit, 4 MiB)."""
+
+PROBLEM = "application/problem+json"
+
+
+class RateLimit:
+    """Limits how often each person may ask.
+
+    A request beyond the rate is refused with 429. A burst is not: what exceeds it waits for its turn, a few seconds at most,
+    since the rate limits how much can wait.
+
+    Args:
+        app: the application; its scopes have a viewer, and a user where something had to be shown.
+        rate: requests in a period, such as "100/minute"; "0" for any number.
+        burst: most requests that are let through in a second, unless the rate itself allows more; 0 for any number.
+    """
+
+    def __init__(self, app: ASGIApp, rate: str, burst: int) -> None:
+        self._app = app
+        self._rate = _parsed(rate)
+        self._burst = _burst(self._rate, burst)
+        self._window = MovingWindowRateLimiter(MemoryStorage())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, now or later, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        viewer, exchange = scope.get(VIEWER), scope.get(EXCHANGE)
+        if isinstance(exchange, Exchange):
+            exchange.viewer, exchange.scope = viewer, scope
+        if self._rate and isinstance(viewer, Viewer) and scope.get(USER) and scope["path"] not in ROUTINE:
+            key = viewer.role, fold(viewer.person)
+            if not self._window.hit(self._rate, *key):
+                reset = self._window.get_window_stats(self._rate, *key).reset_time
+                await refusal(self._rate, reset - time.time())(scope, receive, send)
+                return
+            await self._turn(key)
+        await self._app(scope, receive, send)
+
+    async def _turn(self, key: tuple[str, str]) -> None:
+        """Wait until a request fits into the burst."""
+        while self._burst and not self._window.hit(self._burst, *key):
+            reset = self._window.get_window_stats(self._burst, *key).reset_time
+            await asyncio.sleep(max(reset - time.time(), 0.01))
+
+
+class BodyLimit:
+    """Refuses bodies that are too large with 413, whether they say their length or not.
+
+    Args:
+        app: the application. MCP has a limit of its own.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app, self._limited = app, RequestBodyLimitMiddleware(app, MAX_BODY)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        is_mcp = scope["type"] != "http" or scope["path"] == MCP_PATH
+        await (self._app if is_mcp else self._limited)(scope, receive, send)
+
+
+def refusal(rate: RateLimitItem, seconds: float) -> Response:
+    """The response to a request beyond a rate that may be repeated in so many seconds.
+
+    Its fields are those of draft-ietf-httpapi-ratelimit-headers.
+    """
+    wait, period = max(math.ceil(seconds), 1), int(rate.get_expiry())
+    detail = f"At most {rate.amount} requests in {period} seconds; ask again in {wait} seconds."
+    problem = {"type": "about:blank", "title": "Too Many Requests", "status": 429, "detail": detail}
+    headers = {
+        "Retry-After": str(wait),
+        "RateLimit-Policy": f'"default";q={rate.amount};w={period}',
+        "RateLimit": f'"default";r=0;t={wait}',
+    }
+    return Response(json.dumps(problem), 429, headers, PROBLEM)
+
+
+def _parsed(rate: str) -> RateLimitItem | None:
+    return None if rate == "0" else parse(rate)
+
+
+def _burst(rate: RateLimitItem | None, burst: int) -> RateLimitItem | None:
+    if rate is None or not burst:
+        return None
+    return RateLimitItemPerSecond(max(burst, math.ceil(rate.amount / rate.get_expiry())))

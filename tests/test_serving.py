@@ -1,0 +1,307 @@
+"""A server process as a service: TLS, its audit log, metrics and limits, and its end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import stamina
+
+from lorekeeper.errors import ConfigError
+from lorekeeper.server.audit import read_audit
+from lorekeeper.server.tls import server_context
+from tests.support.certificates import write_certificate
+from tests.support.commands import environment, run_lorekeeper
+from tests.support.samples import write_lines
+from tests.support.serving import SECONDS, SERVE
+
+HEADERS = {"Accept": "application/json, text/event-stream", "Authorization": "Bearer master"}
+INITIALIZE: dict[str, Any] = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "tests", "version": "1"},
+}
+
+
+class Serving:
+    """A server process on a free port of loopback, with a token."""
+
+    def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.scheme = "https" if arguments else "http"
+        self.url = f"{self.scheme}://127.0.0.1:{self.port}"
+        self.log = folder / f"{self.port}.log"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [*SERVE, "--transport", "http", "--port", str(self.port), *arguments],
+                env=environment(folder, HTTP_TOKEN="master", **settings),
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+            )
+        for attempt in stamina.retry_context(on=OSError, attempts=None, timeout=SECONDS, wait_max=0.1):
+            with attempt:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+
+    def client(self, verify: ssl.SSLContext | bool = True) -> httpx.Client:
+        return httpx.Client(base_url=self.url, headers=HEADERS, timeout=SECONDS, verify=verify)
+
+    def end(self, number: int = signal.SIGTERM) -> tuple[int, float]:
+        """Exit status, and seconds until then."""
+        began = time.monotonic()
+        self.process.send_signal(number)
+        return self.process.wait(timeout=SECONDS), time.monotonic() - began
+
+
+@contextlib.contextmanager
+def serving(folder: Path, *arguments: str, **settings: str) -> Iterator[Serving]:
+    running = Serving(folder, *arguments, **settings)
+    try:
+        yield running
+    finally:
+        running.process.kill()
+        running.process.wait()
+
+
+def message(method: str, number: int = 1, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+def begin(client: httpx.Client) -> None:
+    """Begin a session, for all that follows."""
+    client.headers["mcp-session-id"] = client.post("/mcp", json=message("initialize", **INITIALIZE)).headers[
+        "mcp-session-id"
+    ]
+
+
+def ask(client: httpx.Client, name: str = "tide lance") -> httpx.Response:
+    return client.post("/mcp", json=message("tools/call", 2, name="lookup_spell", arguments={"name": name}))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("serving")
+    done = run_lorekeeper(folder, "import", str(write_lines(folder / "shelf.jsonl")), "--json")
+    assert json.loads(done.stdout)["stored"] > 0, done.stderr
+    return folder
+
+
+def test_a_server_with_tls_answers_records_counts_limits_and_ends(library: Path, tmp_path: Path) -> None:
+    certificate, key = write_certificate(tmp_path)
+    audit = tmp_path / "audit.log"
+    tls = "--tls-cert", str(certificate), "--tls-key", str(key)
+    trusted = ssl.create_default_context(cafile=certificate)
+    with serving(library, *tls, AUDIT_LOG=str(audit), RATE_LIMIT="10/minute") as server:
+        with server.client(trusted) as client:
+            begin(client)
+            assert "Tide Lance" in ask(client).text
+            assert ask(client, "no such spell").status_code == 200
+            metrics = client.get("/metrics").text
+            statuses = [ask(client).status_code for _ in range(8)]
+            assert client.get("/nowhere", headers={"Authorization": "Bearer wrong"}).status_code == 401
+            with client.stream("GET", "/mcp") as refused:
+                assert refused.status_code == 429
+        with socket.create_connection(("127.0.0.1", server.port)) as plain:
+            plain.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            assert b"HTTP" not in plain.recv(100)
+        old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
+        with pytest.deprecated_call():
+            old.maximum_version = ssl.TLSVersion.TLSv1_1
+        with pytest.raises(httpx.ConnectError), server.client(old) as client:
+            client.get("/nowhere")
+        status, seconds = server.end()
+    assert (status, seconds < 10) == (0, True)
+    assert f"LoreKeeper on {server.url}/mcp" in server.log.read_text()
+    assert 'name="lookup_spell",outcome="answered"} 2.0' in metrics
+    assert statuses == [200] * 7 + [429]
+    assert "master" not in audit.read_text()
+    entries = read_audit(audit).entries
+    answered = [e["asked"].get("tool") or e["asked"].get("method") for e in entries if e["outcome"] == "answered"]
+    assert answered == ["initialize"] + ["lookup_spell"] * 9
+    assert entries[1]["uris"] == [uri for uri in entries[1]["uris"] if uri.endswith("tide-lance")] != []
+    assert [e["refused"] for e in entries if e["outcome"] == "refused"] == [
+        "rate limit",
+        "not authenticated",
+        "rate limit",
+    ]
+
+
+@pytest.mark.thorough
+def test_streams_end_with_the_server_and_what_is_new_is_refused(library: Path) -> None:
+    with serving(library) as server, server.client() as client:
+        begin(client)
+        ended: list[float] = []
+
+        def listen() -> None:
+            with client.stream("GET", "/mcp") as stream:
+                begun.set()
+                assert stream.read() == b""
+                ended.append(time.monotonic())
+
+        begun = threading.Event()
+        listening = threading.Thread(target=listen)
+        listening.start()
+        assert begun.wait(SECONDS)
+        assert "Tide Lance" in ask(client).text
+        assert server.end(signal.SIGINT)[0] == 0
+        listening.join(SECONDS)
+        assert len(ended) == 1
+        with pytest.raises(httpx.TransportError):
+            ask(client)
+
+
+@pytest.mark.thorough
+def test_stdio_is_recorded_too(library: Path, tmp_path: Path) -> None:
+    messages = [
+        message("initialize", **INITIALIZE),
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        message("tools/call", 2, name="lookup_spell", arguments={"name": "tide lance"}),
+        message("ping", 3),
+    ]
+    audit = tmp_path / "audit.log"
+    with subprocess.Popen(
+        SERVE, env=environment(library, AUDIT_LOG=str(audit)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for each in messages:
+            process.stdin.write(json.dumps(each) + "\n")
+            process.stdin.flush()
+            if "id" in each:
+                assert process.stdout.readline()
+        recorded = read_audit(audit).entries
+        process.stdin.close()
+    assert [(e["how"], e["view"], e["address"]) for e in recorded] == [("mcp", "dm", "")] * 2
+    assert recorded[1]["asked"] == {"tool": "lookup_spell", "arguments": {"name": "tide lance"}}
+    assert recorded[1]["results"] >= 1
+
+
+HALF = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:1\r\nAuthorization: Bearer master\r\nContent-Length: 9\r\n\r\n"
+
+
+@pytest.mark.thorough
+def test_a_request_under_way_is_answered_when_the_server_is_told_to_end(library: Path) -> None:
+    with serving(library) as server, socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.sendall(HALF)
+        time.sleep(0.3)
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.5)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", server.port))
+        connection.sendall(b'{"a":"b"}')
+        assert connection.recv(100).startswith(b"HTTP/1.1 4")
+        assert server.process.wait(SECONDS) == 0
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("signals", "status", "most"), [(1, 0, 10), (2, -signal.SIGTERM, 1)])
+def test_a_request_that_does_not_end_is_waited_for_once(library: Path, signals: int, status: int, most: float) -> None:
+    with serving(library) as server, socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.sendall(HALF)
+        time.sleep(0.3)
+        for _ in range(signals - 1):
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+        ended, seconds = server.end()
+    assert ended == status
+    assert seconds < most
+
+
+@pytest.mark.thorough
+def test_what_was_answered_before_a_kill_is_in_the_log(library: Path, tmp_path: Path) -> None:
+    audit, answered = tmp_path / "audit.log", list[str]()
+
+    def ask_on(server: Serving, name: str) -> None:
+        with contextlib.suppress(httpx.TransportError), server.client() as client:
+            begin(client)
+            for number in range(10_000):
+                if '"result"' not in ask(client, f"{name} {number}").text:
+                    break
+                answered.append(f"{name} {number}")
+
+    for kill in range(3):
+        with serving(library, AUDIT_LOG=str(audit), RATE_LIMIT="0") as server:
+            asking = [threading.Thread(target=ask_on, args=(server, f"{kill} {n}")) for n in range(4)]
+            for thread in asking:
+                thread.start()
+            while len(answered) < 30 * (kill + 1):
+                time.sleep(0.01)
+            server.process.kill()
+            for thread in asking:
+                thread.join(SECONDS)
+    found = read_audit(audit)
+    recorded = {entry["asked"]["arguments"]["name"] for entry in found.entries if "tool" in entry["asked"]}
+    assert found.damaged == []
+    assert len(answered) >= 90
+    assert set(answered) <= recorded
+
+
+# --- TLS -------------------------------------------------------------------------------------------------------------
+
+
+def test_files_that_are_no_certificate_and_key_say_what_is_wrong(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    certificate, key = write_certificate(tmp_path)
+    other = write_certificate(tmp_path, "other")[1]
+    locked = write_certificate(tmp_path, "locked", b"password")
+    for files, complaint in (
+        ((tmp_path / "none", key), "certificate .*none of --tls-cert cannot be read"),
+        ((certificate, tmp_path / "none"), "private key .*none of --tls-key cannot be read"),
+        ((certificate, tmp_path), "cannot be read"),
+        ((certificate, other), "does not belong to"),
+        ((key, key), "not a certificate and its private key"),
+        (locked, "is encrypted.*openssl pkey"),
+    ):
+        with pytest.raises(ConfigError, match=complaint):
+            server_context(*files)
+    assert server_context(certificate, key).minimum_version == ssl.TLSVersion.TLSv1_2
+    assert caplog.messages == []
+    if os.name == "posix":
+        key.chmod(0o640)
+        server_context(certificate, key)
+        assert "chmod 600" in caplog.text
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("transport", ["http", "stdio"])
+def test_a_certificate_without_a_key_or_without_http_is_refused(transport: str, tmp_path: Path) -> None:
+    certificate, key = write_certificate(tmp_path)
+    keys = ["--tls-key", str(key)] if transport == "stdio" else []
+    done = run_lorekeeper(tmp_path, "serve", "--transport", transport, "--tls-cert", str(certificate), *keys)
+    assert done.returncode == 2
+    assert "--tls-key" in done.stderr
+
+
+@pytest.mark.thorough
+def test_clients_that_do_not_speak_tls_shut_nobody_out(library: Path, tmp_path: Path) -> None:
+    certificate, key = write_certificate(tmp_path)
+    trusted = ssl.create_default_context(cafile=certificate)
+    with serving(library, "--tls-cert", str(certificate), "--tls-key", str(key)) as server:
+        silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(400)]
+        with server.client(trusted) as client:
+            began = time.monotonic()
+            begin(client)
+            assert "Tide Lance" in ask(client).text
+            assert time.monotonic() - began < 5
+        silent[0].settimeout(SECONDS)
+        with contextlib.suppress(ConnectionError):
+            assert silent[0].recv(1) == b"", "the oldest made room"
+        for connection in silent:
+            connection.close()
