@@ -45,6 +45,12 @@ class ThreadedCache(AsyncClosing):
         """A value that changes whenever a type may have changed."""
         return await asyncio.to_thread(self._store.mark, entity_type)
 
+    async def marks(self, types: Iterable[str]) -> object | None:
+        def read() -> object | None:
+            return [self._store.mark(name) for name in types] if self._store.marks_all_writes else None
+
+        return await asyncio.to_thread(read)
+
     async def store_entities(
         self, entities: Sequence[Entity], entity_type: str, progress: Progress | None = None
     ) -> int:

@@ -246,6 +246,10 @@ class CacheProtocol(Protocol):
         """
         ...
 
+    async def marks(self, types: Iterable[str]) -> object | None:
+        """A value that is another one whenever an entry of these types may be; None if no value can say so."""
+        ...
+
     async def open(self, types: Iterable[str] = COLLECTIONS) -> None:
         """Open the store and these types now, so that the first query need not wait; otherwise each is opened at first use."""
         ...

@@ -33,6 +33,9 @@ class Store(Protocol):
     ``embedding`` is the fingerprint of model and chunker that vectors were made with.
     """
 
+    marks_all_writes: bool
+    """Whether `mark` changes at once with every write, also of other processes and machines."""
+
     def embedding_of(self, entity_type: str) -> str | None:
         """What a type's vectors were made with, None if nothing was stored yet."""
         ...

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
-from lorekeeper.filters import WHERE, parse_filters
+from lorekeeper.filters import WHERE
 from lorekeeper.measures import timed
 from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line
@@ -26,6 +26,7 @@ from lorekeeper.search.explanation import explanation_of, with_filters
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever, fuse
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import stated_conditions, type_asked_for
+from lorekeeper.search.pages import PageCache
 from lorekeeper.search.query import Query, check
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
@@ -67,6 +68,7 @@ class Searcher:
         self.documents = DocumentRegistry(cache, edition)
         self.values = ValueRegistry(cache)
         self.explainer = Explainer(cache, self.values)
+        self._pages = PageCache(cache, enabled=reranker is None)
 
     async def search(self, query: Query) -> ResultPage:
         """The page of results that a query asks for.
@@ -77,6 +79,9 @@ class Searcher:
             CacheError: the library cannot be read.
         """
         check(query)
+        return await self._pages.page(query, self._search)
+
+    async def _search(self, query: Query) -> ResultPage:
         if query.edition is not None:
             await self.documents.require_edition(query.edition)
         own = self.documents.edition if query.documents is None else ()
@@ -111,7 +116,7 @@ class Searcher:
         shown, used = places(rows, query.limit)
         titles = await self.documents.titles()
         match: Retriever | None = "name" if query.filters.get("name") else None
-        asked = Asked(fields=_filtered_fields(query))
+        asked = Asked(fields=query.filtered_fields)
         results = [
             unranked_result(place.entity, titles, match, asked, place.variants, length)
             for place, length in zip(shown, lengths(len(shown)), strict=True)
@@ -339,7 +344,7 @@ class Searcher:
     ) -> list[Result]:
         """The hits with their entities; those that no longer exist are left out."""
         titles, entities = await self.documents.titles(), await self._entities(hits)
-        asked = Asked(wordings, _filtered_fields(query))
+        asked = Asked(wordings, query.filtered_fields)
         return [
             ranked_result(entities[hit.key], hit, titles, retrieved.all_ranked, asked, length)
             for hit, length in zip(hits, lengths(len(hits)), strict=True)
@@ -381,11 +386,6 @@ def _fused(
         shelf=lambda key: weighed[shelf_name(key[0])],
         tail=tail,
     )
-
-
-def _filtered_fields(query: Query) -> set[str]:
-    """Names of the fields that the filters of a query are about."""
-    return {condition.field.name for condition in parse_filters(query.types[0], query.filters)}
 
 
 def _scores(ranking: Ranking) -> list[tuple[Key, float]]:

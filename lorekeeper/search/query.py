@@ -8,7 +8,7 @@ from typing import Literal
 
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError
-from lorekeeper.filters import WHERE, collection_of, require_unicode
+from lorekeeper.filters import WHERE, collection_of, parse_filters, require_unicode
 from lorekeeper.search.types import types_with
 
 MAX_QUERY_CHARS = 2000
@@ -59,6 +59,11 @@ class Query:
     def wordings(self) -> list[str]:
         """The text and its further wordings, each once."""
         return list(dict.fromkeys([*([] if self.text is None else [self.text]), *self.also]))
+
+    @property
+    def filtered_fields(self) -> set[str]:
+        """Names of the fields that the filters are about."""
+        return {condition.field.name for condition in parse_filters(self.types[0], self.filters)}
 
     def resolved(self) -> Query:
         """The same search with ``where`` among the filters, over those of the types that have the fields of all filters.

@@ -244,6 +244,9 @@ class ViewCache(AsyncClosing):
             details={},
         )
 
+    async def marks(self, types: Iterable[str]) -> object | None:
+        return None if self._withheld() else await self._main.marks(types)
+
     # --- what changes the library ------------------------------------------------------------------------------------
 
     async def store_entities(

@@ -10,7 +10,7 @@ import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lorekeeper.cache.formats import Normalized
 from lorekeeper.cache.protocol import Identity
@@ -45,6 +45,7 @@ class Companion(Catalogue):
         tables = [*_MARKS, *statements()]
         super().__init__(SqliteFile(path, "the keyword index", APPLICATION, LAYOUTS, tables, durable=True))
         self.path = path
+        self._known: dict[tuple[str, str], tuple[object, Any]] = {}
 
     def outdated(self) -> bool:
         """Whether the file has an earlier format, which `upgrade` changes."""
@@ -57,7 +58,7 @@ class Companion(Catalogue):
 
     def state(self, entity_type: str) -> tuple[str | None, bool]:
         """(id of the store that the type's table was built from, None if it never was; whether no write is pending)."""
-        return self._read(lambda c: self._state(c, entity_type))
+        return self._remembered("state", entity_type, lambda c: self._state(c, entity_type))
 
     def copies(self, entity_type: str, store: str, identities: Sequence[Identity]) -> list[Entity] | None:
         """The entities of these identities, as `load` has them; None if they may differ from those of that store."""
@@ -73,7 +74,17 @@ class Companion(Catalogue):
 
     def version_mark(self, entity_type: str) -> tuple[object, ...]:
         """A value that changes whenever a write begins or ends."""
-        return self._read(lambda c: (*self.version(c, entity_type), *self._state(c, entity_type)))
+        return self._remembered(
+            "mark", entity_type, lambda c: (*self.version(c, entity_type), *self._state(c, entity_type))
+        )
+
+    def _remembered(self, what: str, entity_type: str, read: Callable[[sqlite3.Connection], R]) -> R:
+        """What is read of a type, read again after the next commit only: searches ask for it dozens of times."""
+        stamp, known = self._usable(self.file.stamp), self._known.get((what, entity_type))
+        if known is None or known[0] != stamp:
+            self._known[what, entity_type] = known = stamp, self._read(read)
+        value: R = known[1]
+        return value
 
     def begin(self, entity_type: str, identities: Iterable[Identity]) -> None:
         """Record that a write of these entities begins; until it ends they may differ from the store's."""

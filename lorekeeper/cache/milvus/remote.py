@@ -42,6 +42,8 @@ class RemoteStore(MilvusStore):
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
     """
 
+    marks_all_writes = False  # another machine's are in the server only
+
     def __init__(self, uri: str, token: str | None, companion_path: Path, normalized: Normalized) -> None:
         self.server = MilvusServer(uri, token)
         super().__init__(self.server, Collections(self.server), Companion(companion_path), normalized)

@@ -35,6 +35,8 @@ class MilvusStore:
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
     """
 
+    marks_all_writes = True
+
     def __init__(
         self, backend: LazyBackend, collections: Collections, companion: Companion, normalized: Normalized
     ) -> None:

@@ -84,6 +84,16 @@ class SqliteFile:
         with self._reading.lock:
             return self.guarded(lambda: _transaction(self._opened(self._reading), "BEGIN", function))
 
+    def stamp(self) -> tuple[object, ...]:
+        """A value that is another one after every commit, of any process; it takes microseconds, and no transaction."""
+        with self._reading.lock:
+            return self.guarded(self._stamp)
+
+    def _stamp(self) -> tuple[object, ...]:
+        connection = self._opened(self._reading)
+        (version,) = connection.execute("PRAGMA data_version").fetchone()
+        return self._reading.openings, version
+
     def write(self, function: Callable[[sqlite3.Connection], R]) -> R:
         """Call a function within one transaction: all that it does is kept, or nothing."""
         with self._writing.lock:
@@ -129,6 +139,7 @@ class SqliteFile:
             side.connection = self._open(side)
             side.connection.execute(f"PRAGMA query_only = {int(side.read_only)}")
             side.inode = _inode(self.path)
+            side.openings += 1
         return side.connection
 
     def _open(self, side: _Side) -> sqlite3.Connection:
@@ -242,6 +253,7 @@ class _Side:
         self.lock = threading.RLock()
         self.connection: sqlite3.Connection | None = None
         self.inode: int | None = None
+        self.openings = 0
 
     def close(self) -> None:
         if self.connection is not None:

@@ -119,6 +119,8 @@ class SqliteStore(Catalogue):
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
     """
 
+    marks_all_writes = True
+
     def __init__(self, path: Path, normalized: Normalized) -> None:
         super().__init__(LibraryFile(path))
         self.path = path

@@ -1,0 +1,70 @@
+"""Pages that were searched for a moment ago: at a table the same is asked by several people, and page after page."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import asdict
+
+from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.errors import CacheError
+from lorekeeper.order import RANDOM
+from lorekeeper.search.query import Query
+from lorekeeper.search.results import ResultPage
+
+KEPT = 128
+"""Most pages that are kept."""
+
+KEPT_SECONDS = 60.0
+"""How long a page is kept: filters may be relative to the time, as in "changed within 7 days"."""
+
+
+class PageCache:
+    """Pages by what was asked, kept as long as the library does not change.
+
+    Args:
+        cache: the library's entries; it says when they have changed.
+        enabled: whether pages are kept; not where others have a say in them, such as a reranker.
+    """
+
+    def __init__(self, cache: CacheProtocol, *, enabled: bool = True) -> None:
+        self._cache, self._enabled = cache, enabled
+        self._pages: OrderedDict[str, tuple[object, float, ResultPage]] = OrderedDict()
+
+    async def page(self, query: Query, search: Callable[[Query], Awaitable[ResultPage]]) -> ResultPage:
+        """The page of a query: as it was if nothing has changed since, else as ``search`` makes it."""
+        marks = await self._marks() if self._enabled and _is_repeatable(query) else None
+        if marks is None:
+            return await search(query)
+        key, now = json.dumps(asdict(query), sort_keys=True, default=repr), time.monotonic()
+        known = self._pages.get(key)
+        if known and known[0] == marks and now - known[1] < KEPT_SECONDS:
+            self._pages.move_to_end(key)
+            return known[2]
+        page = await search(query)
+        if _is_complete(query, page):
+            self._pages[key] = marks, now, page
+            while len(self._pages) > KEPT:
+                self._pages.popitem(last=False)
+        return page
+
+    async def _marks(self) -> object | None:
+        """A value that changes whenever any entry does; None if that cannot be said."""
+        with suppress(CacheError):
+            return await self._cache.marks(COLLECTIONS)
+        return None
+
+
+def _is_repeatable(query: Query) -> bool:
+    """Whether the same question has the same answer, and no other part of it is wanted."""
+    is_drawn = query.order is not None and RANDOM in query.order.casefold() and query.seed is None
+    return not query.explain and not is_drawn
+
+
+def _is_complete(query: Query, page: ResultPage) -> bool:
+    """Whether a page was made by all that it was to be made by: without a model it would be other than with it."""
+    return query.text is None or query.mode == "keyword" or page.mode != "keyword"
