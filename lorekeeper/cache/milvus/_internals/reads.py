@@ -59,10 +59,19 @@ class Snapshot:
             if positions:
                 table = segment.table.select(columns).take([places[position][1] for position in positions])
                 _forget_pages(segment)
-                values = zip(*(column.to_pylist() for column in table.columns), strict=True)
+                values = zip(*map(_values, table.columns), strict=True)
                 for position, row in zip(positions, values, strict=True):
                     rows[position] = dict(zip(columns, row, strict=True))
         return rows
+
+
+def _values(column: pyarrow.ChunkedArray) -> list[Any]:
+    """The values of a column; texts by way of NumPy, which takes a tenth of the time."""
+    if pyarrow.types.is_string(column.type):
+        texts: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
+        return texts
+    values: list[Any] = column.to_pylist()
+    return values
 
 
 class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
