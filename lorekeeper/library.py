@@ -30,6 +30,7 @@ from lorekeeper.vaults.vaults import Vaults
 from lorekeeper.views.view import STARTED, View
 
 if TYPE_CHECKING:
+    from lorekeeper.intake.audiences import ListedAudience
     from lorekeeper.intake.sync import Step
     from lorekeeper.search.rerank import Reranker
     from lorekeeper.views.view_cache import Projections
@@ -166,6 +167,7 @@ class Library(View, AsyncClosing):
         paths: Iterable[Path],
         *,
         document: str | None = None,
+        audience: ListedAudience | None = None,
         dry_run: bool = False,
         start: Progress | None = None,
         progress: Progress | None = None,
@@ -175,6 +177,8 @@ class Library(View, AsyncClosing):
         Args:
             paths: files or folders of Open5e JSON, JSON lines (also .gz), OrcBrew packs, or our own JSON.
             document: key of the document to file everything under; each entry's own by default.
+            audience: "dm" keeps everything for the game master, "players" opens what is not marked itself; by default what the
+                library keeps secret stays so.
             dry_run: read and count only.
             start: called with the bytes of the files to read; pipes count as none.
             progress: called, for each further batch, with the bytes of the files that it was read from.
@@ -189,7 +193,7 @@ class Library(View, AsyncClosing):
         report = ImportReport()
         with report.measured(self.embedding):
             files = FileImport(self.cache, report, self._imports, dry_run=dry_run)
-            await files.run(list(paths), document, start, progress)
+            await files.run(list(paths), document, audience, start, progress)
         self.searcher.documents.forget()
         return report
 

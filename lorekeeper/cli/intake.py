@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lorekeeper.audience import DM, PLAYERS
 from lorekeeper.cli.command import (
     DOCUMENT,
     DONE,
@@ -26,9 +27,19 @@ commands = Commands()
     "import files and folders: OrcBrew packs, Open5e JSON, and JSON as 'schema' describes it (also .gz)",
     argument("paths", nargs="+", metavar="PATH", help="file or folder"),
     argument("--document", metavar="KEY", help="put every entry into this document"),
+    argument(
+        "--audience",
+        choices=[DM, PLAYERS],
+        help="who may see it: dm (the game master alone) or players (everybody, unless an entry says otherwise); without it, "
+        "new entries are for the players, and what was imported for the game master stays so",
+    ),
     DRY_RUN,
     JSON,
-    examples=("lorekeeper import homebrew.orcbrew", "lorekeeper import ~/books --dry-run"),
+    examples=(
+        "lorekeeper import homebrew.orcbrew",
+        "lorekeeper import ~/books --dry-run",
+        "lorekeeper import villains.jsonl --audience dm",
+    ),
     saves=True,
 )
 async def import_files(call: Call) -> int:
@@ -41,6 +52,7 @@ async def import_files(call: Call) -> int:
             report = await library.import_paths(
                 [Path(path) for path in call.arguments.paths],
                 document=call.arguments.document,
+                audience=call.arguments.audience,
                 dry_run=dry_run,
                 start=bar.start,
                 progress=bar.advance,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lorekeeper.errors import ImportFileError
+from lorekeeper.intake.audiences import Audiences
 from lorekeeper.intake.formats import HEAD_CHARS, SUFFIXES, format_of, supported
 from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, Found, TextFile, UnknownFormatError
 from lorekeeper.intake.json_stream import Window
@@ -53,15 +54,22 @@ class Reader:
         document: key of the document to assign all entries to; each entry's own by default.
         report: is filled in.
         remembered: what objects have given in earlier imports; what the library has is then recalled in the batches.
+        audiences: decides who may see each entry; by default only what it says itself.
 
     Raises:
         ImportFileError: a path does not exist.
     """
 
     def __init__(
-        self, paths: Sequence[Path], document: str | None, report: ImportReport, remembered: Remembered | None = None
+        self,
+        paths: Sequence[Path],
+        document: str | None,
+        report: ImportReport,
+        remembered: Remembered | None = None,
+        audiences: Audiences | None = None,
     ) -> None:
         self._document, self._report, self._remembered = document, report, remembered or Remembered()
+        self._audiences = audiences or Audiences()
         self._stopped = threading.Event()
         self._bytes_before = self._chars_before = 0
         self._source: Source | None = None
@@ -118,9 +126,8 @@ class Reader:
             with Source(path, self._stopped) as source:
                 self._source, self._window = source, Window(source.text())
                 file_format = format_of(path, self._window.peek(HEAD_CHARS))
-                yield from file_format.read(
-                    TextFile(path, self._window, self._document, self._report, self._remembered)
-                )
+                file = TextFile(path, self._window, self._document, self._report, self._remembered, self._audiences)
+                yield from file_format.read(file)
         except UnknownFormatError:
             self._fail(path, f"its format is not supported; {supported(markdown=path.suffix.lower() in MARKDOWN)}")
         except (OSError, EOFError, zlib.error) as error:

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 from lorekeeper.cache.protocol import CacheProtocol, Progress
+from lorekeeper.intake.audiences import ListedAudience, audiences_for
 from lorekeeper.intake.changes import PendingEntities, store_in_batches
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.remembered import Remembered
@@ -29,11 +30,17 @@ class FileImport:
         self._pending = PendingEntities(cache, report)
 
     async def run(
-        self, paths: Sequence[Path], document: str | None, start: Progress | None, progress: Progress | None
+        self,
+        paths: Sequence[Path],
+        document: str | None,
+        audience: ListedAudience | None,
+        start: Progress | None,
+        progress: Progress | None,
     ) -> None:
         """Import files and folders; see `Library.import_paths`, also for what is raised."""
         remembered = await self._recall()
-        reader = await asyncio.to_thread(Reader, list(paths), document, self._report, remembered)
+        audiences = await audiences_for(self._cache, audience)
+        reader = await asyncio.to_thread(Reader, list(paths), document, self._report, remembered, audiences)
         if start:
             start(reader.size)
         await self._take_in(reader, progress)

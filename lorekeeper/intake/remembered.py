@@ -123,10 +123,10 @@ class Remembered:
             logger.warning("%s cannot be written: %s", self._path, error)
 
 
-def key_of(value: Any, hint: str, document: str | None) -> str | None:
-    """The key of an object from a file of that name, for that document; None for one that is nested too deeply."""
+def key_of(value: Any, hint: str, document: str | None, audience: str | None = None) -> str | None:
+    """The key of an object from a file of that name, for that document and audience; None if it is nested too deeply."""
     try:
-        text = json.dumps([hint, document, value], ensure_ascii=False)
+        text = json.dumps([hint, document, audience, value], ensure_ascii=False)
     except RecursionError:
         return None
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).hexdigest()

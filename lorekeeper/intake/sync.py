@@ -15,6 +15,7 @@ from typing import Any
 from lorekeeper.cache.protocol import CacheProtocol, Identity
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_uri
 from lorekeeper.errors import ImportFileError, LoreKeeperError, SourceError, SourceUnavailableError
+from lorekeeper.intake.audiences import as_secret_as
 from lorekeeper.intake.changes import Hashes, is_unchanged
 from lorekeeper.intake.identities import correct_identities
 from lorekeeper.intake.open5e import CONCURRENCY, Open5eClient, list_query
@@ -278,7 +279,7 @@ async def store_from_source(
 
     If the library has an entry of its own under an entity's identity, the entity is stored beside it, under the first of its
     slugs with a suffix (`_with_suffix`) that is free or already its own. Once that entry is removed, the entity is stored under
-    its own slug, and the copy with the suffix is removed.
+    its own slug, and the copy with the suffix is removed. What was imported for the game master alone stays so.
 
     Args:
         cache: the library's.
@@ -322,10 +323,11 @@ async def _place(
         if occupant is not None and not _is_from_source(occupant):
             remaining.append((entity, after))
             continue
-        (outcome.unchanged if is_unchanged(placed, current) else outcome.stored).append(placed)
+        kept = placed if occupant is None else as_secret_as(placed, occupant)
+        (outcome.unchanged if is_unchanged(kept, current) else outcome.stored).append(kept)
         if placed is not entity:
             outcome.clashes.append((entity.uri, placed.uri))
-        if copy is not None and copy.content_hash == placed.content_hash:
+        if copy is not None and copy.content_hash == kept.content_hash:
             outcome.removed.append(after.uri)
     return remaining
 

@@ -20,11 +20,18 @@ def fields_again(entity: Entity) -> Mapping[str, Value]:
     """The filter values that ``entity.data`` gives under the current rules.
 
     An object whose shape is no longer recognised gives the values that have the name and the type of a field. What is from a
-    vault keeps its values: the vault itself is read again for others.
+    vault keeps its values: the vault itself is read again for others. Who may see an entry was said when it was imported, and
+    stays so.
     """
     if entity.source_api == VAULT:
         audiences = None if entity.type == "documents" else vault_audiences(entity.data)
         return {**entity.fields, AUDIENCE: audiences} if audiences else entity.fields
+    kept = {AUDIENCE: entity.fields[AUDIENCE]} if AUDIENCE in entity.fields else {}
+    return {name: value for name, value in _derived(entity).items() if name != AUDIENCE} | kept
+
+
+def _derived(entity: Entity) -> Mapping[str, Value]:
+    """The filter values that an object gives."""
     if entity.source_api != "orcbrew":
         with contextlib.suppress(UnknownShapeError):
             for normalized in normalize(entity.data, hint=hint_of(entity), document=entity.document):

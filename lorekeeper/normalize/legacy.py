@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from lorekeeper.entities import COLLECTIONS, Entity, parse_json
+from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity, parse_json
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.folding import fold
@@ -204,7 +204,7 @@ def _readable_fields(
     entity_type: str, obj: Mapping[str, Any], orcbrew_fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 ) -> dict[str, Any]:
     """The filter fields that can be read under their own names or OrcBrew's."""
-    raw = {f.name: obj.get(f.name) for f in COLLECTIONS[entity_type].fields}
+    raw = {f.name: obj.get(f.name) for f in COLLECTIONS[entity_type].fields if f.name != AUDIENCE}
     with contextlib.suppress(FilterError, TypeError, ValueError, AttributeError):
         raw |= {name: value for name, value in orcbrew_fields(obj).items() if value is not None}
     fields: dict[str, Any] = {}

@@ -4,15 +4,18 @@
      "description": "...", "asked_as": ["get away over ice"]}
 
 ``collection`` and ``name`` are required; ``slug``, ``kind``, ``document`` and the filter fields of the collection are
-optional, and every other key is kept. `schema` says the same as a JSON Schema, limits included.
+optional, and every other key is kept. ``audience`` says who may see the entry, in the words of front matter: "dm", "players"
+(as without it), a name or a list of names. `schema` says the same as a JSON Schema, limits included.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from lorekeeper.audience import listed
 from lorekeeper.entities import (
+    AUDIENCE,
     COLLECTIONS,
     MAX_KEY_LENGTH,
     MAX_MANY,
@@ -50,13 +53,24 @@ def entity(obj: Mapping[str, Any], document: str | None) -> Entity:
         raise FilterError("; ".join(reasons))
     return build(
         name,
-        obj,
+        {key: value for key, value in obj.items() if key != AUDIENCE},  # it is no part of what the entry tells
         Origin("lorekeeper", document or obj.get("document") or DEFAULT_DOCUMENT, obj.get("document_name")),
         name=obj["name"],
         kind=kind,
         slug=obj.get("slug"),
-        fields=values,
+        fields={**values, AUDIENCE: _audiences(obj.get(AUDIENCE))},
     )
+
+
+def _audiences(written: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """The filter value of who may see an entry; None if everybody may."""
+    if written is None:
+        return None
+    from lorekeeper.notes.properties import listed as listed_texts
+    from lorekeeper.notes.secrets import people_or_all
+
+    texts = [written] if isinstance(written, str) else list(written)
+    return listed([people_or_all(listed_texts(texts))]) or None
 
 
 def _values(collection: str, obj: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -110,6 +124,7 @@ def schema(collection: Collection) -> dict[str, Any]:
         if (collection.name, declared.name) in NUMBERS_IN_WORDS:
             json_type |= {"type": [_NUMBERS[declared.type], "string", "null"], "pattern": ""}
         properties[declared.name] = json_type
+    properties[AUDIENCE] |= {"description": "who may see it: dm, players (the default), a name, or names"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"LoreKeeper {collection.label}",

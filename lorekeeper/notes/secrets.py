@@ -171,7 +171,7 @@ def _key_mark(key: str, properties: Properties) -> Mark:
 def _audience(key: str, found: list[str]) -> Audience | None:
     value = fold(found[0])
     if key in _VISIBILITY:
-        return None if value in UNDECIDED else _named(found)
+        return None if value in UNDECIDED else people_or_all(found)
     if value not in _YES | _NO:
         return WORDS.get(value)
     if (value in _YES) != (key in _PUBLIC):
@@ -180,7 +180,7 @@ def _audience(key: str, found: list[str]) -> Audience | None:
     return PLAYERS if key in _PUBLIC else None
 
 
-def _named(found: list[str]) -> Audience:
+def people_or_all(found: list[str]) -> Audience:
     """ "dm", "players", or the people of a list; the narrower if it has words and people."""
     said = {who for text in found if isinstance(who := WORDS.get(fold(text)), str)}
     people = tuple(dict.fromkeys(text.strip("[]") for text in found if fold(text) not in WORDS))

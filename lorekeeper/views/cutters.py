@@ -43,37 +43,31 @@ class EntryCutter:
 
 
 class DocumentCutter:
-    """Leaves the documents that a viewer sees something of; of those that are no vaults all but secret ones.
+    """Leaves the documents that a viewer sees something of, and those without entries that are no vaults and not secret.
 
     Args:
         viewer: who asks.
-        present: keys of the documents of which there are entries.
+        present: keys of the documents of which the viewer sees entries.
+        hidden: keys of those of which all entries are kept from the viewer.
     """
 
     by_content = False
 
-    def __init__(self, viewer: Viewer, present: Collection[str]) -> None:
-        self._viewer, self._present = viewer, present
+    def __init__(self, viewer: Viewer, present: Collection[str], hidden: Collection[str]) -> None:
+        self._viewer, self._present, self._hidden = viewer, present, hidden
 
     def other_names(self, entity: Entity) -> Sequence[str] | None:
         """(), None if nothing of the document may be seen."""
-        shown = is_visible_document(entity, self._viewer, self._present)
-        return () if shown else None
+        return () if self._shows(entity) else None
 
     def cut(self, entities: Iterable[Entity], visible: Visible) -> list[Entity]:  # noqa: ARG002
         """The documents that may be seen, as they are."""
-        return [
-            cut(entity, self._viewer, _nowhere)
-            for entity in entities
-            if is_visible_document(entity, self._viewer, self._present)
-        ]
+        return [cut(entity, self._viewer, _nowhere) for entity in entities if self._shows(entity)]
 
-
-def is_visible_document(entity: Entity, viewer: Viewer, present: Collection[str]) -> bool:
-    """Whether a viewer may know of a document."""
-    if entity.source_api == VAULT:
-        return entity.document in present
-    return is_visible(entity, viewer)
+    def _shows(self, entity: Entity) -> bool:
+        if entity.source_api == VAULT:
+            return entity.document in self._present
+        return entity.document not in self._hidden and is_visible(entity, self._viewer)
 
 
 class _Links:

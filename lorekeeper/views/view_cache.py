@@ -76,16 +76,17 @@ class Projections(AsyncClosing):
         self._kept.clear()
 
     async def _documents(self, viewer: Viewer) -> tuple[CacheProtocol, bool]:
-        """The documents: those of vaults as far as something in them may be seen."""
+        """The documents: those of which nothing may be seen are left out, of vaults also those without entries."""
         marks = [await self.main.mark(name) for name in COLLECTIONS]
-        if await self._names_in("documents", marks[-1]) is None:
+        names = [await self._names_in(name, mark) for name, mark in zip(COLLECTIONS, marks, strict=True)]
+        if all(each is None for each in names):
             return self.main, False
         caches = {name: (await self.of(name, viewer))[0] for name in ENTRIES}
         present = {key for name, cache in caches.items() for key in await cache.documents([name])}
-        names = [await self._names_in(name, mark) for name, mark in zip(COLLECTIONS, marks, strict=True)]
-        named = frozenset().union(*filter(None, names))
-        mark = (marks[-1], frozenset(present))
-        return await self._refreshed("documents", viewer, named, mark, DocumentCutter(viewer, present))
+        hidden = (await self.main.documents(ENTRIES)).keys() - present
+        named = frozenset[str]().union(*filter(None, names))
+        mark = (marks[-1], frozenset(present), frozenset(hidden))
+        return await self._refreshed("documents", viewer, named, mark, DocumentCutter(viewer, present, hidden))
 
     async def _refreshed(
         self, entity_type: str, viewer: Viewer, named: frozenset[str], mark: object, cutter: Cutter

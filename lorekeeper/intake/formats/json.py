@@ -50,7 +50,7 @@ def read(file: TextFile) -> Iterator[Found]:
 
 def _found(value: Any, where: str, file: TextFile) -> Sequence[Found]:
     """The entities of a JSON value, recalled if the library has them; raises a value that is an error."""
-    key = key_of(value, file.path.name, file.document) if isinstance(value, Mapping) else None
+    key = key_of(value, file.path.name, file.document, file.audiences.chosen) if isinstance(value, Mapping) else None
     digests = file.remembered.digests(key)
     if digests is not None:
         return [Recalled(d, where, partial(_made, value, file, place)) for place, d in enumerate(digests)]
@@ -69,4 +69,4 @@ def _entities(value: Any, file: TextFile) -> list[Entity]:
         raise value
     if not isinstance(value, Mapping):
         raise UnknownShapeError(f"it must be a JSON object, not {type(value).__name__}")
-    return normalize(value, hint=file.path.name, document=file.document)
+    return list(map(file.audiences.decided, normalize(value, hint=file.path.name, document=file.document)))

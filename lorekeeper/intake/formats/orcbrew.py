@@ -36,4 +36,4 @@ def read(file: TextFile) -> Iterator[Entry]:
         file.warn(reason, f"{file.path}:{place}")
     for content_type, number in content.skipped.items():
         file.skip(f"{file.path.name}: {content_type}", number)
-    yield from (Entry(entity, str(file.path)) for entity in content.entities)
+    yield from (Entry(file.audiences.decided(entity), str(file.path)) for entity in content.entities)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
+from lorekeeper.intake.audiences import Audiences
 from lorekeeper.intake.json_stream import Window
 from lorekeeper.intake.remembered import Digest, Remembered
 from lorekeeper.intake.reports import ImportReport
@@ -67,6 +68,7 @@ class TextFile:
         document: key of the document to assign all entries to; each entry's own if None.
         report: of the import.
         remembered: what objects have given in earlier imports.
+        audiences: decides who may see each entry.
     """
 
     path: Path
@@ -74,6 +76,7 @@ class TextFile:
     document: str | None
     report: ImportReport
     remembered: Remembered = field(default_factory=Remembered)
+    audiences: Audiences = field(default_factory=Audiences)
 
     def fail(self, reason: str, where: str | None = None) -> None:
         """Report something that cannot be imported; ``where`` is the file by default."""
