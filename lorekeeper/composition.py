@@ -14,6 +14,7 @@ from lorekeeper.intake.sync_state import Source
 from lorekeeper.people.registry import People
 from lorekeeper.settings import BACKENDS, PROVIDERS, Settings
 from lorekeeper.text.phrases import SHIPPED_VECTORS
+from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry
 
 if TYPE_CHECKING:
@@ -131,6 +132,14 @@ def registry_of(settings: Settings) -> Registry:
 def people_of(settings: Settings) -> People:
     """Who is at the table of the library of the settings."""
     return People(path_beside(settings, ".people"))
+
+
+def marks_of(settings: Settings) -> MarksFile:
+    """The user's own marks; ConfigError if their file cannot be used. Blocking, for a millisecond or two."""
+    file = MarksFile(settings.marks)
+    if settings.marks is not None:
+        file.current()
+    return file
 
 
 def _package(backend: str) -> BackendPackage:

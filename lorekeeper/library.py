@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from lorekeeper.audience import GAME_MASTER, Viewer
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.cache.protocol import Progress, Statistics
-from lorekeeper.composition import embedding_of, open5e_of, open_cache, path_beside, registry_of, reranker_of
+from lorekeeper.composition import embedding_of, marks_of, open5e_of, open_cache, path_beside, registry_of, reranker_of
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.model import default_space, known_space
 from lorekeeper.entities import COLLECTIONS
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lorekeeper.intake.audiences import ListedAudience
     from lorekeeper.intake.sync import Step
     from lorekeeper.search.rerank import Reranker
+    from lorekeeper.vaults.marks import MarksFile
     from lorekeeper.views.view_cache import Projections
 
 logger = logging.getLogger(__name__)
@@ -61,6 +62,7 @@ class Library(View, AsyncClosing):
         ready: what it is a copy of at first if it does not exist yet; None for an empty one.
         views: folder of what players see of it (see `cache.projections`); None if it has no other viewers.
         asks: who reads where nothing else says so, as on the command line.
+        marks: the file with the user's own marks of who may see notes and parts of them; None for none.
     """
 
     cache: ThreadedCache
@@ -80,6 +82,7 @@ class Library(View, AsyncClosing):
         ready: ReadyLibrary | None = None,
         views: Path | None = None,
         asks: Viewer = GAME_MASTER,
+        marks: MarksFile | None = None,
     ) -> None:
         super().__init__(self, cache, cache, Searcher(cache, edition, reranker), GAME_MASTER)
         self.cache = cache
@@ -94,7 +97,7 @@ class Library(View, AsyncClosing):
         self.books_file = books_file
         self.questions = Questions()
         """Those of clients, which `keep_fresh` lets go first."""
-        self.vaults = Vaults(vaults, cache, embedding, self.searcher.documents.forget)
+        self.vaults = Vaults(vaults, cache, embedding, self.searcher.documents.forget, marks)
         self._imports = imports
         self._filling = asyncio.Lock()
         self._ready = ready
@@ -130,6 +133,7 @@ class Library(View, AsyncClosing):
             ready=ReadyLibrary.shipped(known_space(settings)),
             views=path_beside(settings, ".views"),
             asks=settings.viewer,
+            marks=marks_of(settings),
         )
 
     def view(self, viewer: Viewer | None = None) -> View:
@@ -156,7 +160,11 @@ class Library(View, AsyncClosing):
         if self._projections is None:
             self._projections = Projections(self.cache, self.embedding, self._views_folder)
         cache = ViewCache(
-            self._projections, viewer, changed=lambda: searcher.documents.forget(), withheld=lambda: view.withheld
+            self._projections,
+            viewer,
+            changed=lambda: searcher.documents.forget(),
+            withheld=lambda: view.withheld,
+            sealed=lambda: view.sealed,
         )
         searcher = Searcher(cache, self.searcher.documents.edition, self.reranker)
         view = View(self, self.cache, cache, searcher, viewer)

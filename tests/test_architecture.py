@@ -79,12 +79,12 @@ MAY_KNOW = {
     "library": FOUNDATION
     | {"vaults", "views", "settings", "text", "normalize", "embedding", "cache", "search", "intake", "composition"},
     "maintenance": FOUNDATION
-    | {"settings", "text", "normalize", "embedding", "cache", "intake", "vaults", "composition", "library"},
+    | {"settings", "text", "notes", "normalize", "embedding", "cache", "intake", "vaults", "composition", "library"},
     "clients": {"errors", "printable", "settings", "version"},
     "server": FOUNDATION | {"settings", "people", "attribution", "text", "render", "search", "views", "library"},
     "cli": FOUNDATION
     | {"settings", "normalize", "cache", "search", "intake", "composition", "library", "maintenance", "clients"}
-    | {"server", "vaults", "people"},
+    | {"server", "vaults", "people", "views"},
     "__main__": {"cli"},
     "__init__": {
         "version",

@@ -30,7 +30,7 @@ from lorekeeper.version import VERSION
 
 logger = logging.getLogger(__name__)
 
-REVISION = 1
+REVISION = 2
 """Raised whenever cutters leave something else of the same entries: projections are made again then."""
 
 APPLICATION = 0x4C4B5052
@@ -251,7 +251,14 @@ def _affected(changed: Collection[Identity], before: Visible, visible: Visible) 
     return [identity for identity in visible if identity in changed or identity[0] in documents]
 
 
-def file_of(folder: Path, names: Collection[str]) -> Path:
-    """The file of the projection for viewers with whom something is shared under these folded names."""
-    digest = hashlib.blake2b(json.dumps(sorted(names)).encode("utf-8"), digest_size=8).hexdigest()
-    return folder / f"{digest if names else 'players'}.db"
+def file_of(folder: Path, names: Collection[str], without: Collection[str] = ()) -> Path:
+    """The file of the projection for viewers with whom something is shared under these folded names.
+
+    Args:
+        folder: where it is.
+        names: the names.
+        without: keys of documents of which nothing is in it.
+    """
+    content = [sorted(names), sorted(without)] if without else sorted(names)
+    digest = hashlib.blake2b(json.dumps(content).encode("utf-8"), digest_size=8).hexdigest()
+    return folder / f"{digest if names or without else 'players'}.db"

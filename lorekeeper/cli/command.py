@@ -20,6 +20,7 @@ from lorekeeper.settings import Settings
 
 if TYPE_CHECKING:
     from lorekeeper.library import Library
+    from lorekeeper.views.view import View
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 """Exit statuses."""
@@ -126,6 +127,14 @@ JSON = argument("--json", action="store_true", help="print one JSON document and
 TYPE = argument("--type", action="append", choices=list(COLLECTIONS), help="only this type (may be repeated)")
 DOCUMENT = argument("--document", action="append", metavar="KEY", help="only this document (may be repeated)")
 DRY_RUN = argument("--dry-run", action="store_true", help="read and count, store nothing")
+
+
+async def refreshed(library: Library) -> View:
+    """The view of who asks; a player's is compared with the vaults first, so that nothing shows that is secret by now."""
+    view = library.view()
+    if not view.viewer.sees_all:
+        await view.refresh()
+    return view
 
 
 def print_json(content: Any) -> None:

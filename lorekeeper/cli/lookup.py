@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from lorekeeper.cli.command import DOCUMENT, DONE, JSON, TYPE, Call, Commands, argument
+from lorekeeper.cli.command import DOCUMENT, DONE, JSON, TYPE, Call, Commands, argument, refreshed
 from lorekeeper.editions import LABELS, parse_edition
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError, LoreKeeperError
@@ -162,7 +162,8 @@ async def documents(call: Call) -> int:
     from lorekeeper.server.answers import document_list
 
     async with call.library() as library:
-        documents = await document_list(library.view())
+        view = await refreshed(library)
+        documents = await document_list(view)
     call.show({"documents": documents}, lambda: print_documents(documents))
     return DONE
 
@@ -176,7 +177,7 @@ async def stats(call: Call) -> int:
     from lorekeeper.intake.freshness import freshness
 
     async with call.library() as library:
-        view = library.view()
+        view = await refreshed(library)
         statistics = await view.cache.statistics()
         vaults = await library.vaults.status() if view.viewer.sees_all else []
     fresh = await asyncio.to_thread(freshness, open5e_of(call.settings), offline=call.settings.offline)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from lorekeeper.cli.command import DONE, JSON, TYPE, Call, Commands, argument
+from lorekeeper.cli.command import DONE, JSON, TYPE, Call, Commands, argument, refreshed
 from lorekeeper.errors import LoreKeeperError
 
 commands = Commands()
@@ -49,6 +49,7 @@ async def recent(call: Call) -> int:
     from lorekeeper.search.recent import recent_notes
 
     async with call.library() as library:
-        notes = await recent_notes(library.view().cache, call.arguments.since, call.arguments.limit)
+        view = await refreshed(library)
+        notes = await recent_notes(view.cache, call.arguments.since, call.arguments.limit)
     call.show({"results": [each.content() for each in notes]}, lambda: print_recent(notes))
     return DONE

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import time
+from collections import Counter
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from importlib import metadata
@@ -19,9 +20,11 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import ConfigError, LoreKeeperError
 from lorekeeper.intake.freshness import freshness
 from lorekeeper.library import Library
+from lorekeeper.notes.marks import KEYS
 from lorekeeper.printable import one_line
 from lorekeeper.settings import PREFIX, Settings, ignored_file, misspelt_variables, own_file, shown_value
 from lorekeeper.system import in_thread
+from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.vaults import Status, Vaults
 from lorekeeper.version import VERSION
 
@@ -70,6 +73,7 @@ class Findings:
 async def examine(settings: Settings, origins: dict[str, str]) -> Findings:
     """Check everything. Changes nothing, except that opening a library may upgrade it."""
     checks = [_versions(), await asyncio.to_thread(_file, settings), *_environment()]
+    checks += await asyncio.to_thread(_marks, settings)
     try:
         async with Library.from_settings(settings) as library:
             checks += [await _model(library), await _library(library), *await _edition(library)]
@@ -101,6 +105,18 @@ def _environment() -> list[Check]:
         f"{one_line(name)} (did you mean {near}?)" for name, near in sorted(misspelt_variables(os.environ).items())
     ]
     return [Check("environment", False, f"not read: {', '.join(pairs)}")] if pairs else []
+
+
+def _marks(settings: Settings) -> list[Check]:
+    """What the file of the user's own marks holds, if there is one."""
+    if settings.marks is None:
+        return []
+    try:
+        kinds = Counter(MarksFile(settings.marks).current().texts.values())
+    except ConfigError as error:
+        return [Check("marks", False, str(error))]
+    said = ", ".join(f"{kinds[kind]:,} {kind}" for kind in KEYS)
+    return [Check("marks", True, f"{settings.marks}: {said}")]
 
 
 def _versions() -> Check:

@@ -145,8 +145,9 @@ def _origin_of(draft: _Draft, document: str) -> dict[str, Any]:
         "note_name": note.name,
         **({"note_section": stat_block.section} if stat_block.section else {}),
         **({"base": base.uri, "base_name": base.name} if base else {}),
-        **marks(stat_block.mark, stat_block.audience),
-        **marks(note.mark, note.audience, "note_"),
+        **({"opened": stat_block.opened} if stat_block.opened else {}),
+        **marks(stat_block.mark, stat_block.audience, opened_by=stat_block.opened_by),
+        **marks(note.mark, note.audience, "note_", note.opened_by),
     }
 
 

@@ -121,22 +121,25 @@ def _data(note: Note, links: list[dict[str, Any]]) -> dict[str, Any]:
         **({"heading": note.heading} if note.heading else {}),
         **({"facts_in_text": list(note.facts_in_text)} if note.facts_in_text else {}),
         **({OPEN_TAGS: [tag for tag in note.tags if tag not in note.secret_tags]} if note.secret_tags else {}),
-        **marks(note.mark, note.audience),
+        **marks(note.mark, note.audience, opened_by=note.opened_by),
     }
 
 
 def _section(section: Section) -> dict[str, Any]:
     continues = {"continues": True} if section.continues else {}
-    return {"name": section.path, "desc": section.text, **marks(section.mark, section.audience), **continues}
+    opened = {"opened": section.opened} if section.opened else {}
+    told = marks(section.mark, section.audience, opened_by=section.opened_by)
+    return {"name": section.path, "desc": section.text, **told, **continues, **opened}
 
 
 def _link(link: Link, resolve: Resolve) -> dict[str, Any]:
     found = {"to": resolve(link.target), "target": link.target, "text": link.shown, "heading": link.section}
-    return {**found, **marks("", link.audience)}
+    opened = {"opened": link.opened} if link.opened else {}
+    return {**found, **marks("", link.audience), **opened}
 
 
-def marks(mark: str, audience: Audience | None, prefix: str = "") -> dict[str, Any]:
-    """What says that something is secret, and who may see it; {} where nothing does."""
+def marks(mark: str, audience: Audience | None, prefix: str = "", opened_by: str = "") -> dict[str, Any]:
+    """What says that something is secret, or open to all, and who may see it; {} where nothing does."""
     names = list(audience) if isinstance(audience, tuple) else audience
-    found = {"mark": mark or None, "audience": names}
+    found = {"mark": mark or None, "audience": names, "opened_by": opened_by or None}
     return {prefix + key: value for key, value in found.items() if value is not None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from markdown_it.token import Token
@@ -15,6 +15,7 @@ from lorekeeper.notes.callouts import INFOBOX, Callout, callouts, retitled, unqu
 from lorekeeper.notes.cuts import Cut, cut_callouts, cut_comments
 from lorekeeper.notes.facts import Pair, infobox, leading, tables
 from lorekeeper.notes.links import read_inline
+from lorekeeper.notes.marks import OwnMarks
 from lorekeeper.notes.names import file_name, plain
 from lorekeeper.notes.note import PATH_SEPARATOR, Link, Section, StatBlock
 from lorekeeper.notes.secrets import UNMARKED, Mark, heading_mark, key_mark, narrowest
@@ -87,11 +88,13 @@ class Body:
     Attributes:
         code: the code that is hidden in its lines.
         path: the note's own.
+        own: the user's own marks.
         title: its first heading, if that is the title of the whole; "" for none.
     """
 
     code: Code
     path: str
+    own: OwnMarks
     title: str = ""
     sections: list[Section] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
@@ -124,7 +127,7 @@ class Body:
             return list(lines), []
         left, cuts = list(lines), list[Cut]()
         if any("[!" in line for line in lines):
-            left, cuts = cut_callouts(lines, blocks(lines))
+            left, cuts = cut_callouts(lines, blocks(lines), self.own)
         left, more, problems = cut_comments(left)
         self.problems += problems
         return left, sorted(cuts + more, key=lambda cut: cut.line)
@@ -132,11 +135,13 @@ class Body:
     def _parts(self, lines: list[str], tokens: Sequence[Token], place: Place) -> list[tuple[int, Place]]:
         """The places of a stretch, each with the number of its first line; the headings leave the lines."""
         found = headings(lines, tokens)
-        levels = [h.level for i, (_, _, h) in enumerate(found) if not i or heading_mark(h.text).audience != DM]
+        levels = [
+            h.level for i, (_, _, h) in enumerate(found) if not i or heading_mark(h.text, self.own).audience != DM
+        ]
         parts = [(0, place)]
         for i, (start, end, heading) in enumerate(found):
             text = self.code.show(heading.text).replace("`", "")
-            marked = Heading(heading.level, text, heading_mark(text))
+            marked = Heading(heading.level, text, heading_mark(text, self.own))
             if i == 0 and place.depth == 0 and is_title(text, levels, self.path):
                 self.title = text
                 # the title stands in no path, but what it says of secrecy holds for all below it
@@ -184,7 +189,9 @@ class Body:
             self.problems.append(f"stat block: {error}")
             return
         mark = place.marked
-        self.stat_blocks.append(StatBlock(values, place.path, base, mark.text, mark.audience))
+        opened = self._opened(place, mark)
+        block = StatBlock(values, place.path, base, mark.text, mark.audience, mark.opening, opened)
+        self.stat_blocks.append(block)
         lines[start:end] = [""] * (end - start)
 
     def _read_part(self, lines: list[str], start: int, end: int, place: Place, cuts: Sequence[Cut]) -> None:
@@ -205,16 +212,28 @@ class Body:
         """Facts that leave the text; a key such as "Secret" makes a secret stretch of its own instead."""
         for line, key, value in pairs:
             self._add_links(value, place.line + line, place)
-            mark = key_mark(key)
+            mark = key_mark(key, self.own)
             if mark.audience == DM:
                 self.sections.append(Section(place.path, f"**{key}**: {self._value(value)}", mark.text, mark.audience))
             elif key and value:
                 self.facts.append(Fact(self.code.show(key), self._value(value)))
 
     def _add_links(self, text: str, line: int, place: Place) -> None:
-        self.links += (
-            (line, replace(link, audience=place.marked.audience)) for link in read_inline(text, place.path).links
-        )
+        found = ((line, link) for link in read_inline(text, place.path).links)
+        self._keep_links(found, place)
+
+    def _keep_links(self, found: Iterable[tuple[int, Link]], place: Place) -> None:
+        mark = place.marked
+        opened = self._opened(place, mark)
+        self.links += ((line, replace(link, audience=mark.audience, opened=opened)) for line, link in found)
+
+    def _opened(self, place: Place, mark: Mark) -> str:
+        """Of the headings of a place those from the one on that opens it to players; "" if none does."""
+        if mark.audience in (None, DM):
+            return ""
+        texts = [heading.text for heading in place.headings]
+        opening = (i for i, text in enumerate(texts) if heading_mark(text, self.own).audience == PLAYERS)
+        return PATH_SEPARATOR.join(texts[next(opening, len(texts)) :])
 
     def _value(self, written: str) -> str:
         return self.code.show(read_inline(written).text).strip()
@@ -225,13 +244,15 @@ class Body:
         tidying = Tidying(place.path, fold(last))
         text = self.code.show(tidying.text(lines, line))
         mark = place.marked
-        self.links += ((number, replace(link, audience=mark.audience)) for number, link in tidying.links)
+        self._keep_links(tidying.links, place)
         (self.secret_tags if secret(place) else self.tags).extend(tidying.tags)
         if not secret(place):
             self.facts += (Fact(key, value, in_text=True) for key, value in tidying.fields)
         has_words = re.search(r"\w", text) is not None
         if has_words:
-            self.sections.append(Section(place.path, text, mark.text, mark.audience, continues))
+            opened = self._opened(place, mark)
+            section = Section(place.path, text, mark.text, mark.audience, continues, mark.opening, opened)
+            self.sections.append(section)
         return has_words
 
 

@@ -10,6 +10,7 @@ from markdown_it.token import Token
 
 from lorekeeper.audience import DM
 from lorekeeper.notes.callouts import callouts, headline, unquoted
+from lorekeeper.notes.marks import OwnMarks
 from lorekeeper.notes.secrets import Mark, callout_mark
 from lorekeeper.notes.source import GENERATED, WRITTEN
 
@@ -50,11 +51,11 @@ class Cut:
     mark: Mark
 
 
-def cut_callouts(lines: Sequence[str], tokens: Sequence[Token]) -> tuple[list[str], list[Cut]]:
+def cut_callouts(lines: Sequence[str], tokens: Sequence[Token], own: OwnMarks) -> tuple[list[str], list[Cut]]:
     """Lines without the callouts that say who may see them, and these; as many lines as before."""
     left, cuts, after = list(lines), list[Cut](), 0
     for callout in callouts(lines, tokens):
-        mark = callout_mark(callout.word)
+        mark = callout_mark(callout.word, own)
         if callout.start < after or mark.audience is None:
             continue
         after = callout.end

@@ -23,6 +23,7 @@ class Link:
         section: heading path of the section that it is in.
         embedded: whether the other note is shown in its place.
         audience: who may see the section that it is in, as for `Section`.
+        opened: of that heading path, as for `Section`.
     """
 
     target: str
@@ -31,6 +32,7 @@ class Link:
     section: str = ""
     embedded: bool = False
     audience: Audience | None = None
+    opened: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Section:
             such as "Public Knowledge" opens it to all players.
         audience: who may see it, if a mark says so; None if only the note decides.
         continues: whether it goes on with the section before, from which something with a mark of its own was cut out.
+        opened_by: what opens it to all players, as written; "" if nothing does.
+        opened: of its path what stands from the heading on that opens it; "" if none does.
     """
 
     path: str
@@ -52,6 +56,8 @@ class Section:
     mark: str = ""
     audience: Audience | None = None
     continues: bool = False
+    opened_by: str = ""
+    opened: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,8 @@ class StatBlock:
         base: name of a creature of the library that it changes, "" for none.
         mark: as for `Section`.
         audience: as for `Section`.
+        opened_by: as for `Section`.
+        opened: as for `Section`.
     """
 
     values: Mapping[str, object]
@@ -71,6 +79,8 @@ class StatBlock:
     base: str = ""
     mark: str = ""
     audience: Audience | None = None
+    opened_by: str = ""
+    opened: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,7 @@ class Note:
         stat_blocks: in reading order.
         audience: who may see the whole note, if front matter or the file's name says so.
         mark: what keeps it from players; "" if nothing does.
+        opened_by: what opens it to all of them; "" if nothing does.
         title_from: what the name comes from: "name" or "title" of the front matter, "heading", "file" or "folder".
         heading: the first heading, if it is the title of the whole note: it stands in no section's path. "" for none.
         problems: what could not be read, and was left out.
@@ -114,6 +125,7 @@ class Note:
     stat_blocks: Sequence[StatBlock] = ()
     audience: Audience | None = None
     mark: str = ""
+    opened_by: str = ""
     title_from: str = "file"
     heading: str = ""
     problems: Sequence[str] = ()

@@ -10,10 +10,11 @@ from lorekeeper.folding import fold
 from lorekeeper.notes.body import Body, Fact, Place
 from lorekeeper.notes.kinds import KIND_KEYS, date_of, kind_of, session_of
 from lorekeeper.notes.links import read_inline
+from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, name_of
 from lorekeeper.notes.note import Link, Note, Section
 from lorekeeper.notes.properties import Properties, read_properties, texts
-from lorekeeper.notes.secrets import KEYS, UNMARKED, Mark, heading_mark, key_mark, path_mark, property_mark
+from lorekeeper.notes.secrets import UNMARKED, Mark, heading_mark, is_key, key_mark, path_mark, property_mark
 from lorekeeper.notes.source import Code, front_matter, normal
 
 TAG_KEYS = ("tags", "tag")
@@ -81,18 +82,19 @@ SETTINGS = frozenset(
 """Folded keys of front matter by which people and plugins say how a note looks."""
 
 
-def read_note(path: str, text: str) -> Note:
+def read_note(path: str, text: str, own: OwnMarks = BUILT_IN) -> Note:
     """Read one note. Nothing that a text may hold is an error: what has no sense is in `Note.problems`.
 
     Args:
         path: of the note within its vault, with "/" or "\\\\" between folders.
         text: of the whole file; a byte order mark, any line ends and any form of Unicode are taken.
+        own: the user's own marks of who may see something.
     """
     path = unicodedata.normalize("NFC", path.replace("\\", "/"))
     yaml, lines = front_matter(normal(text))
     properties, problems = read_properties(yaml)
     code = Code()
-    body = Body(code, path)
+    body = Body(code, path, own)
     body.read(code.hidden(lines), Place())
     body.problems[:0] = problems
     return _note(path, properties, body)
@@ -104,8 +106,8 @@ def _note(path: str, properties: Properties, body: Body) -> Note:
     tags, secret_tags = _tags(properties, body.tags), _clean_tags(body.secret_tags)
     kind = kind_of(properties, tags, path, title)
     name, origin = name_of(properties, title, path)
-    mark = _note_mark(path, properties, title)
-    facts, secrets = _property_facts(properties, origin)
+    mark = _note_mark(path, properties, title, body.own)
+    facts, secrets = _property_facts(properties, origin, body.own)
     return Note(
         path=path,
         name=name,
@@ -122,15 +124,16 @@ def _note(path: str, properties: Properties, body: Body) -> Note:
         stat_blocks=body.stat_blocks,
         audience=mark.audience,
         mark=mark.text,
+        opened_by=mark.opening,
         title_from=origin,
         heading=title,
         problems=body.problems,
     )
 
 
-def _note_mark(path: str, properties: Properties, title: str) -> Mark:
+def _note_mark(path: str, properties: Properties, title: str, own: OwnMarks) -> Mark:
     """Who may see the whole note: what front matter says, else the names of the file and its folders, else the title."""
-    marks = (property_mark(properties), path_mark(path), heading_mark(title))
+    marks = (property_mark(properties, own), path_mark(path, own), heading_mark(title, own))
     return next((mark for mark in marks if mark.audience is not None), UNMARKED)
 
 
@@ -144,21 +147,21 @@ def _clean_tags(written: Iterable[str]) -> list[str]:
     return [tag for tag in dict.fromkeys(tags) if tag]
 
 
-def _property_facts(properties: Properties, origin: str) -> tuple[list[Fact], list[Section]]:
+def _property_facts(properties: Properties, origin: str, own: OwnMarks) -> tuple[list[Fact], list[Section]]:
     """What front matter tells of the world, and what of it its keys keep secret."""
     facts, secrets = list[Fact](), list[Section]()
     for key, value in properties.values.items():
         shown = ", ".join(read_inline(text).text for text in texts(value))
-        if not shown or not _tells(key, shown, properties, origin):
+        if not shown or not _tells(key, shown, properties, origin, own):
             continue
-        if key_mark(key).audience == DM:
+        if key_mark(key, own).audience == DM:
             secrets.append(Section("", f"**{key}**: {shown}", f"{key}:", DM))
         else:
             facts.append(Fact(key, shown))
     return facts, secrets
 
 
-def _tells(key: str, shown: str, properties: Properties, origin: str) -> bool:
+def _tells(key: str, shown: str, properties: Properties, origin: str, own: OwnMarks) -> bool:
     """Whether a key of front matter tells something that stands nowhere else in the note."""
     folded = fold(key)
     if folded in ALIAS_KEYS or folded in TAG_KEYS or folded in SETTINGS or key == properties.key(*KIND_KEYS):
@@ -166,7 +169,7 @@ def _tells(key: str, shown: str, properties: Properties, origin: str) -> bool:
     if folded in ("name", origin):
         return False
     # "gm: Geoff" and "secret: he is a lich" say more than who may see a note
-    return folded not in KEYS or property_mark(Properties({key: shown})) is UNMARKED
+    return not is_key(folded, own) or property_mark(Properties({key: shown}), own) is UNMARKED
 
 
 def _property_links(properties: Properties) -> Iterator[Link]:

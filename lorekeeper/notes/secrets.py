@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from lorekeeper.audience import DM, PLAYERS, Audience
 from lorekeeper.folding import fold
+from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.notes.properties import Properties, listed
 
 _MASTER = r"(?:gms?|dms?|game ?masters?|dungeon ?masters?|keepers?|storytellers?|referees?|wardens?)"
@@ -72,6 +73,9 @@ _NOBODY = frozenset(
     "session mission quest campaign adventure world setting story the a party player players character gm dm one shot "
     "encounter combat chapter act arc faction location npc prep general intro introduction new guest secret".split()
 )
+_EVERYDAY = frozenset({"all", "none", "true", "party"})
+"""Words that mean something else in the brackets of a heading."""
+
 _ASIDE = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 
 _VISIBILITY = ("visibility", "audience", "visible to", "shared with", "share with", "viewers", "access", "permission")
@@ -89,12 +93,22 @@ class Mark:
     """What somebody wrote to say who may see something.
 
     Attributes:
-        text: as written; "" where it opens something to all players.
+        written: as written.
         audience: who may see it, None where nothing was said.
     """
 
-    text: str = ""
+    written: str = ""
     audience: Audience | None = None
+
+    @property
+    def text(self) -> str:
+        """What keeps something from players; "" where it opens it to all of them."""
+        return "" if self.audience == PLAYERS else self.written
+
+    @property
+    def opening(self) -> str:
+        """What opens something to all players; "" where it keeps it from them."""
+        return self.written if self.audience == PLAYERS else ""
 
 
 UNMARKED = Mark()
@@ -106,44 +120,68 @@ def narrowest(marks: Iterable[Mark]) -> Mark:
     return min(said, key=lambda mark: _reach(mark.audience), default=UNMARKED)
 
 
-def _mark(text: str, audience: Audience) -> Mark:
-    return Mark("" if audience == PLAYERS else text, audience)
+OWN: dict[str, Audience | None] = {"dm": DM, "players": PLAYERS, "none": None}
+"""What the lists of a user's own marks say."""
 
 
 @functools.lru_cache(maxsize=4096)
-def heading_mark(heading: str) -> Mark:
+def heading_mark(heading: str, own: OwnMarks = BUILT_IN) -> Mark:
     """What a heading says of the text below it: "Secrets (GM only)", "Public Knowledge"."""
-    for aside in _ASIDE.findall(heading):
-        if (audience := WORDS.get(fold(aside))) is not None and fold(aside) not in ("all", "none", "true", "party"):
-            return _mark(heading, audience)
-    forms = {fold(heading), fold(_ASIDE.sub(" ", heading))}
-    said = (who for pattern, who in HEADINGS if any(pattern.search(form) for form in forms))
-    return next((_mark(heading, who) for who in said), UNMARKED)
+    asides = [fold(aside) for aside in _ASIDE.findall(heading)]
+    rest = fold(_ASIDE.sub(" ", heading))
+    if listed := _own_heading(fold(heading), rest, asides, own):
+        return _own_mark(heading, listed)
+    for aside in asides:
+        if (audience := WORDS.get(aside)) is not None and aside not in _EVERYDAY:
+            return Mark(heading, audience)
+    said = (who for pattern, who in HEADINGS if any(pattern.search(form) for form in (fold(heading), rest)))
+    return next((Mark(heading, who) for who in said), UNMARKED)
 
 
-def key_mark(key: str) -> Mark:
+def _own_heading(whole: str, rest: str, asides: Iterable[str], own: OwnMarks) -> str:
+    """The list of a user's own marks that decides on a heading, "" for none."""
+    if listed := own.of(whole):
+        return listed
+    if any(WORDS.get(aside) == DM and aside not in _EVERYDAY for aside in asides):
+        return ""
+    return next((listed for part in (*asides, rest) if (listed := own.whole(part))), "")
+
+
+def _own_mark(written: str, listed: str) -> Mark:
+    return UNMARKED if OWN[listed] is None else Mark(written, OWN[listed])
+
+
+def key_mark(key: str, own: OwnMarks = BUILT_IN) -> Mark:
     """What the key of a fact says of its value; "GM" alone introduces a person."""
-    return UNMARKED if fold(key) in ("gm", "dm") else heading_mark(key)
+    return UNMARKED if fold(key) in ("gm", "dm") and not own.whole(fold(key)) else heading_mark(key, own)
 
 
-def callout_mark(word: str) -> Mark:
+def callout_mark(word: str, own: OwnMarks = BUILT_IN) -> Mark:
     """What the word of a callout says of its content: "dm", "gm-only"."""
-    audience = WORDS.get(fold(word))
-    return UNMARKED if audience is None else _mark(f"> [!{word}]", audience)
+    listed = own.of(fold(word))
+    audience = OWN[listed] if listed else WORDS.get(fold(word))
+    return UNMARKED if audience is None else Mark(f"> [!{word}]", audience)
 
 
-def path_mark(path: str) -> Mark:
+def path_mark(path: str, own: OwnMarks = BUILT_IN) -> Mark:
     """What the names of a note's file and folders say; the file's own comes first."""
     *folders, file = path.split("/")
     stem = file.rpartition(".")[0] or file
-    if brief := _BRIEF.fullmatch(stem):
-        return Mark(file, _reader_of(brief[1]))
-    for part in (stem, *reversed(folders)):
-        folded = fold(part).lstrip("0123456789 ")
-        for pattern, audience in FILES:
-            if pattern.search(folded):
-                return _mark(file if part is stem else f"{part}/", audience)
-    return UNMARKED
+    marks = (_file_mark(stem, file, own), *(_name_mark(each, f"{each}/", own) for each in reversed(folders)))
+    return next((mark for mark in marks if mark.audience is not None), UNMARKED)
+
+
+def _file_mark(stem: str, file: str, own: OwnMarks) -> Mark:
+    brief = None if own.of(fold(stem)) else _BRIEF.fullmatch(stem)
+    return Mark(file, _reader_of(brief[1])) if brief else _name_mark(stem, file, own)
+
+
+def _name_mark(name: str, written: str, own: OwnMarks) -> Mark:
+    """What one name of a path says."""
+    folded = fold(name).lstrip("0123456789 ")
+    if listed := own.whole(fold(name)) or own.of(folded):
+        return _own_mark(written, listed)
+    return next((Mark(written, audience) for pattern, audience in FILES if pattern.search(folded)), UNMARKED)
 
 
 def _reader_of(name: str) -> Audience:
@@ -154,36 +192,48 @@ def _reader_of(name: str) -> Audience:
     return (" ".join(word[0].upper() + word[1:] for word in words),)
 
 
-def property_mark(properties: Properties) -> Mark:
+def property_mark(properties: Properties, own: OwnMarks = BUILT_IN) -> Mark:
     """What front matter says of the whole note; where several keys disagree, the narrowest."""
-    return narrowest(_key_mark(key, properties) for key in properties.values)
+    return narrowest(_key_mark(key, properties, own) for key in properties.values)
 
 
-def _key_mark(key: str, properties: Properties) -> Mark:
+def is_key(folded: str, own: OwnMarks = BUILT_IN) -> bool:
+    """Whether a folded key of front matter says who may see a note."""
+    said = own.whole(folded)
+    return OWN[said] is not None if said else folded in KEYS
+
+
+def _key_mark(key: str, properties: Properties, own: OwnMarks) -> Mark:
     folded = fold(key)
-    found = listed(properties.texts(folded)) if folded in KEYS else []
+    found = listed(properties.texts(folded)) if is_key(folded, own) else []
     if not found:
         return UNMARKED
-    audience = _audience(folded, found)
-    return UNMARKED if audience is None else _mark(f"{key}: {', '.join(found)}", audience)
+    audience = _audience(folded, found, own)
+    return UNMARKED if audience is None else Mark(f"{key}: {', '.join(found)}", audience)
 
 
-def _audience(key: str, found: list[str]) -> Audience | None:
-    value = fold(found[0])
-    if key in _VISIBILITY:
-        return None if value in UNDECIDED else people_or_all(found)
+def _audience(key: str, found: list[str], own: OwnMarks) -> Audience | None:
+    value, listed = fold(found[0]), own.whole(key)
+    if key in _VISIBILITY and not listed:
+        return None if value in UNDECIDED else people_or_all(found, own)
     if value not in _YES | _NO:
-        return WORDS.get(value)
-    if (value in _YES) != (key in _PUBLIC):
+        return _word(value, own)
+    opens = listed == "players" if listed else key in _PUBLIC
+    if (value in _YES) != opens:
         return DM
     # "secret: false" opens nothing: it only says that the note is no secret by itself
-    return PLAYERS if key in _PUBLIC else None
+    return PLAYERS if opens else None
 
 
-def people_or_all(found: list[str]) -> Audience:
+def _word(text: str, own: OwnMarks) -> Audience | None:
+    listed = own.whole(fold(text))
+    return OWN[listed] if listed else WORDS.get(fold(text))
+
+
+def people_or_all(found: list[str], own: OwnMarks = BUILT_IN) -> Audience:
     """ "dm", "players", or the people of a list; the narrower if it has words and people."""
-    said = {who for text in found if isinstance(who := WORDS.get(fold(text)), str)}
-    people = tuple(dict.fromkeys(text.strip("[]") for text in found if fold(text) not in WORDS))
+    said = {who for text in found if (who := _word(text, own)) is not None}
+    people = tuple(dict.fromkeys(text.strip("[]") for text in found if _word(text, own) is None))
     if people:
         return people
     return PLAYERS if PLAYERS in said else DM

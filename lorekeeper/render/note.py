@@ -59,7 +59,7 @@ def note(entity: Entity, source: Source, related: Related = UNRELATED) -> Iterat
     """The blocks of a note."""
     source.skip("path", "heading", "title_from", "aliases", "facts", "facts_in_text", "sections", "links")
     source.skip("tags", "folder", "session", "modified")
-    source.skip("session_date", "mark", "audience", "open_tags")
+    source.skip("session_date", "mark", "audience", "opened_by", "open_tags")
     yield _line(entity)
     yield _mark(secrecy(entity))
     names = aliases(entity)

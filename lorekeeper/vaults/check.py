@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.notes import Note, passed_over, read_note
+from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.vaults.links import Links
 from lorekeeper.vaults.reading import UnreadableError, content
 from lorekeeper.vaults.registry import Vault
@@ -50,7 +51,7 @@ class Finding:
         return asdict(self) | {"near": list(self.near)}
 
 
-def check(vault: Vault) -> list[Finding]:
+def check(vault: Vault, own: OwnMarks = BUILT_IN) -> list[Finding]:
     """All that is wrong with a vault, by kind and path. Blocking; reads every note."""
     found = scan(vault.path, vault.exclude)
     findings = [Finding("unreadable", vault.key, p.where, what=p.reason) for p in found.problems]
@@ -64,7 +65,7 @@ def check(vault: Vault) -> list[Finding]:
                 found.others.add(path)
                 findings += _disguised(vault, path, text)
             else:
-                notes[path] = read_note(path, text)
+                notes[path] = read_note(path, text, own)
         except (OSError, UnreadableError, ValueError, RecursionError) as error:
             findings.append(Finding("unreadable", vault.key, path, what=str(error)))
     links = Links({path: note.aliases for path, note in notes.items()}, found.others)

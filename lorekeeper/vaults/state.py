@@ -19,7 +19,7 @@ from lorekeeper.system import Closing, private_file, private_folder
 
 R = TypeVar("R")
 
-FORMAT = 2
+FORMAT = 3
 """SQLite's user_version; a file of another one is made anew."""
 
 BUSY_SECONDS = 10.0
@@ -78,12 +78,14 @@ class Summary:
         synced: when that was, in seconds since 1970; None if it never was completely.
         notes: how many it had then.
         problems: what was wrong with it then.
+        marks: digest of the user's own marks (`OwnMarks.digest`) under which all of it was read; None if it never was.
     """
 
     root: list[int] | None = None
     synced: float | None = None
     notes: int = 0
     problems: list[str] = field(default_factory=list)
+    marks: str | None = None
 
 
 _COLUMNS = [column.name for column in fields(Row)]

@@ -18,6 +18,7 @@ from lorekeeper.normalize.build import Origin, build
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.notes import SOURCE, Resolve, note_entity
 from lorekeeper.notes import Note, passed_over, read_note
+from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.printable import one_line, shown
 from lorekeeper.vaults.plan import Plan, Read, StoppedError
 from lorekeeper.vaults.reading import Content, UnreadableError, content
@@ -49,6 +50,7 @@ class VaultSync:
         embedding: files the vectors of notes that were renamed.
         report: is updated.
         stopped: ends the reading of files when it is set.
+        own: the user's own marks; if they were others when the vault was read last, all of it is read again.
         start: called with the number of files to read, and of notes to store.
         progress: called with the number of further ones read or stored.
     """
@@ -61,11 +63,13 @@ class VaultSync:
         embedding: EmbeddingService,
         report: VaultReport,
         stopped: threading.Event,
+        own: OwnMarks = BUILT_IN,
         start: Progress | None = None,
         progress: Progress | None = None,
     ) -> None:
         self._vault, self._state, self._cache, self._embedding = vault, state, cache, embedding
         self._report, self._stopped, self._start, self._progress = report, stopped, start, progress
+        self._own, self._is_marked_otherwise = own, False
 
     async def run(self, *, verify: bool) -> None:
         """Bring the library in step with the vault.
@@ -87,6 +91,7 @@ class VaultSync:
             self._report.missing.append(vault.key)
             self._fail("", f"the folder {shown(str(vault.path))} is missing; the library keeps the notes it had")
             return
+        self._is_marked_otherwise = summary.marks != self._own.digest
         stored = await self._hashes() if verify or summary.synced is None else None
         plan = await asyncio.to_thread(self._plan, found, stored)
         if self._start:
@@ -130,6 +135,8 @@ class VaultSync:
                 row = None  # the library has lost what this file gave
             if row and row.bases and verified:
                 row = None  # the creatures that it changes may have changed
+            if row and self._is_marked_otherwise:
+                row = None  # what it says is as before, but not who may see it
             if row and _is_unchanged(row, file):
                 plan.kept[path] = row
             else:
@@ -145,7 +152,7 @@ class VaultSync:
                 plan.kept[path] = row
                 return
             reason = passed_over(path, read.text)
-            note = None if reason else read_note(path, read.text)
+            note = None if reason else read_note(path, read.text, self._own)
         except FileNotFoundError:
             del plan.scan.files[path]
         except UnreadableError as error:
@@ -153,7 +160,9 @@ class VaultSync:
         except (ValueError, RecursionError) as error:
             self._fail(path, f"cannot be read as Markdown: {error}")
         else:
-            modified = read.file.changed / 1e9
+            before = plan.before.get(path)
+            is_same = before is not None and before.digest == read.digest
+            modified = before.modified if before and is_same else read.file.changed / 1e9
             if note is None:
                 plan.rows[path] = Row(*_times(read), read.digest, modified, passed=reason or "")
             else:
@@ -171,7 +180,7 @@ class VaultSync:
                 with suppress(OSError, UnreadableError):
                     read = content(self._vault.path, plan.scan.files[path])
                     modified = row.modified if read.digest == row.digest else read.file.changed / 1e9
-                    plan.read[path] = Read(read, read_note(path, read.text), modified)
+                    plan.read[path] = Read(read, read_note(path, read.text, self._own), modified)
                     del plan.kept[path]
 
     def _target(self, plan: Plan, target: str, path: str) -> str | None:
@@ -301,7 +310,7 @@ class VaultSync:
             report.failed += [ImportFileError(self._where(path), why) for why in row.failed]
         problems = [str(problem) for problem in report.failed]
         root = list(plan.scan.root) if plan.scan.root else None
-        self._state.save_summary(self._vault.key, Summary(root, time.time(), len(stored), problems))
+        self._state.save_summary(self._vault.key, Summary(root, time.time(), len(stored), problems, self._own.digest))
 
     def _fail(self, path: str, reason: str) -> None:
         self._report.failed.append(ImportFileError(self._where(path), reason))

@@ -21,6 +21,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, ConfigError, ImportFileError, LoreKeeperError
 from lorekeeper.measures import counted
 from lorekeeper.system import PRIVATE_FILE, AsyncClosing, in_thread, private_folder
+from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry, Vault
 from lorekeeper.vaults.reports import VaultReport
 
@@ -48,6 +49,9 @@ BEHIND = "Notes of a vault were changed and are still being read, so this answer
 MISSING, FORMER = "folder missing", "no longer in LOREKEEPER_VAULTS"
 """How a vault stands that is not kept in step."""
 
+
+EVERY_VAULT = "*"
+"""Stands for the keys of all vaults, none of which it can be."""
 
 FOREIGN = "folder not known"
 """State of a vault of which the library has the notes only: they came with a backup, or from another library."""
@@ -96,6 +100,7 @@ class Vaults(AsyncClosing):
         cache: the library's.
         embedding: the library's.
         changed: called when entries have been stored or removed.
+        marks: the file with the user's own marks; None for none.
     """
 
     def __init__(
@@ -104,8 +109,10 @@ class Vaults(AsyncClosing):
         cache: CacheProtocol,
         embedding: EmbeddingService,
         changed: Callable[[], None] = lambda: None,
+        marks: MarksFile | None = None,
     ) -> None:
         self._registry = registry
+        self.marks = marks or MarksFile()
         self._cache, self._embedding, self._changed = cache, embedding, changed
         self._verified: set[str] = set()
         """Keys of the vaults whose notes were compared with the library in this process."""
@@ -150,6 +157,26 @@ class Vaults(AsyncClosing):
         from lorekeeper.vaults.sync import changed_entities
 
         return frozenset(uri for vault in self.registry.vaults() for uri in changed_entities(vault, self._state))
+
+    async def sealed(self) -> frozenset[str]:
+        """Keys of the vaults of which players may see nothing now, as they were not read with the marks that hold now.
+
+        `EVERY_VAULT` is among them if it cannot be known which marks hold.
+        """
+        return await asyncio.to_thread(self._sealed)
+
+    def _sealed(self) -> frozenset[str]:
+        try:
+            return frozenset(vault.key for vault in self._marked_otherwise())
+        except LoreKeeperError as error:
+            logger.info("players see nothing of the vaults: %s", error)
+            return frozenset({EVERY_VAULT})
+
+    def _marked_otherwise(self) -> list[Vault]:
+        """The vaults that were not read with the marks that hold now; ConfigError if it cannot be known which these are."""
+        digest = self.marks.current().digest
+        vaults = self.registry.vaults() if self.exist else []
+        return [vault for vault in vaults if self._state.summary(vault.key).marks != digest]
 
     @contextlib.asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
@@ -209,7 +236,8 @@ class Vaults(AsyncClosing):
         await self._take_in_listed()
         vaults = await asyncio.to_thread(self.registry.vaults)
         chosen = vaults if key is None else [await asyncio.to_thread(self.registry.vault, key)]
-        return [finding for vault in chosen for finding in await asyncio.to_thread(check, vault)]
+        own = await asyncio.to_thread(self.marks.current)
+        return [finding for vault in chosen for finding in await asyncio.to_thread(check, vault, own)]
 
     async def status(self) -> list[Status]:
         """All vaults, those first that are kept in step."""
@@ -275,7 +303,8 @@ class Vaults(AsyncClosing):
 
     def _has_changed(self) -> bool:
         folders = [vault.path for vault in self.registry.vaults()]
-        return self._watcher.changed(folders) or bool(self.registry.new())
+        is_marked_otherwise = any(vault.path.is_dir() for vault in self._marked_otherwise())
+        return self._watcher.changed(folders) or bool(self.registry.new()) or is_marked_otherwise
 
     async def _watch(self) -> None:
         scanned = time.monotonic()
@@ -324,10 +353,19 @@ class Vaults(AsyncClosing):
         with report.measured(self._embedding):
             async with self._turn():
                 report.failed += await self._take_in_listed()
+                own = await asyncio.to_thread(self.marks.current)
                 for vault in await asyncio.to_thread(self.registry.vaults):
                     if keys is None or vault.key in keys:
                         await VaultSync(
-                            vault, self._state, self._cache, self._embedding, report, self._stopped, start, progress
+                            vault,
+                            self._state,
+                            self._cache,
+                            self._embedding,
+                            report,
+                            self._stopped,
+                            own,
+                            start,
+                            progress,
                         ).run(verify=vault.key not in self._verified)
                         self._verified.add(vault.key)
         counted("vault_sync")

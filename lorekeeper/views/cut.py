@@ -16,15 +16,15 @@ from lorekeeper.filters import clean_fields
 from lorekeeper.normalize.notes import OPEN_TAGS, Resolve, linked, tagged
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.notes.kinds import kind_of
-from lorekeeper.notes.note import PATH_SEPARATOR
 from lorekeeper.notes.properties import Properties
-from lorekeeper.notes.secrets import heading_mark
 
 V = TypeVar("V")
 
 JsonObject = Mapping[str, Any]
 
-MARKS = frozenset({"mark", AUDIENCE, "note_mark", "note_audience", "continues", OPEN_TAGS})
+MARKS = frozenset(
+    {"mark", AUDIENCE, "opened_by", "opened", "note_mark", "note_audience", "note_opened_by", "continues", OPEN_TAGS}
+)
 """Keys of data that say what is secret, and to whom: they are for the game master."""
 
 NOTE_LEVEL = frozenset({"heading", "facts_in_text"})
@@ -60,8 +60,17 @@ def cut(entity: Entity, viewer: Viewer, resolve: Resolve) -> Entity:
         return _note(entity, viewer, resolve)
     data = entity.data
     if entity.source_api == VAULT:
-        data = _without(data, MARKS)
+        data = _stat_block(entity, viewer)
     return replace(entity, data=data, fields=_without(entity.fields, {AUDIENCE}))
+
+
+def _stat_block(entity: Entity, viewer: Viewer) -> JsonObject:
+    """The data of a creature of a note; of a note that is not shared as a whole, it does not tell the headings above it."""
+    data = _without(entity.data, MARKS)
+    if viewer.sees(within(None, parsed(entity.data.get("note_audience")), DM)):
+        return data
+    opened = str(entity.data.get("opened") or "")
+    return {**_without(data, {"note_section"}), **({"note_section": opened} if opened else {})}
 
 
 # --- notes -----------------------------------------------------------------------------------------------------------
@@ -71,11 +80,10 @@ def _note(entity: Entity, viewer: Viewer, resolve: Resolve) -> Entity:
     """A note without its secrets; of one that is not shared as a whole, its name and the sections that are."""
     data = _without(entity.data, MARKS)
     data["sections"] = _joined(entity, viewer)
-    data["links"] = [_link(link, resolve) for link in _visible_links(entity, viewer)]
+    data["links"] = _links(entity, viewer, resolve)
     links = linked(data["links"])
     if not _sees_whole(entity, viewer):
         data = {**_without(data, NOTE_LEVEL), "aliases": [], "facts": {}, "title_from": "file"}
-        data["sections"] = [{**section, "name": _opened(section)} for section in data["sections"]]
         fields = {name: value for name, value in entity.fields.items() if name in OWN}
         kind = kind_of(Properties({}), (), entity.slug, "")
         return replace(entity, kind=kind, data=data, fields={**fields, **clean_fields("notes", {"links": links})})
@@ -110,24 +118,27 @@ def _visible_links(entity: Entity, viewer: Viewer) -> Iterator[JsonObject]:
 def _joined(entity: Entity, viewer: Viewer) -> list[dict[str, Any]]:
     """The visible sections; one that was divided by something secret is whole again."""
     sections: list[dict[str, Any]] = []
+    shared = _sees_whole(entity, viewer)
     for section in _visible_sections(entity, viewer):
         shown = _without(section, MARKS)
-        if section.get("continues") and sections and sections[-1].get("name") == section.get("name"):
+        if not shared:
+            shown["name"] = str(section.get("opened") or "")
+        if section.get("continues") and sections and sections[-1].get("name") == shown.get("name"):
             sections[-1]["desc"] = f"{sections[-1]['desc']}\n\n{shown.get('desc', '')}"
         else:
             sections.append(shown)
     return sections
 
 
-def _opened(section: JsonObject) -> str:
-    """Of the heading path of a section in a note that is not shared: from the heading on that opens it to players."""
-    headings = str(section.get("name") or "").split(PATH_SEPARATOR)
-    opening = (place for place, heading in enumerate(headings) if heading_mark(heading).audience == PLAYERS)
-    return PATH_SEPARATOR.join(headings[next(opening, len(headings)) :])
-
-
-def _link(link: JsonObject, resolve: Resolve) -> dict[str, Any]:
-    return {**_without(link, MARKS), "to": resolve(str(link.get("target") or ""))}
+def _links(entity: Entity, viewer: Viewer, resolve: Resolve) -> list[dict[str, Any]]:
+    """The visible links, each with the note that it means for this viewer."""
+    shared = _sees_whole(entity, viewer)
+    found = []
+    for link in _visible_links(entity, viewer):
+        heading = link.get("heading") if shared else link.get("opened")
+        resolved = resolve(str(link.get("target") or ""))
+        found.append({**_without(link, MARKS), "heading": str(heading or ""), "to": resolved})
+    return found
 
 
 def _without(values: Mapping[str, V], names: Collection[str]) -> dict[str, V]:

@@ -11,6 +11,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.text.notes import aliases
 from lorekeeper.vaults.links import Links
+from lorekeeper.vaults.vaults import EVERY_VAULT
 from lorekeeper.views.cut import cut, is_visible
 
 
@@ -19,27 +20,28 @@ class EntryCutter:
 
     Args:
         viewer: who asks.
+        sealed: keys of vaults of which nothing is left, or `EVERY_VAULT`.
     """
 
     by_content = True
 
-    def __init__(self, viewer: Viewer) -> None:
-        self._viewer = viewer
+    def __init__(self, viewer: Viewer, sealed: frozenset[str] = frozenset()) -> None:
+        self._viewer, self._sealed = viewer, sealed
 
     def other_names(self, entity: Entity) -> Sequence[str] | None:
         """The aliases of a note that the viewer may know, None if nothing of it may be seen."""
-        if not is_visible(entity, self._viewer):
+        if not self._shows(entity):
             return None
         return aliases(cut(entity, self._viewer, _nowhere)) if entity.type == "notes" else ()
 
     def cut(self, entities: Iterable[Entity], visible: Visible) -> list[Entity]:
         """What may be seen of entries; links mean the visible notes."""
         links = _Links(visible)
-        return [
-            cut(entity, self._viewer, links.from_note(entity))
-            for entity in entities
-            if is_visible(entity, self._viewer)
-        ]
+        return [cut(entity, self._viewer, links.from_note(entity)) for entity in entities if self._shows(entity)]
+
+    def _shows(self, entity: Entity) -> bool:
+        is_sealed = entity.source_api == VAULT and not self._sealed.isdisjoint((entity.document, EVERY_VAULT))
+        return not is_sealed and is_visible(entity, self._viewer)
 
 
 class DocumentCutter:

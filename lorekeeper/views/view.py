@@ -16,7 +16,7 @@ from lorekeeper.intake.sync_state import Source
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
-from lorekeeper.vaults.vaults import Vaults
+from lorekeeper.vaults.vaults import EVERY_VAULT, Vaults
 
 if TYPE_CHECKING:
     from lorekeeper.intake.on_demand import ReadThroughSearcher
@@ -89,6 +89,8 @@ class View:
         self.searcher = searcher
         self.withheld: frozenset[str] = frozenset()
         """Uris of the entries that this viewer does without, since their files have changed."""
+        self.sealed: frozenset[str] = frozenset() if viewer.sees_all else frozenset({EVERY_VAULT})
+        """Keys of the vaults of which this viewer sees nothing, since they were not read with the marks that hold now."""
         self._library, self._stored = library, stored
         self._read_through: ReadThroughSearcher | None = None
 
@@ -112,11 +114,13 @@ class View:
     async def refresh(self) -> str:
         """Bring the library in step with what was saved before; what is not in it yet, as a note for the game master.
 
-        A player does without the entries of files that could not be read in time: they may be secret by now.
+        A player does without the entries of files that could not be read in time, and of vaults that were not read with the
+        marks that hold now: they may be secret.
         """
         behind = await self._library.vaults.fresh()
         if not self.viewer.sees_all:
             self.withheld = await self._library.vaults.unread() if behind else frozenset()
+            self.sealed = await self._library.vaults.sealed()
         return behind
 
     async def topic(self, topic: str, types: Sequence[str] | None = None, limit: int = 10) -> Dossier:
@@ -155,7 +159,7 @@ class View:
         if self._library.embedding.loaded:
             await self._library.renew(query.types)
         page = await self._answer(query)
-        if page.total or any((await self.cache.documents()).values()):
+        if page.total or self.sealed or any((await self.cache.documents()).values()):
             news = self._library.take_news()
             return replace(page, note=" ".join(filter(None, [page.note, news]))) if news else page
         try:

@@ -9,7 +9,7 @@ from typing import Any
 
 from lorekeeper.audience import DM, PLAYERS, Viewer
 from lorekeeper.cache.async_cache import ThreadedCache
-from lorekeeper.cache.projections import Cutter, Projection, file_of
+from lorekeeper.cache.projections import Projection, file_of
 from lorekeeper.cache.protocol import (
     BATCH,
     CacheProtocol,
@@ -48,12 +48,17 @@ class Projections(AsyncClosing):
     def __init__(self, main: ThreadedCache, embedding: EmbeddingService, folder: Path) -> None:
         self.main = main
         self._embedding, self._folder = embedding, folder
-        self._kept: dict[frozenset[str], Projection] = {}
+        self._kept: dict[tuple[frozenset[str], frozenset[str]], Projection] = {}
         self._named: dict[str, tuple[object, frozenset[str] | None]] = {}
         """Of each type its mark, and the names under which something of it is shared; None if nothing is kept secret."""
 
-    async def of(self, entity_type: str, viewer: Viewer) -> tuple[CacheProtocol, bool]:
+    async def of(self, entity_type: str, viewer: Viewer, sealed: frozenset[str]) -> tuple[CacheProtocol, bool]:
         """Where a viewer reads a type, and whether that has changed since it was read last.
+
+        Args:
+            entity_type: the type.
+            viewer: who reads.
+            sealed: keys of the vaults of which nothing may be seen, or `EVERY_VAULT`.
 
         Raises:
             CacheError: the library or a projection cannot be read or written.
@@ -62,12 +67,13 @@ class Projections(AsyncClosing):
         if viewer.sees_all:
             return self.main, False
         if entity_type == "documents":
-            return await self._documents(viewer)
+            return await self._documents(viewer, sealed)
         mark = await self.main.mark(entity_type)
         named = await self._names_in(entity_type, mark)
         if named is None:
             return self.main, False
-        return await self._refreshed(entity_type, viewer, named, mark, EntryCutter(viewer))
+        projection = self._projection(viewer.names & named, sealed)
+        return projection.cache, await projection.refresh(entity_type, mark, EntryCutter(viewer, sealed))
 
     async def close(self) -> None:
         """Close all of them."""
@@ -75,27 +81,25 @@ class Projections(AsyncClosing):
             await projection.close()
         self._kept.clear()
 
-    async def _documents(self, viewer: Viewer) -> tuple[CacheProtocol, bool]:
+    async def _documents(self, viewer: Viewer, sealed: frozenset[str]) -> tuple[CacheProtocol, bool]:
         """The documents: those of which nothing may be seen are left out, of vaults also those without entries."""
         marks = [await self.main.mark(name) for name in COLLECTIONS]
         names = [await self._names_in(name, mark) for name, mark in zip(COLLECTIONS, marks, strict=True)]
         if all(each is None for each in names):
             return self.main, False
-        caches = {name: (await self.of(name, viewer))[0] for name in ENTRIES}
+        caches = {name: (await self.of(name, viewer, sealed))[0] for name in ENTRIES}
         present = {key for name, cache in caches.items() for key in await cache.documents([name])}
         hidden = (await self.main.documents(ENTRIES)).keys() - present
         named = frozenset[str]().union(*filter(None, names))
         mark = (marks[-1], frozenset(present), frozenset(hidden))
-        return await self._refreshed("documents", viewer, named, mark, DocumentCutter(viewer, present, hidden))
+        projection = self._projection(viewer.names & named, sealed)
+        return projection.cache, await projection.refresh("documents", mark, DocumentCutter(viewer, present, hidden))
 
-    async def _refreshed(
-        self, entity_type: str, viewer: Viewer, named: frozenset[str], mark: object, cutter: Cutter
-    ) -> tuple[CacheProtocol, bool]:
-        names = viewer.names & named
-        if names not in self._kept:
-            self._kept[names] = Projection(self.main, self._embedding, file_of(self._folder, names))
-        projection = self._kept[names]
-        return projection.cache, await projection.refresh(entity_type, mark, cutter)
+    def _projection(self, names: frozenset[str], sealed: frozenset[str]) -> Projection:
+        if (names, sealed) not in self._kept:
+            path = file_of(self._folder, names, sealed)
+            self._kept[names, sealed] = Projection(self.main, self._embedding, path)
+        return self._kept[names, sealed]
 
     async def _names_in(self, entity_type: str, mark: object) -> frozenset[str] | None:
         """The folded names under which something of a type is shared; None if everybody may see all of it."""
@@ -120,6 +124,7 @@ class ViewCache(AsyncClosing):
         viewer: who reads.
         changed: called when what this viewer sees has changed.
         withheld: gives the uris of entries that are left out all the same.
+        sealed: gives the keys of vaults of which nothing may be seen, or `EVERY_VAULT`.
     """
 
     def __init__(
@@ -129,14 +134,15 @@ class ViewCache(AsyncClosing):
         *,
         changed: Callable[[], None],
         withheld: Callable[[], Collection[str]],
+        sealed: Callable[[], frozenset[str]],
     ) -> None:
         self._projections, self._viewer = projections, viewer
-        self._changed, self._withheld = changed, withheld
+        self._changed, self._withheld, self._sealed = changed, withheld, sealed
         self._main = projections.main
 
     async def _of(self, entity_type: str) -> CacheProtocol:
         collection_of(entity_type)
-        cache, changed = await self._projections.of(entity_type, self._viewer)
+        cache, changed = await self._projections.of(entity_type, self._viewer, self._sealed())
         if changed:
             self._changed()
         return cache

@@ -13,6 +13,7 @@ from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingPro
 from lorekeeper.entities import Entity
 from lorekeeper.library import Library
 from lorekeeper.settings import load_settings
+from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry
 from tests.support.commands import variables
 from tests.support.entities import everything
@@ -33,12 +34,15 @@ async def vault_library(
     listed: Sequence[Path] = (),
     backend: str = "milvus",
     provider: Callable[[int], EmbeddingProvider] = HashingProvider,
+    marks: Path | None = None,
 ) -> AsyncIterator[Library]:
     """A library in that folder, embedded by hashing, that remembers vectors and vaults."""
     embedding = EmbeddingService(lambda: provider(64), VectorCache(folder / "vectors.db"))
     settings, _ = load_settings(variables(folder, backend), folder / "no-env-file")
     registry = Registry(folder / "library.vaults", listed, settings.library_path)
-    async with Library(open_cache(settings, embedding), embedding, offline=True, vaults=registry) as library:
+    views, own = folder / "library.views", MarksFile(marks)
+    cache = open_cache(settings, embedding)
+    async with Library(cache, embedding, offline=True, vaults=registry, views=views, marks=own) as library:
         yield library
 
 
