@@ -16,6 +16,7 @@ from lorekeeper.addresses import without_secrets
 from lorekeeper.cache import formats
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.cli import (
+    audience,
     audit,
     clients,
     completion,
@@ -48,6 +49,7 @@ TOPICS = (
     vaults.commands,
     people.commands,
     audit.commands,
+    audience.commands,
     editions.commands,
     maintenance.commands,
     commands,

@@ -37,7 +37,7 @@ class MarksFile:
             return BUILT_IN
         try:
             with self.path.open("rb") as opened:
-                content = opened.read(LARGEST_BYTES)
+                content = opened.read(LARGEST_BYTES + 1)
             with self._lock:
                 if self._marks is None or content != self._content:
                     self._marks = read_marks(content.decode("utf-8-sig"))

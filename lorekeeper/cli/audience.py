@@ -1,0 +1,90 @@
+"""The command that says who sees what, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lorekeeper.audience import Viewer
+from lorekeeper.cli.command import DONE, FAILED, JSON, Call, Commands, argument
+from lorekeeper.errors import ConfigError, NotFoundError
+from lorekeeper.printable import one_line
+
+if TYPE_CHECKING:
+    from lorekeeper.library import Library
+
+commands = Commands()
+
+
+@commands.add(
+    "audience",
+    "say who sees what and why: of all documents, or of one entry",
+    argument("uri", nargs="?", metavar="URI", help="of an entry; without it, all documents are listed"),
+    argument("--person", metavar="NAME", help="show what that player would see instead (characters after commas)"),
+    argument("--as", dest="role", choices=["player"], help="the same for a player to whom nothing is given by name"),
+    JSON,
+    examples=(
+        "lorekeeper audience",
+        "lorekeeper audience lore://notes/my-vault/Skara.md",
+        "lorekeeper audience lore://notes/my-vault/Skara.md --person Ana",
+    ),
+)
+async def audience(call: Call) -> int:
+    """Say who sees what; FAILED if a player would see nothing of the entry."""
+    if not call.settings.viewer.sees_all:
+        raise ConfigError("'lorekeeper audience' tells what is kept from players: it needs LOREKEEPER_VIEW=dm")
+    async with call.library() as library:
+        await library.refresh()
+        if call.arguments.person or call.arguments.role:
+            return await _as_seen(call, library, _player(call.arguments.person or ""))
+        return await (_entry(call, library) if call.arguments.uri else _documents(call, library))
+
+
+def _player(person: str) -> Viewer:
+    name, *characters = (each.strip() for each in person.split(","))
+    return Viewer.player(name, characters)
+
+
+async def _documents(call: Call, library: Library) -> int:
+    from lorekeeper.cli.render_audience import print_shares
+    from lorekeeper.views.explained import overview
+
+    shares = await overview(library.cache)
+    call.show({"documents": [each.as_dict() for each in shares]}, lambda: print_shares(shares))
+    return DONE
+
+
+async def _entry(call: Call, library: Library) -> int:
+    from lorekeeper.cli.render_audience import print_explained
+    from lorekeeper.search.one import entries_of
+    from lorekeeper.views.explained import explained
+
+    entity, *_ = await entries_of(library.entities_at, call.arguments.uri)
+    told = explained(entity)
+    call.show(told, lambda: print_explained(told))
+    return DONE
+
+
+async def _as_seen(call: Call, library: Library, viewer: Viewer) -> int:
+    """What a player sees: the entry as it is cut, or the number of entries of each document."""
+    from lorekeeper.cli.page import print_entry
+    from lorekeeper.cli.render_audience import print_counts
+    from lorekeeper.search.one import entries_of
+    from lorekeeper.server.answers import entity_answer
+
+    view = library.view(viewer)
+    await view.refresh()
+    if not call.arguments.uri:
+        counts = {key: sum(by_type.values()) for key, by_type in (await view.cache.documents()).items()}
+        content = [{"document": key, "entries": number} for key, number in counts.items()]
+        call.show({"documents": content}, lambda: print_counts(counts))
+        return DONE
+    await entries_of(library.entities_at, call.arguments.uri)  # that there is none at all is another answer
+    try:
+        entity, *_ = await entries_of(view.entities_at, call.arguments.uri)
+    except NotFoundError:
+        nothing: dict[str, Any] = {"uri": call.arguments.uri, "visible": False}
+        call.show(nothing, lambda: print(f"{one_line(viewer.person) or 'A player'} sees nothing of it."))
+        return FAILED
+    answer = await entity_answer(view, entity)
+    call.show({"visible": True, **answer.structured}, lambda: print_entry(answer, [], markdown=False))
+    return DONE
