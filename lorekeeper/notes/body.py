@@ -211,8 +211,8 @@ class Body:
     def _take(self, pairs: Sequence[Pair], place: Place) -> None:
         """Facts that leave the text; a key such as "Secret" makes a secret stretch of its own instead."""
         for line, key, value in pairs:
-            self._add_links(value, place.line + line, place)
             mark = key_mark(key, self.own)
+            self._add_links(value, place.line + line, place.within(mark, 0) if mark.audience == DM else place)
             if mark.audience == DM:
                 self.sections.append(Section(place.path, f"**{key}**: {self._value(value)}", mark.text, mark.audience))
             elif key and value:

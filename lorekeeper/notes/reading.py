@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from lorekeeper.audience import DM
 from lorekeeper.folding import fold
@@ -120,7 +121,7 @@ def _note(path: str, properties: Properties, body: Body) -> Note:
         facts=_merged(facts + body.facts),
         facts_in_text=_in_text(facts, body.facts),
         sections=[*secrets, *body.sections],
-        links=[*_property_links(properties), *body.links_in_order()],
+        links=[*_property_links(properties, body.own), *body.links_in_order()],
         stat_blocks=body.stat_blocks,
         audience=mark.audience,
         mark=mark.text,
@@ -172,10 +173,12 @@ def _tells(key: str, shown: str, properties: Properties, origin: str, own: OwnMa
     return not is_key(folded, own) or property_mark(Properties({key: shown}), own) is UNMARKED
 
 
-def _property_links(properties: Properties) -> Iterator[Link]:
-    for value in properties.values.values():
+def _property_links(properties: Properties, own: OwnMarks) -> Iterator[Link]:
+    """The links of front matter; those under a key that is secret, or that says who may see the note, are as secret."""
+    for key, value in properties.values.items():
+        is_secret = is_key(fold(key), own) or key_mark(key, own).audience == DM
         for text in texts(value):
-            yield from read_inline(text).links
+            yield from (replace(link, audience=DM) if is_secret else link for link in read_inline(text).links)
 
 
 def _merged(facts: Sequence[Fact]) -> dict[str, str]:

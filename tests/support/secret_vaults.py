@@ -97,23 +97,77 @@ def _note(name: str, path: Path, words: Words, viewer: Viewer) -> tuple[str, str
     head = f"---\n{front}\naliases: [{name} the Elder]\ntags: [npc, saga]{secret_front}\n---\n"
     first = words.sentence() if shared else words.secret()
     full, left = [f"{head}# {name}\n\n{first}"], [f"{head}# {name}\n\n{first}" if shared else ""]
+    _add(full, left, *_infobox(words, seen=shared))
+    above: Audience | None = None
+    above_seen = True
     for _ in range(random.randint(0, 4)):
-        heading = random.choice(list(HEADINGS))
-        seen = viewer.sees(within(HEADINGS[heading], whole, DM))
-        full.append(f"## {heading}\n\n{words.sentence() if seen else words.secret()}")
+        heading, depth = random.choice(list(HEADINGS)), random.choice((2, 2, 3))
+        mark = HEADINGS[heading] if depth == 2 or above is None else _both(HEADINGS[heading], above)
+        above = mark if depth == 2 else above
+        seen = viewer.sees(within(mark, whole, DM))
+        above_seen = seen if depth == 2 else above_seen
+        text = f"{heading}\n\n{words.sentence() if seen else words.secret()}"
+        full.append(f"{'#' * depth} {text}")
         if seen:
-            left.append(full[-1])
+            left.append(f"{'#' * (depth if above_seen else 2)} {text}")
+        _add(full, left, *random.choice((_statblock, _nested, _nothing))(words, seen=seen))
         if random.random() < 0.5:
             wrapped = random.choice(WRAPPERS).format(words.secret())
             after = words.sentence() if seen else words.secret()
             full.append(f"{wrapped}\n\n{after}")
             if seen:
                 left.append(after)
-    visible = shared or len(left) > 1
+    left = list(filter(None, left))
+    visible = bool(left)
     if not visible:
         return "\n\n".join(full), None
     opened = [] if shared else ["---\nvisibility: mixed\n---\n# " + name]
-    return "\n\n".join(full), "\n\n".join([*opened, *filter(None, left)])
+    return "\n\n".join(full), "\n\n".join([*opened, *left])
+
+
+def _both(part: Audience | None, above: Audience) -> Audience:
+    return within(part, above, DM)
+
+
+Piece = tuple[str, str]
+"""A piece of a note, and what is left of it; "" for nothing."""
+
+
+def _add(full: list[str], left: list[str], piece: str, rest: str) -> None:
+    full += filter(None, [piece])
+    left += filter(None, [rest])
+
+
+def _nothing(words: Words, *, seen: bool) -> Piece:
+    return "", ""
+
+
+def _infobox(words: Words, *, seen: bool) -> Piece:
+    """A callout with a table, of which cells are secret: by the key of their row, or in a comment."""
+    if words.random.random() < 0.5:
+        return "", ""
+    home, hidden = words.random.choice(NOUNS), words.secret().split()[-3]
+    rows = [f"> | Home | the {home} |" if seen else f"> | Home | {words.secret().split()[-3]} |"]
+    secret = [f"> | Secret | {words.secret()} |", f"> | Guild | the {home} %%{hidden}%% |"]
+    head = "> [!infobox]\n> | | |\n> |---|---|"
+    left = "\n".join([head, *rows, f"> | Guild | the {home} |"]) if seen else ""
+    return "\n".join([head, *rows, *secret]), left
+
+
+def _statblock(words: Words, *, seen: bool) -> Piece:
+    """A stat block, as secret as the section that it is in."""
+    told = words.sentence() if seen else words.secret()
+    name = f"{words.random.choice(NOUNS).title()} Beast" + ("" if seen else f" {words.tokens[-1]}")
+    block = (
+        f"```statblock\nname: {name}\nac: 13\nhp: 22\ntraits:\n  - name: Habit\n    desc: {told.split('#')[0]!r}\n```"
+    )
+    return block, block if seen else ""
+
+
+def _nested(words: Words, *, seen: bool) -> Piece:
+    """A callout with a secret one in it."""
+    open_part = f"> [!note] Hearsay\n> {words.sentence() if seen else words.secret()}"
+    return f"{open_part}\n> > [!dm]\n> > {words.secret()}", open_part if seen else ""
 
 
 def _write(path: Path, text: str) -> None:
