@@ -181,6 +181,7 @@ async def test_a_change_between_two_processes_is_noticed(tmp_path: Path) -> None
         assert await visible(library) == [""]
 
 
+@pytest.mark.alike(1)
 @pytest.mark.parametrize("damage", ["dm: [Kulissen", "", None, b"\xff\xfe"], ids=["broken", "empty", "gone", "no text"])
 async def test_players_see_no_vault_while_the_file_is_wrong(damage: str | bytes | None, tmp_path: Path) -> None:
     vault, marks = write(tmp_path / "saga", {"Mira.md": NOTE}), tmp_path / "marks.yaml"
