@@ -188,6 +188,7 @@ async def test_players_see_no_vault_while_the_file_is_wrong(damage: str | bytes 
     marks.write_text("dm: [Kulissen]")
     async with vault_library(tmp_path, [vault], "sqlite", marks=marks) as library:
         assert await visible(library) == [""]
+        assert await found(library) == 1
         if damage is None:
             marks.unlink()
         else:

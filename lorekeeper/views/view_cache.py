@@ -252,7 +252,7 @@ class ViewCache(AsyncClosing):
         )
 
     async def marks(self, types: Iterable[str]) -> object | None:
-        return None if self._withheld() else await self._main.marks(types)
+        return None if self._withheld() or self._sealed() else await self._main.marks(types)
 
     # --- what changes the library ------------------------------------------------------------------------------------
 
