@@ -177,12 +177,8 @@ class Settings(BaseModel):
         None, description="whose entries come first: 2014, 2024, a5e, black-flag, or document keys, in order"
     )
     vaults: LibraryPaths = Field((), description="folders of Markdown notes to search too, separated as PATH is")
-    marks: LibraryPath | None = Field(
-        None, description="file of your own words that say who may see a note or a part of it"
-    )
-    view: Annotated[str, _one_of(ROLES)] = Field(
-        "dm", description="who asks where no token says so: the game master, or a player"
-    )
+    marks: LibraryPath | None = Field(None, description="file of your own words for what is secret")
+    view: Annotated[str, _one_of(ROLES)] = Field("dm", description="who asks where no token says so: dm or player")
     person: str | None = Field(None, max_length=500, description="the player's names, separated by commas")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "WARNING", description="how much is logged, on stderr"

@@ -27,7 +27,7 @@ from lorekeeper.vaults.plan import Plan, Read
 from lorekeeper.vaults.reading import Content
 from lorekeeper.vaults.scan import File, Scan
 from lorekeeper.vaults.state import Row, State
-from lorekeeper.vaults.vaults import FOREIGN
+from lorekeeper.vaults.status import FOREIGN
 from lorekeeper.vaults.watch import Watcher
 from tests.support.vaults import digests, notes_of, vault_library, write
 

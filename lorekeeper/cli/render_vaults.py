@@ -12,7 +12,7 @@ from lorekeeper.cli.render import console, plain, print_problems
 if TYPE_CHECKING:
     from lorekeeper.vaults.check import Finding
     from lorekeeper.vaults.reports import VaultReport
-    from lorekeeper.vaults.vaults import Status
+    from lorekeeper.vaults.status import Status
 
 SHOWN_FINDINGS = 100
 

@@ -25,7 +25,8 @@ from lorekeeper.printable import one_line
 from lorekeeper.settings import PREFIX, Settings, ignored_file, misspelt_variables, own_file, shown_value
 from lorekeeper.system import in_thread
 from lorekeeper.vaults.marks import MarksFile
-from lorekeeper.vaults.vaults import Status, Vaults
+from lorekeeper.vaults.status import Status
+from lorekeeper.vaults.vaults import Vaults
 from lorekeeper.version import VERSION
 
 PACKAGES = (

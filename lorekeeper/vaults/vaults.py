@@ -8,7 +8,6 @@ import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,10 +23,11 @@ from lorekeeper.system import PRIVATE_FILE, AsyncClosing, in_thread, private_fol
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry, Vault
 from lorekeeper.vaults.reports import VaultReport
+from lorekeeper.vaults.status import FOREIGN, FORMER, MISSING, Status, state_of
 
 if TYPE_CHECKING:
     from lorekeeper.vaults.check import Finding
-    from lorekeeper.vaults.state import State, Summary
+    from lorekeeper.vaults.state import State
     from lorekeeper.vaults.watch import Watcher
 
 logger = logging.getLogger(__name__)
@@ -46,49 +46,8 @@ TURN_SECONDS = 0.02
 
 BEHIND = "Notes of a vault were changed and are still being read, so this answer may lack the last changes; ask again."
 
-MISSING, FORMER = "folder missing", "no longer in LOREKEEPER_VAULTS"
-"""How a vault stands that is not kept in step."""
-
-
 EVERY_VAULT = "*"
 """Stands for the keys of all vaults, none of which it can be."""
-
-FOREIGN = "folder not known"
-"""State of a vault of which the library has the notes only: they came with a backup, or from another library."""
-
-
-@dataclass(frozen=True)
-class Status:
-    """A vault, and how it stands.
-
-    Attributes:
-        vault: the vault.
-        summary: what was known when it was read last.
-        state: "in step", "not read yet", "folder missing", "no longer in LOREKEEPER_VAULTS" or `FOREIGN`.
-    """
-
-    vault: Vault
-    summary: Summary
-    state: str
-
-    @property
-    def folder(self) -> str:
-        """The folder of the vault, "" if it is not known."""
-        return "" if self.state == FOREIGN else str(self.vault.path)
-
-    def as_dict(self) -> dict[str, object]:
-        """``{"key", "name", "path", "exclude", "from", "state", "notes", "synced", "problems"}``."""
-        return {
-            "key": self.vault.key,
-            "name": self.vault.name,
-            "path": self.folder,
-            "exclude": list(self.vault.exclude),
-            "from": "LOREKEEPER_VAULTS" if self.vault.listed else "vault add",
-            "state": self.state,
-            "notes": self.summary.notes,
-            "synced": self.summary.synced,
-            "problems": self.summary.problems,
-        }
 
 
 class Vaults(AsyncClosing):
@@ -410,16 +369,10 @@ class Vaults(AsyncClosing):
             return []
         from lorekeeper.vaults.state import Summary
 
-        kept = [Status(v, s := self._state.summary(v.key), _state_of(v, s)) for v in self.registry.vaults()]
+        kept = [Status(v, s := self._state.summary(v.key), state_of(v, s)) for v in self.registry.vaults()]
         former = [Status(v, self._state.summary(v.key), FORMER) for v in self.registry.former()]
         absent = [Vault(path.name, path.name, path, listed=True) for path in self.registry.absent()]
         return [*kept, *former, *(Status(vault, Summary(), MISSING) for vault in absent)]
-
-
-def _state_of(vault: Vault, summary: Summary) -> str:
-    if not vault.path.is_dir():
-        return MISSING
-    return "not read yet" if summary.synced is None else "in step"
 
 
 @contextlib.contextmanager
