@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from lorekeeper.audience import DM, PLAYERS
 from lorekeeper.folding import fold
 from lorekeeper.notes.callouts import INFOBOX, Callout, callouts, retitled, unquoted
-from lorekeeper.notes.cuts import Cut, cut_callouts, cut_comments
+from lorekeeper.notes.cuts import Cut, cut_callouts, cut_comments, cut_keys
 from lorekeeper.notes.facts import Pair, infobox, leading, tables
 from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.marks import OwnMarks
@@ -128,9 +128,10 @@ class Body:
         left, cuts = list(lines), list[Cut]()
         if any("[!" in line for line in lines):
             left, cuts = cut_callouts(lines, blocks(lines), self.own)
-        left, more, problems = cut_comments(left)
+        left, commented, problems = cut_comments(left)
         self.problems += problems
-        return left, sorted(cuts + more, key=lambda cut: cut.line)
+        left, keyed = cut_keys(left, self.own) if place.depth == 0 else (left, [])
+        return left, sorted(cuts + commented + keyed, key=lambda cut: cut.line)
 
     def _parts(self, lines: list[str], tokens: Sequence[Token], place: Place) -> list[tuple[int, Place]]:
         """The places of a stretch, each with the number of its first line; the headings leave the lines."""

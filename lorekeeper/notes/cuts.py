@@ -10,8 +10,9 @@ from markdown_it.token import Token
 
 from lorekeeper.audience import DM
 from lorekeeper.notes.callouts import callouts, headline, unquoted
+from lorekeeper.notes.facts import bold_pair, cells, field_pair, is_delimiter
 from lorekeeper.notes.marks import OwnMarks
-from lorekeeper.notes.secrets import Mark, callout_mark
+from lorekeeper.notes.secrets import UNMARKED, Mark, callout_mark, key_mark
 from lorekeeper.notes.source import GENERATED, WRITTEN
 
 COMMENT_PROGRAMS = re.compile(
@@ -34,6 +35,10 @@ _SIGNS = (
     (re.compile(r"\s*SerializedQuery\b", re.IGNORECASE), GENERATED),
 )
 """Comments of Dataview Serializer around what it wrote, and the lines that stand for them."""
+
+
+_BEGINNING = re.compile(r"\s*(?:[-*+]\s|\d{1,3}[.)]\s|#{1,6}\s|[|>])")
+"""How a line begins that does not go on with the one above it."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,45 @@ def cut_callouts(lines: Sequence[str], tokens: Sequence[Token], own: OwnMarks) -
         cuts.append(Cut(callout.start, (*title, *inner), mark))
         left[callout.start : callout.end] = [""] * (callout.end - callout.start)
     return left, cuts
+
+
+def cut_keys(lines: Sequence[str], own: OwnMarks) -> tuple[list[str], list[Cut]]:
+    """Lines without those that a key keeps secret, as ``**Secret**: he is a lich`` does, and these; as many lines as before.
+
+    What is indented or wrapped below such a line belongs to it. Of a table, its rows with such a key are secret, or all of it
+    if a column has one.
+    """
+    left, cuts, i = list(lines), list[Cut](), 0
+    while i < len(left):
+        pair = field_pair(left[i]) or bold_pair(left[i])
+        mark = key_mark(pair[0], own) if pair else UNMARKED
+        end = i + 1
+        if mark.audience == DM:
+            while end < len(left) and _belongs(left[i], left[end]):
+                end += 1
+        elif left[i].lstrip().startswith("|"):
+            mark, end = _row_mark(left, i, own)
+        if mark.audience == DM:
+            cuts.append(Cut(i, tuple(left[i:end]), mark))
+            left[i:end] = [""] * (end - i)
+        i = end
+    return left, cuts
+
+
+def _belongs(first: str, line: str) -> bool:
+    """Whether a line goes on with what a line above it began."""
+    deeper = len(line) - len(line.lstrip()) > len(first) - len(first.lstrip())
+    return bool(line.strip()) and (deeper or not (_BEGINNING.match(line) or bold_pair(line) or field_pair(line)))
+
+
+def _row_mark(lines: Sequence[str], row: int, own: OwnMarks) -> tuple[Mark, int]:
+    """What keeps a row of a table secret, and the line after what it keeps: all of the table if the row heads its columns."""
+    marks = [key_mark(cell.strip("*_ "), own) for cell in cells(lines[row])]
+    if row + 1 < len(lines) and is_delimiter(lines[row + 1]):
+        end = next((i for i in range(row, len(lines)) if not lines[i].lstrip().startswith("|")), len(lines))
+        mark = next((mark for mark in marks if mark.audience == DM), UNMARKED)
+        return mark, end if mark.audience == DM else row + 2
+    return (marks[0] if len(marks) > 1 else UNMARKED), row + 1
 
 
 def cut_comments(lines: Sequence[str]) -> tuple[list[str], list[Cut], list[str]]:

@@ -50,6 +50,11 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in _CELL_END.split(inner)]
 
 
+def is_delimiter(line: str) -> bool:
+    """Whether a line is the one below the head of a table."""
+    return bool(_DELIMITER.fullmatch(line.strip()))
+
+
 def leading(lines: Sequence[str], first: int) -> tuple[list[Pair], list[int]]:
     """The facts before any prose, and the numbers of their lines."""
     pairs, taken, i = list[Pair](), list[int](), 0

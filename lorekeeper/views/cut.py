@@ -6,6 +6,7 @@ and its links lead where they would without the notes that this player does not 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -19,6 +20,9 @@ from lorekeeper.notes.kinds import kind_of
 from lorekeeper.notes.properties import Properties
 
 V = TypeVar("V")
+
+_ITEM = re.compile(r"\s*(?:[-*+]\s|\|)")
+"""How an item of a list or a row of a table begins."""
 
 JsonObject = Mapping[str, Any]
 
@@ -124,10 +128,17 @@ def _joined(entity: Entity, viewer: Viewer) -> list[dict[str, Any]]:
         if not shared:
             shown["name"] = str(section.get("opened") or "")
         if section.get("continues") and sections and sections[-1].get("name") == shown.get("name"):
-            sections[-1]["desc"] = f"{sections[-1]['desc']}\n\n{shown.get('desc', '')}"
+            sections[-1]["desc"] = _rejoined(str(sections[-1].get("desc", "")), str(shown.get("desc", "")))
         else:
             sections.append(shown)
     return sections
+
+
+def _rejoined(before: str, after: str) -> str:
+    """The two parts of a text from the midst of which something was cut: items of a list, or rows of a table, go on."""
+    line, following = before.rpartition("\n")[2], after.partition("\n")[0]
+    goes_on = _ITEM.match(line) and _ITEM.match(following) and line.lstrip()[0] == following.lstrip()[0]
+    return f"{before}\n{after}" if goes_on else f"{before}\n\n{after}"
 
 
 def _links(entity: Entity, viewer: Viewer, resolve: Resolve) -> list[dict[str, Any]]:
