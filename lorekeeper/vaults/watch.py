@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Generator, Sequence
@@ -26,16 +27,49 @@ NEW_FOLDER_SECONDS = 2.0
 MAX_WATCHED = 32
 """Vaults that are watched; with more of them, all are scanned."""
 
+FENCE_SECONDS = 0.3
+"""How long a change of our own is waited for at most."""
+
 REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "fuse.rclone", "drvfs"})
 """File systems whose changes on other machines the operating system does not tell."""
 
 MOUNTS = Path("/proc/self/mounts")
 
 
+class Fence:
+    """A folder of our own in which each poll makes a file: the system tells of changes in their order, so once it has told of that
+    file, it has told of all that was changed before. Otherwise a note that was saved a millisecond ago could go unnoticed.
+    """
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="lorekeeper-fence-")
+        self.path = Path(os.path.realpath(self._folder.name))
+        self._number = 0
+
+    def make(self) -> str | None:
+        """Make the next file, in the place of the one before; its path, None if that is not possible."""
+        before, self._number = self.path / str(self._number), self._number + 1
+        try:
+            (self.path / str(self._number)).touch()
+            before.unlink(missing_ok=True)
+        except OSError:
+            return None
+        return str(self.path / str(self._number))
+
+    def has(self, path: str) -> bool:
+        """Whether a path is of one of these files."""
+        return path.startswith(f"{self.path}{os.sep}")
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._folder.cleanup()
+
+
 class Watcher(Closing):
     """Tells whether folders may have changed. Blocking, and safe to use from several threads."""
 
     def __init__(self) -> None:
+        self._fence: Fence | None = None
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._changes: Generator[set[tuple[Change, str]], None, None] | None = None
@@ -70,9 +104,11 @@ class Watcher(Closing):
         self.problem = _obstacle(there)
         if self.problem or not there:
             return
+        self._fence = Fence()
+        watched = [*there, self._fence.path]
         self._changes = watch(
-            *there,
-            watch_filter=_Filter([f"{root}{os.sep}" for root in there]),
+            *watched,
+            watch_filter=_Filter([f"{root}{os.sep}" for root in watched]),
             debounce=GROUP_MILLISECONDS,
             step=POLL_MILLISECONDS,
             rust_timeout=POLL_MILLISECONDS,
@@ -87,22 +123,37 @@ class Watcher(Closing):
         if self._changes is not None:
             self._changes.close()
             self._changes = None
+        if self._fence is not None:
+            self._fence.close()
+            self._fence = None
         self._stop = threading.Event()
 
     def _poll(self) -> bool:
-        if self._changes is None:
-            return False
-        try:
-            changes = next(self._changes, None)
-        except (OSError, RuntimeError) as error:  # the system watches no more folders, or not these
-            changes, self.problem = None, f"changes cannot be watched: {error}"
-        if changes is None:
-            self._end()
-            self.problem = self.problem or "changes cannot be watched: the watcher has ended"
-            return True
-        if any(change == Change.added and Path(path).is_dir() for change, path in changes):
+        """Whether the system tells of changes until now."""
+        changes = self._told()
+        if any(change == Change.added and Path(path).is_dir() for change, path in changes or ()):
             self._again_until = time.monotonic() + NEW_FOLDER_SECONDS
-        return bool(changes) or time.monotonic() < self._again_until
+        return changes is None or bool(changes) or time.monotonic() < self._again_until
+
+    def _told(self) -> set[tuple[Change, str]] | None:
+        """All changes that were made before this call; None if they cannot be watched."""
+        if self._changes is None or self._fence is None:
+            return set()
+        fence, waiting = self._fence.make(), time.monotonic() + FENCE_SECONDS
+        told: set[tuple[Change, str]] = set()
+        while True:
+            try:
+                changes = next(self._changes, None)
+            except (OSError, RuntimeError) as error:  # the system watches no more folders, or not these
+                changes, self.problem = None, f"changes cannot be watched: {error}"
+            if changes is None:
+                self._end()
+                self.problem = self.problem or "changes cannot be watched: the watcher has ended"
+                return None
+            told |= {(change, path) for change, path in changes if not self._fence.has(path)}
+            passed = any(path == fence for _, path in changes)
+            if passed or fence is None or time.monotonic() > waiting:
+                return told
 
 
 class _Filter:
