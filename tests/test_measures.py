@@ -33,7 +33,7 @@ async def test_each_phase_of_a_search_is_measured_once(tmp_path: Path) -> None:
             page = await library.search(Query(types=["spells"], text="a lance of water"))
             assert page.results
             assert heard.phases == Counter(PHASES)
-            await library.search(Query(types=["spells"], text="a lance of water"))
+            await library.search(Query(types=["spells"], text="a lance of water", limit=3))
         again = heard.phases.copy()
         await library.search(Query(types=["spells"], text="a wall of fire"))
     assert heard.events == {"query_embedded": 1, "query_cached": 1}

@@ -131,13 +131,14 @@ def collecting() -> Iterator[None]:
 async def test_b15_the_collector_runs_while_a_server_waits_for_its_first_request(tmp_path, monkeypatch, collecting):
     seen = []
 
-    async def serve(_library: Library) -> None:
+    async def serve(_library: Library, _audit_log: Path | None) -> None:
         seen.append(gc.isenabled())
         raise OSError("the first request is refused")
 
     monkeypatch.setattr(server, "serve_stdio", serve)
+    arguments = argparse.Namespace(transport="stdio", tls_cert=None, tls_key=None)
     with pytest.raises(OSError, match="refused"):
-        await serving.serve(Call(argparse.Namespace(transport="stdio"), library(tmp_path, "sqlite"), {}))
+        await serving.serve(Call(arguments, library(tmp_path, "sqlite"), {}))
     assert seen == [True]
     assert gc.isenabled()
 

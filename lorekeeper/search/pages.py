@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import asdict
 
 from lorekeeper.cache.protocol import CacheProtocol
-from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
 from lorekeeper.order import RANDOM
 from lorekeeper.search.query import Query
@@ -37,7 +36,7 @@ class PageCache:
 
     async def page(self, query: Query, search: Callable[[Query], Awaitable[ResultPage]]) -> ResultPage:
         """The page of a query: as it was if nothing has changed since, else as ``search`` makes it."""
-        marks = await self._marks() if self._enabled and _is_repeatable(query) else None
+        marks = await self._marks(query) if self._enabled and _is_repeatable(query) else None
         if marks is None:
             return await search(query)
         key, now = json.dumps(asdict(query), sort_keys=True, default=repr), time.monotonic()
@@ -52,17 +51,18 @@ class PageCache:
                 self._pages.popitem(last=False)
         return page
 
-    async def _marks(self) -> object | None:
-        """A value that changes whenever any entry does; None if that cannot be said."""
+    async def _marks(self, query: Query) -> object | None:
+        """A value that changes whenever an entry does that the page may have; None if that cannot be said."""
         with suppress(CacheError):
-            return await self._cache.marks(COLLECTIONS)
+            return await self._cache.marks([*query.types, "documents"])
         return None
 
 
 def _is_repeatable(query: Query) -> bool:
-    """Whether the same question has the same answer, and no other part of it is wanted."""
+    """Whether the same question has the same answer as long as the entries of its types do not change."""
     is_drawn = query.order is not None and RANDOM in query.order.casefold() and query.seed is None
-    return not query.explain and not is_drawn
+    is_like_another = query.similar_to is not None or any("lore://" in wording for wording in query.wordings)
+    return not (query.explain or is_drawn or is_like_another)
 
 
 def _is_complete(query: Query, page: ResultPage) -> bool:
