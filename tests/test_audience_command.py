@@ -137,6 +137,7 @@ def test_the_entry_is_shown_as_a_player_would_see_it(run: Run) -> None:
     assert "Cy sees nothing of it" in run("lore://spells/own/spell-2", "--person", "Cy", status=1, text=True)
 
 
+@pytest.mark.thorough
 def test_the_documents_are_shown_as_a_player_would_see_them(run: Run) -> None:
     def counts(*arguments: str) -> dict[str, int]:
         return {

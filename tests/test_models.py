@@ -94,7 +94,7 @@ def test_poolings_give_other_vectors_and_other_spaces(complete: Path) -> None:
     assert len(fingerprints) == 3
 
 
-@pytest.mark.alike(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "architecture", "pooling"),
     [

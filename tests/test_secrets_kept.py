@@ -191,7 +191,7 @@ COMMANDS = (
 )
 
 
-@pytest.mark.alike(3)
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: arguments[0])
 def test_a_player_on_the_command_line_meets_no_secret(folder: Path, arguments: list[str]) -> None:
     done = run_inside(folder, *arguments, "--json", env=environ(folder))
@@ -210,7 +210,7 @@ def test_a_person_on_the_command_line_sees_what_was_given_to_them(folder: Path) 
     assert "zqlich" not in done.stdout
 
 
-@pytest.mark.alike(2)
+@pytest.mark.alike(1)
 @pytest.mark.parametrize(
     "arguments", [["recent"], ["documents"], ["stats"], ["show", URI], ["search", "rows the drowned"]]
 )

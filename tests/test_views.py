@@ -118,9 +118,22 @@ def rounded(value: Any) -> Any:
     return [rounded(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-@pytest.mark.parametrize("viewer", [ANYBODY, ANA], ids=["anybody", "ana"])
-@pytest.mark.parametrize("example", [0, *(pytest.param(n, marks=pytest.mark.thorough) for n in range(1, 6))])
-@pytest.mark.parametrize("backend", [pytest.param(name, marks=MARKS.get(name, [])) for name in BACKENDS])
+CASES = [(backend, example, viewer) for backend in BACKENDS for example in range(6) for viewer in (ANYBODY, ANA)]
+DEFAULT = [("sqlite", 0, ANA), ("milvus", 0, ANYBODY)]
+"""The cases that are quick and differ most; the others are thorough."""
+
+
+def marks_of(case: tuple[str, int, Viewer]) -> list[pytest.MarkDecorator]:
+    return [] if case in DEFAULT else [*MARKS.get(case[0], []), pytest.mark.thorough]
+
+
+@pytest.mark.parametrize(
+    ("backend", "example", "viewer"),
+    [
+        pytest.param(*case, marks=marks_of(case), id=f"{case[0]}-{case[1]}-{case[2].person or 'anybody'}")
+        for case in CASES
+    ],
+)
 async def test_a_player_receives_what_a_library_without_the_secrets_gives(
     backend: str, example: int, viewer: Viewer, tmp_path: Path, seed: int, request: pytest.FixtureRequest
 ) -> None:
