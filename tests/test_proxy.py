@@ -17,8 +17,8 @@ import stamina
 
 from tests.support.certificates import write_certificate
 from tests.support.commands import ROOT
+from tests.support.service import HEADERS, ask, begin, library, serving
 from tests.support.serving import SECONDS
-from tests.test_serving import HEADERS, ask, begin, library, serving
 
 __all__ = ["library"]
 
