@@ -263,6 +263,11 @@ async def test_a_line_of_a_note_is_never_taken_for_one_of_ours(tmp_path):
     assert "\u202e" not in text
 
 
+@pytest.mark.parametrize("topic", ["Zzyzx " * 100, "\0"])
+async def test_a_topic_that_nothing_can_be_called_is_none(library, topic):
+    assert (await library.topic(topic)).note.startswith("Nothing in the library is about")
+
+
 # --- the newest notes ------------------------------------------------------------------------------------------------
 
 

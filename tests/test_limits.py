@@ -14,7 +14,8 @@ from starlette.responses import PlainTextResponse, Response
 
 from lorekeeper.audience import GAME_MASTER, Viewer
 from lorekeeper.errors import ConfigError
-from lorekeeper.server.limits import MAX_BODY, USER, VIEWER, BodyLimit, RateLimit
+from lorekeeper.server.limits import USER, VIEWER, BodyLimit, RateLimit
+from lorekeeper.server.recording import MAX_BODY
 from tests.support.libraries import settings
 
 
@@ -59,6 +60,7 @@ async def test_the_101st_request_of_a_minute_is_refused_and_nobody_else_notices(
     assert refused.headers["ratelimit-policy"] == '"default";q=100;w=60'
     assert refused.headers["ratelimit"] == f'"default";r=0;t={wait}'
     assert refused.headers["content-type"] == "application/problem+json"
+    assert refused.json().keys() == {"type", "title", "status", "detail", "instance"}
     assert refused.json()["status"] == 429
 
 
@@ -116,11 +118,12 @@ async def chunks(size: int) -> AsyncIterator[bytes]:
 
 async def test_a_body_that_is_too_large_is_refused_with_and_without_its_length() -> None:
     async with client(BodyLimit(length)) as asking:
-        assert (await asking.post("/api/v1/search", content=b"x" * MAX_BODY)).text == str(MAX_BODY)
-        assert (await asking.post("/api/v1/search", content=chunks(MAX_BODY))).text == str(MAX_BODY)
-        assert (await asking.post("/api/v1/search", content=b"x" * (MAX_BODY + 1))).status_code == 413
-        assert (await asking.post("/api/v1/search", content=chunks(2 * MAX_BODY))).status_code == 413
-        assert (await asking.post("/mcp", content=chunks(2 * MAX_BODY))).status_code == 200
+        assert (await asking.post("/page", content=b"x" * MAX_BODY)).text == str(MAX_BODY)
+        assert (await asking.post("/page", content=chunks(MAX_BODY))).text == str(MAX_BODY)
+        assert (await asking.post("/page", content=b"x" * (MAX_BODY + 1))).status_code == 413
+        assert (await asking.post("/page", content=chunks(2 * MAX_BODY))).status_code == 413
+        for path in ("/mcp", "/api/v1/search"):
+            assert (await asking.post(path, content=chunks(2 * MAX_BODY))).status_code == 200, "it limits itself"
 
 
 @pytest.mark.parametrize("rate", ["100/minute", "1 / second", "5000/hour", "0"])

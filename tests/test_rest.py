@@ -16,9 +16,10 @@ from lorekeeper.errors import CacheError, EmbeddingError, FilterError, LoreKeepe
 from lorekeeper.library import Library
 from lorekeeper.search.recent import recent_notes
 from lorekeeper.server import outputs
+from lorekeeper.server.recording import MAX_BODY
 from lorekeeper.server.rest.operations import OPERATIONS
 from lorekeeper.server.rest.problems import PROBLEM_TYPE
-from lorekeeper.server.rest.requests import MAX_BODY, MAX_PARAMETERS
+from lorekeeper.server.rest.requests import MAX_PARAMETERS
 from lorekeeper.server.tools import SEARCHED, all_tools
 from tests.support.campaign import VAULT, campaign
 from tests.support.gateway import gateway
@@ -290,7 +291,7 @@ async def test_what_is_wrong_is_a_problem_that_says_what_to_do(client, descripti
         ('{"query": "x", "seed": 1e999}', 400, "too large"),
         ('{"query": "x", "seed": 1' + "0" * 5000 + "}", 400, "not JSON"),
         ('{"query": "x", "query": "y"}', 400, "given twice"),
-        ('{"query": ' + "[" * 100_000, 400, "nested"),
+        ('{"query": ' + "[" * 50_000, 400, "nested"),
         ('{"query": "\\ud800"}', 400, "valid Unicode"),
         (b'{"query": "\xff"}', 400, "not JSON"),
         ('{"query": {"a": 1}}', 400, "query must be"),
@@ -301,7 +302,7 @@ async def test_what_is_wrong_is_a_problem_that_says_what_to_do(client, descripti
         ('{"types": "spells", "level": 123456789012345678901234567890}', 400, "out of range"),
         ('{"types": [1], "query": "x"}', 400, "types must be"),
         ("{}", 400, "query is required"),
-        (" " * (MAX_BODY + 1), 413, "262,144 bytes"),
+        (" " * (MAX_BODY + 1), 413, "65,536 bytes"),
     ],
     ids=lambda value: str(value[:30]) if isinstance(value, (str, bytes)) else None,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -14,9 +15,11 @@ import httpx
 import pytest
 import stamina
 
+from lorekeeper.audience import Role
+from lorekeeper.composition import people_of
 from tests.support.campaign import NOTES
 from tests.support.commands import ROOT, run_lorekeeper
-from tests.support.libraries import shelf_folder
+from tests.support.libraries import settings, shelf_folder
 from tests.support.serving import SECONDS, http_server
 
 EXAMPLES = 25
@@ -38,15 +41,24 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def table(library: Path, tmp_path: Path) -> Path:
+    """A copy of that library that has people."""
+    return shutil.copytree(library, tmp_path / "table")
+
+
 @pytest.mark.thorough
-def test_the_gateway_keeps_its_description(library: Path, seed: int, tmp_path: Path) -> None:
-    with http_server(library) as url:
+@pytest.mark.parametrize("role", ["dm", "player"])
+def test_the_gateway_keeps_its_description(table: Path, seed: int, tmp_path: Path, role: Role) -> None:
+    _, token = people_of(settings(milvus_db_path=table / "milvus.db")).add("Ana", role)
+    with http_server(table, RATE_LIMIT="0") as url:
         address = url.removesuffix("/mcp")
         for attempt in stamina.retry_context(on=httpx.HTTPStatusError, attempts=None, timeout=SECONDS, wait_max=0.2):
             with attempt:
                 httpx.get(f"{address}/readyz").raise_for_status()
         command = [str(SCHEMATHESIS), "--config-file", str(ROOT / "schemathesis.toml"), "run"]
         options = ["--seed", str(seed), "--max-examples", str(EXAMPLES), "--no-color"]
+        options += ["--header", f"Authorization: Bearer {token}"]
         done = subprocess.run(
             [*command, f"{address}/api/v1/openapi.json", *options],
             cwd=tmp_path,

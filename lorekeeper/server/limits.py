@@ -8,7 +8,6 @@ files the library is in, and a program that asks much for that user is no attack
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import time
 
@@ -22,18 +21,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from lorekeeper.audience import Viewer
 from lorekeeper.folding import fold
 from lorekeeper.server.exchange import Exchange
-from lorekeeper.server.recording import EXCHANGE, MCP_PATH, ROUTINE
+from lorekeeper.server.recording import EXCHANGE, MAX_BODY, MCP_PATH, ROUTINE
+from lorekeeper.server.rest.problems import is_api, problem
 
 VIEWER = "lorekeeper.viewer"
 """Where the scope of a request has its viewer."""
 
 USER = "user"
 """Where it has what its client has shown, if anything was needed."""
-
-MAX_BODY = 64 * 2**10
-"""Largest body of a request, in bytes; that of an MCP message may be larger (`mcp`'s own limit, 4 MiB)."""
-
-PROBLEM = "application/problem+json"
 
 
 class RateLimit:
@@ -66,7 +61,7 @@ class RateLimit:
             key = viewer.role, fold(viewer.person)
             if not self._window.hit(self._rate, *key):
                 reset = self._window.get_window_stats(self._rate, *key).reset_time
-                await refusal(self._rate, reset - time.time())(scope, receive, send)
+                await refusal(scope, self._rate, reset - time.time())(scope, receive, send)
                 return
             await self._turn(key)
         await self._app(scope, receive, send)
@@ -82,7 +77,7 @@ class BodyLimit:
     """Refuses bodies that are too large with 413, whether they say their length or not.
 
     Args:
-        app: the application. MCP has a limit of its own.
+        app: the application. MCP has a limit of its own, 4 MiB, and the gateway describes its refusals itself.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -90,24 +85,23 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        is_mcp = scope["type"] != "http" or scope["path"] == MCP_PATH
-        await (self._app if is_mcp else self._limited)(scope, receive, send)
+        limits_itself = scope["type"] != "http" or scope["path"] == MCP_PATH or is_api(scope)
+        await (self._app if limits_itself else self._limited)(scope, receive, send)
 
 
-def refusal(rate: RateLimitItem, seconds: float) -> Response:
-    """The response to a request beyond a rate that may be repeated in so many seconds.
+def refusal(scope: Scope, rate: RateLimitItem, seconds: float) -> Response:
+    """The response to a request beyond a rate that may be repeated in so many seconds, wherever it is sent.
 
     Its fields are those of draft-ietf-httpapi-ratelimit-headers.
     """
     wait, period = max(math.ceil(seconds), 1), int(rate.get_expiry())
     detail = f"At most {rate.amount} requests in {period} seconds; ask again in {wait} seconds."
-    problem = {"type": "about:blank", "title": "Too Many Requests", "status": 429, "detail": detail}
     headers = {
         "Retry-After": str(wait),
         "RateLimit-Policy": f'"default";q={rate.amount};w={period}',
         "RateLimit": f'"default";r=0;t={wait}',
     }
-    return Response(json.dumps(problem), 429, headers, PROBLEM)
+    return problem(scope, 429, detail, headers)
 
 
 def _parsed(rate: str) -> RateLimitItem | None:

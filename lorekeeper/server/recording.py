@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lorekeeper.audience import Viewer
 from lorekeeper.server.exchange import Exchange, How, Recorder, RecordingError, record
 from lorekeeper.server.notifications import CallNext
+from lorekeeper.server.rest.problems import is_api, problem
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ ViewerOf = Callable[[Any], Viewer]
 """Who sends a request, by its context."""
 
 MAX_BODY = 64 * 2**10
-"""How much of a body is looked at for what was asked."""
+"""Largest body of a REST request, in bytes: twice what the longest query in four wordings takes."""
 
 
 class Recording:
@@ -70,7 +71,8 @@ class Recording:
             if not recorded.failed:
                 raise
         if recorded.failed:
-            await PlainTextResponse(NOT_RECORDED, 503)(scope, receive, send)
+            refusal = problem(scope, 503, NOT_RECORDED) if is_api(scope) else PlainTextResponse(NOT_RECORDED, 503)
+            await refusal(scope, receive, send)
 
 
 class _Recorded:

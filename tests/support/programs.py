@@ -229,6 +229,15 @@ def serve_http(port: str, descriptors: str, *limits: str) -> None:
     sys.exit(main())
 
 
+def serve_without_pauses(*arguments: str) -> None:
+    """`lorekeeper serve`, with refusals that are answered at once."""
+    from lorekeeper.cli.main import main
+    from lorekeeper.server import failures
+
+    failures.FIRST_SECONDS = failures.MOST_SECONDS = 0.0
+    sys.exit(main(["serve", *arguments]))
+
+
 def serve_viewers(*arguments: str) -> None:
     """`lorekeeper serve` with tools that answer who asks, and refusals that are answered at once and all logged."""
     import mcp_types as types

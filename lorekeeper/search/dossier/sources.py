@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Self
 
 from lorekeeper.cache.protocol import CacheProtocol
-from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import unknown_name
 from lorekeeper.folding import fold
@@ -98,11 +98,12 @@ class Sources:
 
     async def notes_called(self, names: Sequence[str], document: str | None = None) -> list[Entity]:
         """The notes that have one of some folded names as their name or an alias."""
+        names = _possible(names)
         if not names:
             return []
         limit = CANDIDATES + len(names)
-        by_name = await self.cache.get_entities(NOTES, document, limit=limit, name_folded=list(names))
-        by_alias = await self.cache.get_entities(NOTES, document, limit=limit, aliases=list(names))
+        by_name = await self.cache.get_entities(NOTES, document, limit=limit, name_folded=names)
+        by_alias = await self.cache.get_entities(NOTES, document, limit=limit, aliases=names)
         return list({note.identity: note for note in [*by_name, *by_alias]}.values())
 
     async def knows(self, text: str) -> bool:
@@ -112,14 +113,20 @@ class Sources:
 
     async def called(self, entity_type: str, names: Sequence[str]) -> list[Entity]:
         """The entries of some folded names: of several that share one, that of the preferred document."""
+        names = _possible(names)
         if not names:
             return []
         scopes = await self.documents.scopes([entity_type], None)
         prefer = await self.documents.order()
         found = await self.cache.get_entities(
-            entity_type, scopes[entity_type], limit=4 * len(names), prefer=prefer, name_folded=list(names)
+            entity_type, scopes[entity_type], limit=4 * len(names), prefer=prefer, name_folded=names
         )
         return list({canonical_name(entity.name): entity for entity in reversed(found)}.values())[::-1]
+
+
+def _possible(names: Iterable[str]) -> list[str]:
+    """Those of some names that an entry may have: whole topics are looked up as names too, however long they are."""
+    return [name for name in names if len(name) <= MAX_TEXT_LENGTH and "\0" not in name]
 
 
 @dataclass(frozen=True)

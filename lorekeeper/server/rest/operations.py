@@ -112,6 +112,9 @@ _SEARCHED: JsonObject = {"type": "array", "items": {"type": "string", "enum": SE
 
 _ONE_OR_MORE: JsonObject = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
+_SINCE: JsonObject = {"type": "string", "pattern": r"^\s*(\d{4}-\d{2}-\d{2}.*|\d{1,5}\s*[hdwHDW]|-?\d{5,12})\s*$"}
+"""The form of a date or of a time ago. Not everything of that form is in a calendar."""
+
 _ONE_TYPE: JsonObject = {"type": "string", "enum": list(COLLECTIONS)}
 
 
@@ -292,6 +295,7 @@ RECENT = Operation(
         run=_list_recent,
         output=ref("Recent"),
     ),
+    limits={"since": _SINCE},
 )
 
 OPERATIONS = (SEARCH, TYPES, DOCUMENTS, DOCUMENT, ENTITY, TOPICS, RECENT)

@@ -15,10 +15,8 @@ from starlette.types import Scope
 from lorekeeper.entities import refuse_constant
 from lorekeeper.printable import shown
 from lorekeeper.server.answers import JsonObject
+from lorekeeper.server.recording import MAX_BODY
 from lorekeeper.server.rest.problems import RefusedError, bad_request, path_of
-
-MAX_BODY = 256 * 2**10
-"""Largest body, in bytes: eight times what the longest query in four wordings takes."""
 
 MAX_PARAMETERS = 500
 """Most parameters of a query, repetitions included."""
