@@ -16,11 +16,14 @@ from typing import Any
 
 import pytest
 
+from lorekeeper.composition import people_of
 from lorekeeper.server.prompts import PROMPTS
 from lorekeeper.server.tools import all_tools
 from tests.support.commands import ROOT, environment, run_lorekeeper
+from tests.support.libraries import settings
 from tests.support.samples import ATLAS, TITLES, write_lines
 from tests.support.serving import SERVE, http_server
+from tests.support.token_relay import with_token
 
 NODE = "node@24"
 SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
@@ -52,20 +55,42 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_official_suite_passes_but_for_what_does_not_apply(library: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def table(library: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A library with people, and a player's token."""
+    folder = shutil.copytree(library, tmp_path_factory.mktemp("people") / "table")
+    return folder, people_of(settings(milvus_db_path=folder / "milvus.db")).add("Ana", "player")[1]
+
+
+@pytest.fixture(params=["open", "token"])
+def url(request: pytest.FixtureRequest, library: Path, table: tuple[Path, str]) -> Iterator[str]:
+    """Where a server is reached, that of a table as with a player's token: the suite sends none."""
+    if request.param == "open":
+        with http_server(library) as address:
+            yield address
+    else:
+        folder, token = table
+        with http_server(folder, RATE_LIMIT="0") as address, with_token(address, token) as relayed:
+            yield relayed
+
+
+def test_the_official_suite_passes_but_for_what_does_not_apply(url: str, tmp_path: Path) -> None:
     words = command(SUITE, "conformance")
-    with http_server(library) as url:
-        options = ["--suite", "all", "--expected-failures", str(BASELINE), "--output-dir", str(tmp_path)]
-        done = subprocess.run([*words, "server", "--url", url, *options], capture_output=True, text=True, timeout=500)
+    options = ["--suite", "all", "--expected-failures", str(BASELINE), "--output-dir", str(tmp_path)]
+    done = subprocess.run([*words, "server", "--url", url, *options], capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stdout[-4000:]
     checks = [c for path in tmp_path.glob("*/checks.json") for c in json.loads(path.read_text())]
     assert sum(check["status"] == "SUCCESS" for check in checks) > 100
 
 
-@pytest.fixture(params=["stdio", "http"])
-def target(request: pytest.FixtureRequest, library: Path) -> Iterator[list[str]]:
+@pytest.fixture(params=["stdio", "http", "token"])
+def target(request: pytest.FixtureRequest, library: Path, table: tuple[Path, str]) -> Iterator[list[str]]:
     """How the inspector reaches a server."""
-    if request.param == "http":
+    if request.param == "token":
+        folder, token = table
+        with http_server(folder, RATE_LIMIT="0") as url:
+            yield ["--server-url", url, "--transport", "http", "--header", f"Authorization: Bearer {token}"]
+    elif request.param == "http":
         with http_server(library) as url:
             yield ["--server-url", url, "--transport", "http"]
     else:
