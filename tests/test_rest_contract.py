@@ -87,11 +87,15 @@ def test_a_server_opens_its_library_before_anybody_asks(address: str) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("sent", [b"GET /api/v1/search?query=" + b"x" * 20_000, b"nonsense\r\n\r\n", b"GET\r\n\r\n"])
+@pytest.mark.parametrize(
+    "sent",
+    [b"GET /api/v1/search?query=" + b"x" * 20_000, b"GET /" + b"x" * 200_000, b"nonsense\r\n\r\n", b"GET\r\n\r\n"],
+)
 def test_what_is_no_request_is_a_problem(address: str, sent: bytes) -> None:
     host, _, port = address.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port)), timeout=SECONDS) as connection:
         connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
         answer = b"".join(iter(lambda: connection.recv(65_536), b""))
     head, _, body = answer.partition(b"\r\n\r\n")
     assert b"application/problem+json" in head

@@ -54,6 +54,9 @@ QUEUE = 4096
 REQUEST_SECONDS = 10.0
 """Longest time from the connection, or from the previous response, to the end of a request."""
 
+LINGERING_SECONDS, LINGERING_BYTES = 2.0, 2**18
+"""How long, and how much of, what a client goes on sending is thrown away after it has been refused."""
+
 IDLE_SECONDS = 5
 """How long an idle connection is kept after a response."""
 
@@ -234,6 +237,9 @@ class _Connection(H11Protocol):  # type: ignore[misc]
     """A connection that is closed if its request, or the reading of its response, takes too long, or to make room."""
 
     transport: asyncio.Transport
+    _refused = False
+    """Whether what has come was no request; what comes after it is thrown away."""
+    _thrown_away = 0
     order: tuple[bool, float]
     """(Whether a request is being answered, since when): the connection with the least is closed to make room."""
 
@@ -247,6 +253,11 @@ class _Connection(H11Protocol):  # type: ignore[misc]
             min(others, key=attrgetter("order")).transport.abort()
 
     def data_received(self, data: bytes) -> None:
+        if self._refused:
+            self._thrown_away += len(data)
+            if self._thrown_away > LINGERING_BYTES:
+                self.transport.abort()
+            return
         super().data_received(data)
         self._watch()
 
@@ -268,13 +279,18 @@ class _Connection(H11Protocol):  # type: ignore[misc]
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP, or has too long a request line and headers, as the gateway does."""
+        """Refuse what is not HTTP, or has too long a request line and headers, as the gateway does.
+
+        The connection is closed later: closing it while more arrives would take the response from the client.
+        """
         body = problem_content(400, f"{msg} Request line and headers may have {HEADER_BYTES:,} bytes.", "/")
-        headers = [("content-type", PROBLEM_TYPE), ("connection", "close")]
+        length = ("content-length", str(len(body)))
+        headers = [("content-type", PROBLEM_TYPE), length, ("connection", "close")]
         response = h11.Response(status_code=400, headers=headers, reason="Bad Request")
         for event in (response, h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event))
-        self.transport.close()
+        self._refused = True
+        self.loop.call_later(LINGERING_SECONDS, self.transport.close)
 
     def _watch(self) -> None:
         """Run the timer of `REQUEST_SECONDS` while a request is awaited or incomplete."""
