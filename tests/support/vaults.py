@@ -55,3 +55,10 @@ def digests(vault: Path) -> dict[str, str]:
     """Hashes of all files of a vault."""
     files = [path for path in sorted(vault.rglob("*")) if path.is_file()]
     return {path.relative_to(vault).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def save(note: Path, text: str) -> None:
+    """Save a note as editors do: beside it, then in its place."""
+    new = note.with_suffix(".new")
+    new.write_text(text, "utf-8")
+    new.replace(note)
