@@ -98,6 +98,19 @@ NUMBERS_IN_WORDS = frozenset({("spells", "duration"), ("equipment", "armor_class
 
 def schema(collection: Collection) -> dict[str, Any]:
     """JSON Schema (2020-12) of our own shape for the entries of a collection, from its declaration."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"LoreKeeper {collection.label}",
+        "description": "One entry. A file holds one, a list of them, or one per line. Other keys are kept. An entry has at "
+        f"most {MAX_RECORD_BYTES:,} bytes as JSON in UTF-8, {MAX_DEPTH} levels of lists and objects, and no lone surrogates.",
+        "type": "object",
+        "required": ["collection", "name", *(["kind"] if len(collection.kinds) > 1 else [])],
+        "properties": _properties(collection),
+    }
+
+
+def _properties(collection: Collection) -> dict[str, Any]:
+    """The keys of an entry, and what may be there."""
     plain = {"type": "string", "maxLength": MAX_TEXT_LENGTH, "pattern": _PLAIN}
     key = plain | {"maxLength": MAX_KEY_LENGTH}
     kinds = plain | {"examples": list(collection.kinds)} if collection.open_kinds else {"enum": list(collection.kinds)}
@@ -125,15 +138,7 @@ def schema(collection: Collection) -> dict[str, Any]:
             json_type |= {"type": [_NUMBERS[declared.type], "string", "null"], "pattern": ""}
         properties[declared.name] = json_type
     properties[AUDIENCE] |= {"description": "who may see it: dm, players (the default), a name, or names"}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"LoreKeeper {collection.label}",
-        "description": "One entry. A file holds one, a list of them, or one per line. Other keys are kept. An entry has at "
-        f"most {MAX_RECORD_BYTES:,} bytes as JSON in UTF-8, {MAX_DEPTH} levels of lists and objects, and no lone surrogates.",
-        "type": "object",
-        "required": ["collection", "name", *(["kind"] if len(collection.kinds) > 1 else [])],
-        "properties": properties,
-    }
+    return properties
 
 
 _PLAIN = rf"^(?![\s\S]*[{FORBIDDEN}])[\s\S]*\S"
