@@ -125,6 +125,7 @@ def test_a_stat_block_tells_of_its_own_mark_and_that_of_its_note(run: Run, folde
     assert (told["audience"], told["why"]) == ("dm", "GM Notes")
 
 
+@pytest.mark.thorough
 def test_the_entry_is_shown_as_a_player_would_see_it(run: Run) -> None:
     seen = run("lore://notes/saga/Mira.md", "--as", "player")
     assert seen["visible"]

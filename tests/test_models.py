@@ -130,6 +130,7 @@ def test_the_files_come_before_the_family(tmp_path: Path) -> None:
     assert usage.licence == "MIT"
 
 
+@pytest.mark.thorough
 def test_what_sentence_transformers_saves_now_is_understood(tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
