@@ -109,8 +109,9 @@ class Body:
         left, cuts = self._cut(lines, place)
         tokens = blocks(left)
         parts = self._parts(left, tokens, place)
-        self._read_blocks(left, tokens, parts)
         starts = [start for start, _ in parts]
+        cuts = [cut for cut in cuts if not _put_back(left, cut, _place_at(parts, cut.line))]
+        self._read_blocks(left, tokens, parts)
         waiting: dict[int, list[Cut]] = {}
         for cut in cuts:
             waiting.setdefault(max(0, bisect.bisect_right(starts, cut.line) - 1), []).append(cut)
@@ -157,10 +158,9 @@ class Body:
 
     def _read_blocks(self, lines: list[str], tokens: Sequence[Token], parts: Sequence[tuple[int, Place]]) -> None:
         """Take facts and stat blocks out of the blocks that hold them, and give callouts their titles."""
-        starts = [start for start, _ in parts]
 
         def place_of(line: int) -> Place:
-            return parts[max(0, bisect.bisect_right(starts, line) - 1)][1]
+            return _place_at(parts, line)
 
         for callout in callouts(lines, tokens):
             self._read_callout(lines, callout, place_of(callout.start))
@@ -267,6 +267,18 @@ def is_title(heading: str, levels: Sequence[int], path: str) -> bool:
     if levels[0] > 1:
         return bool(folded) and folded == fold(file_name(path))
     return bool(folded) and not (folded in GENERIC and levels.count(1) > 1)
+
+
+def _place_at(parts: Sequence[tuple[int, Place]], line: int) -> Place:
+    return parts[max(0, bisect.bisect_right(parts, line, key=lambda part: part[0]) - 1)][1]
+
+
+def _put_back(lines: list[str], cut: Cut, place: Place) -> bool:
+    """Put back what only its key keeps secret, where all around it is for the game master alone; whether it was."""
+    if not cut.keyed or place.marked.audience != DM:
+        return False
+    lines[cut.line : cut.line + len(cut.lines)] = cut.lines
+    return True
 
 
 def secret(place: Place) -> bool:

@@ -49,11 +49,13 @@ class Cut:
         line: number of the line before which it belongs.
         lines: what it says.
         mark: what makes it secret.
+        keyed: whether that is a key in the text, and the lines stand where they stood.
     """
 
     line: int
     lines: tuple[str, ...]
     mark: Mark
+    keyed: bool = False
 
 
 def cut_callouts(lines: Sequence[str], tokens: Sequence[Token], own: OwnMarks) -> tuple[list[str], list[Cut]]:
@@ -88,7 +90,7 @@ def cut_keys(lines: Sequence[str], own: OwnMarks) -> tuple[list[str], list[Cut]]
         elif left[i].lstrip().startswith("|"):
             mark, end = _row_mark(left, i, own)
         if mark.audience == DM:
-            cuts.append(Cut(i, tuple(left[i:end]), mark))
+            cuts.append(Cut(i, tuple(left[i:end]), mark, keyed=True))
             left[i:end] = [""] * (end - i)
         i = end
     return left, cuts
