@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
     from lorekeeper.views.view_cache import Projections
 
 logger = logging.getLogger(__name__)
-
-MAX_VIEWS = 64
-"""Views of players that are kept."""
 
 
 class Library(View, AsyncClosing):
@@ -93,7 +89,8 @@ class Library(View, AsyncClosing):
         self.asks = asks
         self._views_folder = views
         self._projections: Projections | None = None
-        self._views: OrderedDict[frozenset[str], View] = OrderedDict()
+        self._views: dict[frozenset[str], View] = {}
+        """By the names of their viewers, who are as many as there are people at the table."""
         self.books_file = books_file
         self.questions = Questions()
         """Those of clients, which `keep_fresh` lets go first."""
@@ -147,9 +144,6 @@ class Library(View, AsyncClosing):
             return self
         if viewer.names not in self._views:
             self._views[viewer.names] = self._view(viewer)
-            while len(self._views) > MAX_VIEWS:
-                self._views.popitem(last=False)
-        self._views.move_to_end(viewer.names)
         return self._views[viewer.names]
 
     def _view(self, viewer: Viewer) -> View:
