@@ -8,7 +8,16 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequen
 from dataclasses import replace
 from typing import Any
 
-from lorekeeper.cache.protocol import BATCH, Documents, Hit, Identity, Progress, Ranked, Statistics, ValueCounts, hits
+from lorekeeper.cache.protocol import (
+    BATCH,
+    Documents,
+    EntitySearches,
+    Identity,
+    Progress,
+    Ranked,
+    Statistics,
+    ValueCounts,
+)
 from lorekeeper.cache.store import Chunked, Store
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.protocol import Vectors, normalized
@@ -24,7 +33,7 @@ from lorekeeper.text.phrases import hint_text
 logger = logging.getLogger(__name__)
 
 
-class ThreadedCache(AsyncClosing):
+class ThreadedCache(EntitySearches, AsyncClosing):
     """A cache that opens its store at first use.
 
     Args:
@@ -126,16 +135,6 @@ class ThreadedCache(AsyncClosing):
         selection = _selected(entity_type, document, filters)
         declared = field_of(collection_of(entity_type), field)
         return await asyncio.to_thread(self._store.count_values, selection, declared)
-
-    async def semantic_search(
-        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
-    ) -> list[Hit]:
-        return await hits(self, entity_type, await self.rank_semantic(entity_type, query, limit, document, **filters))
-
-    async def keyword_search(
-        self, entity_type: str, query: str | KeywordQuery, limit: int = 20, document: Documents = None, **filters: Any
-    ) -> list[Hit]:
-        return await hits(self, entity_type, await self.rank_keyword(entity_type, query, limit, document, **filters))
 
     async def rank_semantic(
         self, entity_type: str, query: str | Sequence[str], limit: int = 20, document: Documents = None, **filters: Any

@@ -267,3 +267,29 @@ async def hits(cache: CacheProtocol, entity_type: str, ranking: Sequence[Ranked]
     """A ranking with its entities, as the search methods of every backend return it."""
     entities = {e.identity: e for e in await cache.load(entity_type, [r.identity for r in ranking])}
     return [Hit(entities[r.identity], r.score, r.passage, r.section) for r in ranking if r.identity in entities]
+
+
+class EntitySearches:
+    """The two searches that return whole entities, for caches that rank them."""
+
+    async def semantic_search(
+        self: CacheProtocol,
+        entity_type: str,
+        query: str,
+        limit: int = 20,
+        document: Documents = None,
+        **filters: Any,
+    ) -> list[Hit]:
+        """See `CacheProtocol`."""
+        return await hits(self, entity_type, await self.rank_semantic(entity_type, query, limit, document, **filters))
+
+    async def keyword_search(
+        self: CacheProtocol,
+        entity_type: str,
+        query: str | KeywordQuery,
+        limit: int = 20,
+        document: Documents = None,
+        **filters: Any,
+    ) -> list[Hit]:
+        """See `CacheProtocol`."""
+        return await hits(self, entity_type, await self.rank_keyword(entity_type, query, limit, document, **filters))

@@ -14,13 +14,12 @@ from lorekeeper.cache.protocol import (
     BATCH,
     CacheProtocol,
     Documents,
-    Hit,
+    EntitySearches,
     Identity,
     Progress,
     Ranked,
     Statistics,
     ValueCounts,
-    hits,
 )
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity
@@ -116,7 +115,7 @@ class Projections(AsyncClosing):
         return frozenset(str(name) for name in audiences.counts) - {DM, PLAYERS}
 
 
-class ViewCache(AsyncClosing):
+class ViewCache(EntitySearches, AsyncClosing):
     """`CacheProtocol` for one viewer. What is stored and removed through it is stored in and removed from the library.
 
     Args:
@@ -182,16 +181,6 @@ class ViewCache(AsyncClosing):
         self, entity_type: str, field: str, document: Documents = None, **filters: Any
     ) -> ValueCounts:
         return await (await self._of(entity_type)).count_values(entity_type, field, document, **filters)
-
-    async def semantic_search(
-        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
-    ) -> list[Hit]:
-        return await hits(self, entity_type, await self.rank_semantic(entity_type, query, limit, document, **filters))
-
-    async def keyword_search(
-        self, entity_type: str, query: str | KeywordQuery, limit: int = 20, document: Documents = None, **filters: Any
-    ) -> list[Hit]:
-        return await hits(self, entity_type, await self.rank_keyword(entity_type, query, limit, document, **filters))
 
     async def rank_semantic(
         self, entity_type: str, query: str | Sequence[str], limit: int = 20, document: Documents = None, **filters: Any
