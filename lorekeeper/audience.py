@@ -11,6 +11,9 @@ from lorekeeper.folding import fold
 
 DM, PLAYERS = "dm", "players"
 
+GM_PART = "for_the_game_master"
+"""Key of what only the game master may read, in the data of an entry whose rest others may."""
+
 Audience = str | tuple[str, ...]
 """Who may see something: "dm" (the game master alone), "players" (everybody at the table), or the names of people."""
 

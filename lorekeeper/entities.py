@@ -32,14 +32,7 @@ from lorekeeper.fields import (
     FieldType,
     Value,
 )
-from lorekeeper.folding import (
-    fold_alignment,
-    fold_class,
-    fold_component,
-    fold_environment,
-    fold_key,
-    fold_time,
-)
+from lorekeeper.folding import fold_alignment, fold_class, fold_component, fold_environment, fold_key, fold_time
 from lorekeeper.paths import fold_link, fold_path, fold_tag, path_name, path_parents
 from lorekeeper.printable import shown
 
@@ -90,13 +83,8 @@ COLLECTIONS: dict[str, Collection] = {
             label="spell",
             kinds=("spell",),
             fields=(
-                Field("level", T.INTEGER, "spell level, 0 = cantrip", ("level", "level_min", "level_max")),
-                Field(
-                    "school",
-                    T.TEXT,
-                    "abjuration, evocation, ...",
-                    ("school",),
-                ),
+                Field("level", T.INTEGER, "spell level, 0 = cantrip", ("level", "level_min", "level_max"), facet=True),
+                Field("school", T.TEXT, "abjuration, evocation, ...", ("school",), facet=True),
                 Field(
                     "classes",
                     T.TEXTS,
@@ -104,9 +92,10 @@ COLLECTIONS: dict[str, Collection] = {
                     ("class_key",),
                     fold_class,
                     revision=2,
+                    facet=True,
                 ),
-                Field("ritual", T.FLAG, "castable as a ritual", ("ritual",)),
-                Field("concentration", T.FLAG, "needs concentration", ("concentration",)),
+                Field("ritual", T.FLAG, "castable as a ritual", ("ritual",), facet=True),
+                Field("concentration", T.FLAG, "needs concentration", ("concentration",), facet=True),
                 Field(
                     "casting_time",
                     T.TEXT,
@@ -114,14 +103,9 @@ COLLECTIONS: dict[str, Collection] = {
                     ("casting_time",),
                     fold_time,
                     revision=2,
+                    facet=True,
                 ),
-                Field(
-                    "damage_types",
-                    T.TEXTS,
-                    "damage it deals: fire, ...",
-                    ("damage_type",),
-                    revision=2,
-                ),
+                Field("damage_types", T.TEXTS, "damage it deals: fire, ...", ("damage_type",), revision=2, facet=True),
                 Field("range", T.DECIMAL, "range in feet"),
                 Field("saves", T.TEXTS, "ability of a saving throw that it forces on others"),
                 Field("conditions", T.TEXTS, "condition that it inflicts"),
@@ -141,16 +125,21 @@ COLLECTIONS: dict[str, Collection] = {
             label="creature",
             kinds=("creature",),
             fields=(
-                Field("challenge_rating", T.DECIMAL, 'challenge rating, as 0.25 or "1/4"', ("cr", "cr_min", "cr_max")),
                 Field(
-                    "type",
-                    T.TEXTS,
-                    "beast, undead, ...; swarm",
-                    ("type",),
-                    parts=terms.type_parts,
+                    "challenge_rating",
+                    T.DECIMAL,
+                    'challenge rating, as 0.25 or "1/4"',
+                    ("cr", "cr_min", "cr_max"),
+                    facet=True,
                 ),
+                Field("type", T.TEXTS, "beast, undead, ...; swarm", ("type",), parts=terms.type_parts, facet=True),
                 Field(
-                    "size", T.TEXTS, "tiny, small, medium, large, huge, gargantuan", ("size",), parts=terms.size_parts
+                    "size",
+                    T.TEXTS,
+                    "tiny, small, medium, large, huge, gargantuan",
+                    ("size",),
+                    parts=terms.size_parts,
+                    facet=True,
                 ),
                 Field(
                     "alignment",
@@ -159,6 +148,7 @@ COLLECTIONS: dict[str, Collection] = {
                     ("alignment",),
                     fold_alignment,
                     terms.alignment_parts,
+                    facet=True,
                 ),
                 Field("armor_class", T.INTEGER, "armor class", ("armor_class_min",)),
                 Field("hit_points", T.INTEGER, "hit points", ("hit_points_min",)),
@@ -169,6 +159,7 @@ COLLECTIONS: dict[str, Collection] = {
                     ("environment",),
                     fold_environment,
                     terms.wider_environments,
+                    facet=True,
                 ),
                 Field("damage_types", T.TEXTS, "damage type that it deals"),
                 Field("conditions", T.TEXTS, "condition that it inflicts"),
@@ -186,7 +177,7 @@ COLLECTIONS: dict[str, Collection] = {
                 Field("passive_perception", T.INTEGER, "passive Perception"),
                 Field("languages", T.TEXTS, "language that it speaks or understands, telepathy"),
                 Field("telepathy", T.DECIMAL, "range in feet"),
-                Field("legendary", T.FLAG, "has legendary actions"),
+                Field("legendary", T.FLAG, "has legendary actions", facet=True),
                 Field("lair", T.FLAG, "has lair actions or effects of its lair"),
             ),
         ),
@@ -196,15 +187,29 @@ COLLECTIONS: dict[str, Collection] = {
             label="item",
             kinds=("weapon", "armor", "magic-item", "gear"),
             fields=(
-                Field("category", T.TEXTS, "potion, light armor, martial weapon, ...", ("category",), revision=2),
                 Field(
-                    "rarity", T.TEXT, "common, uncommon, rare, very rare, legendary, artifact", ("rarity",), revision=2
+                    "category",
+                    T.TEXTS,
+                    "potion, light armor, martial weapon, ...",
+                    ("category",),
+                    revision=2,
+                    facet=True,
+                ),
+                Field(
+                    "rarity",
+                    T.TEXT,
+                    "common, uncommon, rare, very rare, legendary, artifact",
+                    ("rarity",),
+                    revision=2,
+                    facet=True,
                 ),
                 Field("requires_attunement", T.FLAG, "must be attuned to", ("requires_attunement",), revision=2),
                 Field("cost", T.DECIMAL, "price in gp", ("cost_min", "cost_max"), revision=2),
                 Field("weight", T.DECIMAL, "weight in lb", ("weight_max",)),
-                Field("damage_type", T.TEXT, "damage type of a weapon", ("damage_type",)),
-                Field("properties", T.TEXTS, "property: finesse, two-handed, ...", ("property",), revision=2),
+                Field("damage_type", T.TEXT, "damage type of a weapon", ("damage_type",), facet=True),
+                Field(
+                    "properties", T.TEXTS, "property: finesse, two-handed, ...", ("property",), revision=2, facet=True
+                ),
                 Field("armor_class", T.INTEGER, "base AC of armour, bonus of a shield"),
                 Field("damage", T.DECIMAL, "average of a weapon's damage dice"),
                 Field("bonus", T.INTEGER, "bonus of a magic item: 1 to 3"),
@@ -218,7 +223,7 @@ COLLECTIONS: dict[str, Collection] = {
             label="character option",
             kinds=("class", "subclass", "race", "subrace", "background", "feat"),
             fields=(
-                Field("parent", T.TEXT, "class of a subclass, race of a subrace", ("parent",), fold_key),
+                Field("parent", T.TEXT, "class of a subclass, race of a subrace", ("parent",), fold_key, facet=True),
                 Field("hit_die", T.TEXT, "hit die of a class, as in d10"),
             ),
         ),
@@ -228,7 +233,7 @@ COLLECTIONS: dict[str, Collection] = {
             label="rule",
             kinds=("rule", "section", "condition"),
             open_kinds=True,
-            fields=(Field("parent", T.TEXT, "chapter it belongs to", ("parent",), fold_key),),
+            fields=(Field("parent", T.TEXT, "chapter it belongs to", ("parent",), fold_key, facet=True),),
         ),
         Collection(
             "notes",
@@ -247,11 +252,12 @@ COLLECTIONS: dict[str, Collection] = {
                     fold_path,
                     path_parents,
                     longest=MAX_URI_LENGTH,
+                    facet=True,
                 ),
                 Field(ALIASES, T.TEXTS, "another name"),
-                Field("tags", T.TEXTS, "npc is also npc/ally", ("tags",), fold_tag, path_parents),
+                Field("tags", T.TEXTS, "npc is also npc/ally", ("tags",), fold_tag, path_parents, facet=True),
                 Field("modified", T.DATE, "2026-11-20 or 7d", ("modified_after", "modified_before")),
-                Field("session", T.INTEGER, "number of the session", ("session",)),
+                Field("session", T.INTEGER, "number of the session", ("session",), facet=True),
                 Field("session_date", T.DATE, "date of the session"),
                 Field(
                     "links",
@@ -270,9 +276,9 @@ COLLECTIONS: dict[str, Collection] = {
             label="document",
             kinds=("document",),
             fields=(
-                Field("publisher", T.TEXT, "publisher"),
-                Field("game_system", T.TEXT, "game system and edition"),
-                Field("licenses", T.TEXTS, "licence it is published under"),
+                Field("publisher", T.TEXT, "publisher", facet=True),
+                Field("game_system", T.TEXT, "game system and edition", facet=True),
+                Field("licenses", T.TEXTS, "licence it is published under", facet=True),
             ),
         ),
     )

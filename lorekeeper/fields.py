@@ -62,6 +62,7 @@ class Field:
         longest: longest value as it is written, in characters; folded it has at most `MAX_TEXT_LENGTH`.
         most: most values of a list.
         revision: raised by one if `normalize` makes its values in another way; existing libraries then make theirs again.
+        facet: whether its values are worth counting and choosing from, on a page.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Field:
     longest: int = MAX_TEXT_LENGTH
     most: int = MAX_MANY
     revision: int = 1
+    facet: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ AUDIENCE = "audience"
 
 BASE_FIELDS = (
     NAME,
-    Field("kind", FieldType.TEXT, "kind of entry", fold=fold_kind),
-    Field("document", FieldType.TEXT, "key of the source document", fold=str.strip),
+    Field("kind", FieldType.TEXT, "kind of entry", fold=fold_kind, facet=True),
+    Field("document", FieldType.TEXT, "key of the source document", fold=str.strip, facet=True),
     Field("source_api", FieldType.TEXT, "the source of the entry"),
 )

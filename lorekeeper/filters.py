@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import ge, gt, le, lt
 from typing import Any, Literal
 
 from lorekeeper import dates
@@ -63,6 +64,8 @@ Operator = Literal["any", "min", "max", "above", "below", "outside", "name"]
 COMPARISONS: dict[Operator, str] = {"min": ">=", "max": "<=", "above": ">", "below": "<"}
 """Operators that compare with one value, and their signs."""
 
+_COMPARED: dict[Operator, Callable[[Any, Any], bool]] = {"min": ge, "max": le, "above": gt, "below": lt}
+
 WHERE = "where"
 """The key of a filter that is a text in the grammar of `lorekeeper.where`."""
 
@@ -95,6 +98,19 @@ class Condition:
     op: Operator
     values: tuple[str | int | bool, ...]
     negate: bool = False
+
+    def met_by(self, value: Stored | None) -> bool:
+        """Whether a field's stored value meets it, None for an absent one; not for ``name``, which is about another text."""
+        if value is None:
+            return self.negate and self.field.type is FieldType.TEXTS
+        item: Any = value
+        first, *others = self.values or ("",)
+        if self.op in _COMPARED:
+            return bool(_COMPARED[self.op](item, first))
+        if self.op == "outside":
+            return bool(item < first or item > others[0])
+        found = not set(self.values).isdisjoint(item if isinstance(item, tuple) else [item])
+        return found is not self.negate
 
 
 @dataclass(frozen=True)
@@ -350,23 +366,7 @@ def _meets(entity: Entity, condition: Condition) -> bool:
     base = {"kind": entity.kind, "document": entity.document, "source_api": entity.source_api}
     base[WHOLE_NAME.name] = entity.name
     value = base.get(condition.field.name, entity.fields.get(condition.field.name))
-    if value is None:
-        return condition.negate and condition.field.type is FieldType.TEXTS
-    item: Any = stored(condition.field, value)
-    first, *others = condition.values or ("",)
-    match condition.op:
-        case "min":
-            return bool(item >= first)
-        case "max":
-            return bool(item <= first)
-        case "above":
-            return bool(item > first)
-        case "below":
-            return bool(item < first)
-        case "outside":
-            return bool(item < first or item > others[0])
-    found = not set(condition.values).isdisjoint(item if isinstance(item, tuple) else [item])
-    return found is not condition.negate
+    return condition.met_by(None if value is None else stored(condition.field, value))
 
 
 def known_filters(collection: Collection) -> list[str]:

@@ -194,8 +194,11 @@ class Library(View, AsyncClosing):
             await self.renew()
         report = ImportReport()
         with report.measured(self.embedding):
-            files = FileImport(self.cache, report, self._imports, dry_run=dry_run)
-            await files.run(list(paths), document, audience, start, progress)
+            files = FileImport(self.cache, self.cache.given, report, self._imports, dry_run=dry_run)
+            try:
+                await files.run(list(paths), document, audience, start, progress)
+            finally:
+                self.cache.given.clear()
         self.searcher.documents.forget()
         return report
 

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 Phase = Literal["embedding", "semantic", "keyword", "names", "load"]
@@ -23,6 +24,27 @@ Event = Literal[
 PHASES: tuple[Phase, ...] = get_args(Phase)
 
 EVENTS: tuple[Event, ...] = get_args(Event)
+
+
+@dataclass
+class Steps:
+    """How far some work has got, for whoever looks.
+
+    Attributes:
+        done: steps that are done.
+        total: steps that there are, as far as is known.
+    """
+
+    done: int = 0
+    total: int = 0
+
+    def start(self, number: int) -> None:
+        """There are so many further steps."""
+        self.total += number
+
+    def advance(self, number: int) -> None:
+        """So many further ones are done."""
+        self.done = min(self.done + number, self.total)
 
 
 class Listener(Protocol):

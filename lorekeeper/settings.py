@@ -216,8 +216,8 @@ class Settings(BaseModel):
             )
 
 
-OTHERS = frozenset({"corpus", "milvus_server"})
-"""Variables with our prefix that are not settings: the tests read LOREKEEPER_CORPUS and LOREKEEPER_MILVUS_SERVER."""
+OTHERS = frozenset({"browser", "corpus", "milvus_server"})
+"""Variables with our prefix that are not settings: the tests read LOREKEEPER_BROWSER, _CORPUS and _MILVUS_SERVER."""
 
 SECRETS = frozenset({"milvus_token", "embedding_api_key", "rerank_api_key", "http_token"})
 

@@ -27,10 +27,12 @@ MAX_LENGTH = 1000
 EXAMPLE = "immune:poison speed.fly>=60 -language:common cr:5..8"
 
 _ITEM = r'(?:"[^"]*+"|[^\s",]++)'
-_TEST = re.compile(
+TEST = re.compile(
     r"(?P<negated>-?)(?P<field>[^\W\d][\w.]*+)"
     rf"(?:\s*+(?P<sign>>=|<=|[:=<>])\s*+(?P<values>{_ITEM}(?:\s*+,\s*+{_ITEM})*+)|(?=\s|$))(?=\s|$)"
 )
+"""One test; a field that stands alone is one too, as may be any word."""
+
 _VALUE = re.compile(_ITEM)
 _SPACE = re.compile(r"\s*+")
 
@@ -67,10 +69,10 @@ def parse_where(text: str) -> list[FieldTest]:
     tests: list[FieldTest] = []
     position = _end_of_space(text, 0)
     while position < len(text):
-        match = _TEST.match(text, position)
+        match = TEST.match(text, position)
         if match is None:
             raise not_a_test(text[position:], "it is not a test")
-        tests.append(_test(match))
+        tests.append(field_test(match))
         position = _end_of_space(text, match.end())
     if not tests:
         raise FilterError(f"where is empty; write tests such as {EXAMPLE}")
@@ -87,7 +89,8 @@ def _end_of_space(text: str, position: int) -> int:
     return match.end() if match else position
 
 
-def _test(match: re.Match[str]) -> FieldTest:
+def field_test(match: re.Match[str]) -> FieldTest:
+    """What a match of `TEST` says; FilterError if its values do not go with its sign."""
     sign = ":" if match["sign"] == "=" else match["sign"] or ""
     items = _VALUE.findall(match["values"] or "")
     ends = _ends(match[0], sign, items)

@@ -9,7 +9,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ import pytest
 
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.settings import Settings
-from tests.support import examples, milvus_standalone
+from tests.support import browser, examples, milvus_standalone
 from tests.support.backends import BACKEND_PARAMS, BACKENDS, Caches, drop_collections
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.libraries import settings
@@ -27,6 +28,8 @@ WHEEL = "TESTED_WHEEL"
 SERVER_SECONDS = 60
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
     from tests.support.limited_milvus import LimitedServer
 
 MEMORY_FOLDER, MEMORY_BYTES = Path("/dev/shm"), 4 << 30
@@ -78,7 +81,7 @@ def kills(request: pytest.FixtureRequest) -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Settle how much is done; keep test libraries' sockets apart from the user's, and the user's settings out of the tests."""
-    kept = (CORPUS, milvus_standalone.EXECUTABLE)
+    kept = (CORPUS, milvus_standalone.EXECUTABLE, browser.EXECUTABLE)
     for name in [n for n in os.environ if n.startswith("LOREKEEPER_") and n not in kept]:
         del os.environ[name]
     os.environ["LOREKEEPER_ENV_FILE"] = os.devnull
@@ -127,6 +130,28 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             milvus_standalone.executable()
         except milvus_standalone.UnavailableError as error:
             pytest.skip(str(error))
+    if item.get_closest_marker("browser"):
+        try:
+            browser.executable()
+        except browser.UnavailableError as error:
+            pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A browser, for tests marked ``browser``; not for the session, since its loop would stand in the way of other tests."""
+    with browser.browser() as launched:
+        yield launched
+
+
+@pytest.fixture
+def window(chromium: Browser, origin: str) -> Iterator[Callable[..., browser.Watched]]:
+    """Opens watched pages of the server that the module's fixture ``origin`` names, each in a profile of its own.
+
+    Called with options of Playwright's `Browser.new_context`.
+    """
+    with ExitStack() as stack:
+        yield lambda **options: stack.enter_context(browser.watched(chromium, origin, **options))
 
 
 @pytest.fixture(scope="session")

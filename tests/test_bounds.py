@@ -9,7 +9,7 @@ import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.cache.sqlite import bounds
-from lorekeeper.cache.sqlite.catalogue import ranked_by_words
+from lorekeeper.cache.sqlite.ranking import ranked_by_words
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.entities import Entity
 from lorekeeper.filters import Selection, parse_filters

@@ -262,6 +262,38 @@ async def test_values_are_counted_in_their_canonical_form_and_the_absent_ones_ap
         await cache.count_values("creatures", "environment")
 
 
+async def test_several_fields_are_counted_at_once_and_again_when_something_changes(cache: CacheProtocol) -> None:
+    fields = ["level", "classes", "document"]
+    assert await cache.count_fields("spells", fields) == dict.fromkeys(fields, ValueCounts({}, 0, 0))
+    await cache.store_entities(SPELLS, "spells")
+    counted = await cache.count_fields("spells", fields, level_max=2)
+    assert counted == {f: await cache.count_values("spells", f, level_max=2) for f in fields}
+    assert counted["document"].total == await cache.count_entities("spells", level_max=2) > 0
+    one, gone = SPELLS[0].identity, ("own", "nowhere")
+    assert (await cache.count_fields("spells", ["document"], among=[one, one, gone]))["document"].total == 1
+    assert (await cache.count_fields("spells", ["document"], among=[]))["document"].total == 0
+    await cache.delete_entities("spells", [one])
+    assert (await cache.count_fields("spells", ["document"]))["document"].total == len(SPELLS) - 1
+    assert (await cache.count_fields("spells", ["document"], among=[one]))["document"].total == 0
+
+
+async def test_a_filter_that_was_asked_before_sees_what_has_changed_since(cache: CacheProtocol) -> None:
+    wheres = ["classes:wizard", "-classes:wizard level<=3", "school:evocation", "name:s1"]
+    stored = [make(f"s{n}", "Text.", level=n % 6, classes=["wizard"] if n % 2 else ["bard"]) for n in range(12)]
+    for change in range(3):
+        if change < 2:
+            await cache.store_entities(stored[change * 6 : 6 + change * 6], "spells")
+            present = stored[: 6 + change * 6]
+        else:
+            await cache.delete_entities("spells", [entity.identity for entity in stored[:4]])
+            present = stored[4:]
+        for where in wheres:
+            expected = {e.slug for e in present if matches(e, parse_filters("spells", {"where": where}))}
+            for _ in range(2):
+                assert {r.identity[1] for r in await cache.rank_semantic("spells", "text", 50, where=where)} == expected
+                assert {e.slug for e in await cache.get_entities("spells", where=where)} == expected
+
+
 async def test_a_fraction_is_a_number_too(cache: CacheProtocol) -> None:
     await cache.store_entities([make("rat", "Vermin.", type="creatures", challenge_rating="1/8")], "creatures")
     assert slugs(await cache.get_entities("creatures", challenge_rating=0.125)) == ["rat"]

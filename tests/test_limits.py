@@ -43,16 +43,16 @@ def client(app: Any, address: str = "192.0.2.7") -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(address, 1)), base_url="http://library")
 
 
-async def statuses(asking: httpx.AsyncClient, number: int, who: str, path: str = "/") -> list[int]:
+async def statuses(asking: httpx.AsyncClient, number: int, who: str, path: str = "/mcp") -> list[int]:
     return [(await asking.get(path, headers={"x-who": who})).status_code for _ in range(number)]
 
 
 async def test_the_101st_request_of_a_minute_is_refused_and_nobody_else_notices() -> None:
     async with client(identified(RateLimit(length, "100/minute", 0))) as asking:
         assert await statuses(asking, 100, "Ana") == [200] * 100
-        refused = await asking.get("/", headers={"x-who": "ANA"})
-        assert (await asking.get("/", headers={"x-who": "bo"})).status_code == 200
-        assert (await asking.get("/", headers={"x-who": "dm"})).status_code == 200
+        refused = await asking.get("/mcp", headers={"x-who": "ANA"})
+        assert (await asking.get("/mcp", headers={"x-who": "bo"})).status_code == 200
+        assert (await asking.get("/mcp", headers={"x-who": "dm"})).status_code == 200
         assert (await asking.get("/healthz", headers={"x-who": "ana"})).status_code == 200
     wait = int(refused.headers["retry-after"])
     assert refused.status_code == 429
@@ -62,6 +62,15 @@ async def test_the_101st_request_of_a_minute_is_refused_and_nobody_else_notices(
     assert refused.headers["content-type"] == "application/problem+json"
     assert refused.json().keys() == {"type", "title", "status", "detail", "instance"}
     assert refused.json()["status"] == 429
+
+
+async def test_pages_are_counted_apart_and_may_be_asked_for_while_somebody_types() -> None:
+    async with client(identified(RateLimit(length, "5/minute", 0))) as asking:
+        assert await statuses(asking, 50, "ana", "/?q=dra") == [200] * 50
+        assert (await asking.get("/entries/spells/srd/fire", headers={"x-who": "ana"})).status_code == 429
+        assert await statuses(asking, 6, "ana", "/search.json") == [200] * 5 + [429], "what a program would ask for"
+        assert await statuses(asking, 1, "ana", "/api/v1/search") == [429]
+        assert await statuses(asking, 1, "bo", "/") == [200]
 
 
 @pytest.mark.thorough
@@ -79,7 +88,7 @@ async def test_what_exceeds_a_burst_waits_and_is_answered() -> None:
         ends: list[float] = []
 
         async def ask() -> int:
-            response = await asking.get("/", headers={"x-who": "ana"})
+            response = await asking.get("/mcp", headers={"x-who": "ana"})
             ends.append(time.monotonic() - began)
             return response.status_code
 

@@ -113,6 +113,7 @@ PATHS: Mapping[str, str] = {
     "/documents/{key}": f"/documents/{ATLAS}",
     "/entities/{type}/{document}/{slug}": "/entities/notes/saga/Mill.md",
     "/topics": "/topics?q=mill",
+    "/comparisons": f"/comparisons?uris=lore://spells/{ATLAS}/soft-landing&uris=lore://spells/ember-almanac/soft-landing",
 }
 """How a path is asked that needs something."""
 
@@ -138,6 +139,8 @@ ARGUMENTS: Mapping[str, Mapping[str, object]] = {
     "search_lore": {"query": "barley"},
     "gather_topic": {"topic": "mill"},
     "get_entity": {"uri": "lore://notes/saga/Mill.md"},
+    "compare_entries": {"name": "soft landing"},
+    "plan_encounter": {"party": "4x3"},
 }
 SLUG = {"type": "ref/resource", "uri": "lore://{type}/{document}/{slug}"}
 NAME = {"type": "ref/prompt", "name": "last_time"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -69,6 +70,14 @@ def test_a_note_keeps_all_that_was_read():
         {"to": "World/Tallow Bridge.md", "target": "Tallow Bridge", "text": "Tallow Bridge", "heading": ""},
     ]
     assert checked("notes", entity.as_record()) == entity
+
+
+@pytest.mark.parametrize(("size", "kept"), [(1, True), (300_000, False)])
+def test_what_is_written_is_kept_beside_what_is_searched_where_there_is_room(size, kept):
+    text = "She keeps promises. " * (size // 20 + 1)
+    section = Section("", text, written=f"{text}[[Tallow Bridge]]")
+    (stored,) = entity_of(replace(ODA, sections=(section,))).data["sections"]
+    assert stored == {"name": "", "desc": text} | ({"written": section.written} if kept else {})
 
 
 def test_a_note_keeps_what_makes_it_secret():

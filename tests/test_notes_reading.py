@@ -421,6 +421,34 @@ def test_callouts_of_any_word_become_readable():
     assert shown(note)[0][1].startswith("> **A title**\n> text\n> > **Quote**\n> > nested")
 
 
+def test_links_embedded_notes_and_callouts_are_kept_as_written_beside_what_is_searched():
+    lines = [
+        "Ask [[Oda|her]] or [Bors](Bors%20the%20Red.md), see [[#Toll]] and ![[map.png]]![[Vale#Roads]] there.",
+        "",
+        "> [!tip]- Mind [[Skara]]",
+        "> role:: ==guide== <u>once</u> ^block",
+        "",
+        "`[[code]]` stays.",
+    ]
+    (section,) = read("\n".join(lines)).sections
+    assert section.text.splitlines() == [
+        "Ask her or Bors, see Toll and Vale > Roads there.",
+        "",
+        "> **Mind Skara**",
+        "> role:: guide once",
+        "",
+        "`[[code]]` stays.",
+    ]
+    assert section.written.splitlines() == [
+        "Ask [[Oda|her]] or [Bors](Bors%20the%20Red.md), see [[#Toll]] and ![[Vale#Roads]] there.",
+        "",
+        "> [!tip]- **Mind [[Skara]]**",
+        "> role:: ==guide== once",
+        "",
+        "`[[code]]` stays.",
+    ]
+
+
 def test_stat_blocks_are_read_and_leave_the_text():
     note = read(
         '# Ash\n## Fight\n```statblock\nname: Ash\nac: !!int "15"\nhp: 1\nhp: 30\nactions:\n\t- name: Bite\n```\n'

@@ -155,3 +155,17 @@ async def test_words_that_no_entry_has_are_named_beside_the_nearest(tmp_path, mo
         page = await library.search(Query(["rules"], text="ship fights at sea with a zeppelin"))
         assert (page.results[0].entity.name, page.note) == ("Ships", "No entry has the word 'zeppelin'.")
         assert (await library.search(Query(["rules"], text="ship fights at sea"))).note is None
+
+
+async def test_a_misspelt_name_of_somebody_in_a_note_is_not_off_topic(tmp_path, monkeypatch):
+    monkeypatch.setattr("lorekeeper.search.coverage.LARGE_LIBRARY", 2)
+    monkeypatch.setattr("lorekeeper.search.coverage.OFF_TOPIC", ((0.9, 0.34),))  # vectors of words alone are never near
+    rules = [make(f"rule-{number}", "A ship fights.", type="rules", kind="rule") for number in range(3)]
+    note = make("sewers.md", "Tomlin Greer hides below the bakery.", type="notes", kind="location", name="The Sewers")
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities(rules, "rules")
+        await library.cache.store_entities([note], "notes")
+        page = await library.search(Query(["rules", "notes"], text="Tomlyn Grear"))
+        assert [result.entity.name for result in page.results][:1] == ["The Sewers"]
+        nothing = await library.search(Query(["rules", "notes"], text="Xqzt Blorp"))
+    assert (nothing.results, nothing.total) == ([], 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import re
@@ -13,11 +12,10 @@ from typing import Any
 import pytest
 
 from lorekeeper.entities import COLLECTIONS, Entity
-from lorekeeper.normalize import open5e
 from lorekeeper.render import lean, markdown
 from lorekeeper.render.lean import MAX_RATIO
 from lorekeeper.render.prose import HEADING, inline, prose
-from tests.support.corpus import ENDPOINTS
+from tests.support.corpus import corpus_entries
 
 
 def entry(entity_type: str, kind: str, data: Mapping[str, Any], name: str = "Gloom Heron") -> Entity:
@@ -297,6 +295,14 @@ def test_long_runs_take_linear_time(piece):
     assert isinstance(inline(piece * (300_000 // len(piece))), str)
 
 
+def test_wide_tables_are_not_filled_to_more_than_there_is():
+    wide = prose("|a" * 4_000 + "\n" + "|-" * 4_000 + "\n" + "|1\n" * 4_000)
+    assert wide.count("|---") == 4_000
+    assert wide.count("\n| 1 |") == 4_000
+    assert wide.count("|") < 500_000
+    assert prose("| a |\n|-|\n| 1 " + "| " * 150_000) == "| a |\n|---|\n| 1 |"
+
+
 def test_headings_that_nothing_follows_are_left_out():
     page = markdown(entry("rules", "rule", {"desc": "text\n## Empty\n## Full\nmore\n### End"}))
     assert page == "# Gloom Heron\n\n*Rule*\n\ntext\n\n#### Full\n\nmore"
@@ -399,16 +405,7 @@ def test_the_copy_of_a_short_entry_is_its_page_or_its_name():
 @pytest.fixture(scope="module")
 def entries(corpus: Path) -> list[Entity]:
     """Every entry of the corpus."""
-    found: list[Entity] = []
-    for name in sorted({file for files in ENDPOINTS.values() for file in files}):
-        (file,) = (corpus / "entities").glob(f"{name}.jsonl*")
-        with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as text:
-            for line in text:
-                obj = json.loads(line)
-                endpoint = open5e.endpoint_of(obj, name)
-                assert endpoint is not None
-                found += open5e.entities(obj, endpoint)
-    return found
+    return corpus_entries(corpus)
 
 
 @pytest.mark.corpus

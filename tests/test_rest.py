@@ -178,6 +178,13 @@ async def test_recent_notes_are_those_of_the_command_line(client, library, descr
     assert recent["results"]
 
 
+async def test_a_comparison_is_that_of_the_tool(client, library, description):
+    uris = [f"lore://spells/{document}/soft-landing" for document in (ATLAS, ALMANAC)]
+    answer = await client.get(f"{API}/comparisons", params={"uris": uris})
+    assert promised(description, "/comparisons", answer) == await told(library, "compare_entries", uris=uris)
+    assert [each["label"] for each in answer.json()["facts"]][:1] == ["Level"]
+
+
 # --- the description -------------------------------------------------------------------------------------------------
 
 
@@ -185,7 +192,7 @@ async def test_the_description_is_openapi_and_has_every_operation(description):
     validate(description)
     assert set(description["paths"]) == {operation.path for operation in OPERATIONS}
     operations = [operation for path in description["paths"].values() for operation in path.values()]
-    assert len({operation["operationId"] for operation in operations}) == len(operations) == 8
+    assert len({operation["operationId"] for operation in operations}) == len(operations) == 9
     described = [parameter for operation in operations for parameter in operation.get("parameters", [])]
     assert [parameter["name"] for parameter in described if not parameter["description"]] == []
     assert len(described) > 50
@@ -214,7 +221,7 @@ async def test_results_and_pages_have_the_fields_that_models_are_told_of(descrip
 async def test_an_answer_is_private_and_known_by_its_tag(client):
     first = await client.get(f"{API}/types")
     assert first.headers["cache-control"] == "private, no-cache"
-    assert first.headers["vary"] == "Authorization"
+    assert first.headers["vary"] == "Authorization, Cookie"
     again = await client.get(f"{API}/types", headers={"If-None-Match": f'"other", W/{first.headers["etag"]}'})
     assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", first.headers["etag"])
     other = await client.get(f"{API}/types", headers={"If-None-Match": '"other"'})

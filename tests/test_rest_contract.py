@@ -68,7 +68,7 @@ def test_the_gateway_keeps_its_description(table: Path, seed: int, tmp_path: Pat
             timeout=200,
         )
     assert done.returncode == 0, done.stdout
-    assert "Tested: 8" in done.stdout
+    assert "Tested: 9" in done.stdout
     assert re.search(r"(\d{3,}) generated, \1 passed", done.stdout), done.stdout
 
 

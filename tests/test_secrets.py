@@ -8,15 +8,18 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from html import unescape
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
+import httpx
 import pytest
 
 from lorekeeper.composition import people_of
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import settings
+from tests.support.pages import addresses
 from tests.support.serving import http_server
 from tests.support.wires import HttpWire, RestWire, StdioWire, Wire
 
@@ -29,6 +32,9 @@ MOST = 20
 WIRES = ("stdio", "http", "rest")
 FORMS = ("as written", "all shared")
 """The vault's notes: without marks but their headings, and with front matter that shares each of them."""
+
+MOST_PAGES = 300
+"""Pages that are read, from one link to the next."""
 
 PUBLIC_CHARS = 40
 """Characters of a public section that an answer has at least."""
@@ -191,6 +197,33 @@ def test_nothing_secret_is_in_any_byte_that_a_player_receives(
     assert table.shared or found <= graded.public
     beginnings = [public_text(corpus / "vaults" / VAULT / path) for path in sorted(graded.marked_public)]
     assert [text for text in beginnings if text not in received] == [], "the public parts of notes with secret ones"
+
+
+@pytest.mark.parametrize("role", ["player", "dm"])
+def test_no_page_that_players_see_has_a_secret_in_it(table: Table, graded: Graded, role: str) -> None:
+    """Also where the game master sees the pages as players do, without and with their JSON twins."""
+    headers = {"Authorization": f"Bearer {table.tokens[role]}", "Cookie": "lorekeeper_as=player"}
+    met, received = set[str](), list[str]()
+    asked = [
+        f"{path}?q={quote(q.text)}"
+        for q in graded.questions
+        for path in ("/", "/topics", "/search.json", "/topics.json")
+    ]
+    probes = [f"/entries/notes/{VAULT}/{quote(q.path, safe='')}" for q in graded.questions]
+    waiting = ["/recent", "/recent.json", "/sessions", "/sessions.json", "/books", *asked, *probes]
+    with httpx.Client(base_url=table.address, headers=headers, timeout=60) as client:
+        while waiting and len(met) < MOST_PAGES:
+            path = waiting.pop(0)
+            if path not in met:
+                met.add(path)
+                received.append(client.get(path).text)
+                waiting += addresses(received[-1])
+    said = plain("\n".join((*received, *(unescape(re.sub(r"<[^>]*>", "", page)) for page in received))))
+    wanted = [q for q in graded.questions if q.explicit or not table.shared]
+    assert [phrase for q in wanted for phrase in q.phrases if phrase in said] == []
+    pages = {path_of(unquote(path)) for path in met if path.startswith("/entries/notes/")}
+    assert pages >= graded.marked_public
+    assert ("this is what players see" in said) == (role == "dm")
 
 
 def public_text(note: Path) -> str:

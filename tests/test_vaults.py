@@ -6,9 +6,11 @@ import asyncio
 import os
 import random
 import shutil
+import sqlite3
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +28,7 @@ from lorekeeper.vaults.links import Links
 from lorekeeper.vaults.plan import Plan, Read
 from lorekeeper.vaults.reading import Content
 from lorekeeper.vaults.scan import File, Scan
-from lorekeeper.vaults.state import Row, State
+from lorekeeper.vaults.state import FORMAT, Row, State
 from lorekeeper.vaults.status import FOREIGN
 from lorekeeper.vaults.watch import Watcher
 from tests.support.vaults import digests, notes_of, vault_library, write
@@ -99,6 +101,26 @@ async def test_renamed_notes_and_folders_keep_their_vectors(tmp_path, vault):
             "Skara.md", "World/Keep.md", "World/Lake.md", "The Leaning Tower of the Great Lake.md"
         }  # fmt: skip
         assert links(notes["Skara.md"]) == ["World/Keep.md"]
+
+
+async def test_a_library_of_an_earlier_version_takes_in_what_is_written_without_embedding_it_again(tmp_path, vault):
+    async with vault_library(tmp_path) as library:
+        await library.vaults.add(vault)
+        await library.vaults.sync()
+        current = await notes_of(library)
+        assert all("[[" in note.data["sections"][0]["written"] for note in current.values())
+        earlier = [
+            replace(note, data={**note.data, "sections": [{"name": "", "desc": note.data["sections"][0]["desc"]}]})
+            for note in current.values()
+        ]
+        await library.cache.store_entities(earlier, "notes")
+    with closing(sqlite3.connect(next(tmp_path.rglob("*.vaults.db")))) as state:
+        assert state.execute("PRAGMA user_version").fetchone() == (FORMAT,)
+        state.execute(f"PRAGMA user_version = {FORMAT - 1}")
+    async with vault_library(tmp_path) as library:
+        report = await library.vaults.sync()
+        assert (report.stored, report.embedded, report.removed, report.failed) == (3, 0, 0, [])
+        assert await notes_of(library) == current
 
 
 async def test_a_missing_folder_keeps_its_notes_and_is_reported(tmp_path, vault):

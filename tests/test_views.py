@@ -83,11 +83,17 @@ def calls(random: Random) -> list[tuple[str, dict[str, Any]]]:
         ("lookup_creature", {"semantic_query": f"a {what}", "limit": 20}),
         ("lookup_creature", {"name": f"{what} beast", "detail": "full"}),
         ("lookup_creature", {"order": "name", "limit": 50}),
+        ("lookup_rule", {"semantic_query": f"a {what}", "limit": 20}),
+        ("lookup_rule", {"kind": "table", "order": "name", "limit": 50, "detail": "full"}),
         ("gather_topic", {"topic": who}),
         ("gather_topic", {"topic": f"the {what}"}),
         ("get_entity", {"uri": f"lore://notes/saga/npcs%2F{who}.md"}),
         ("get_entity", {"uri": f"lore://notes/saga/{who}.md"}),
         ("get_entity", {"uri": "lore://spells/own/s3"}),
+        ("compare_entries", {"name": f"{what} ward"}),
+        ("compare_entries", {"uris": ["lore://spells/own/s3", "lore://spells/own/s4"]}),
+        ("plan_encounter", {"party": "4x1", "seed": random.randrange(99)}),
+        ("plan_encounter", {"party": "4x1", "monsters": [f"2 {what} beast"]}),
         ("list_documents", {}),
         ("list_documents", {"type": "notes"}),
     ]
@@ -100,6 +106,12 @@ async def answer(view: View, tool: str, arguments: dict[str, Any]) -> Any:
     except LoreKeeperError as error:
         return str(error)
     return json.loads(json.dumps(found.structured)), found.text
+
+
+async def notes_of(view: View) -> Any:
+    """The notes that a view has, as they are stored: pages are made of them."""
+    await view.refresh()
+    return {note.slug: json.loads(json.dumps(note.data)) for note in await view.cache.get_entities("notes", limit=50)}
 
 
 async def listed(view: View) -> Any:
@@ -150,13 +162,16 @@ async def test_a_player_receives_what_a_library_without_the_secrets_gives(
         asked = [call for _ in range(3) for call in calls(random)]
         given = [await answer(library.view(viewer), *call) for call in asked]
         resources_given = await listed(library.view(viewer))
+        notes_given = await notes_of(library.view(viewer))
         told = [await answer(library, *call) for call in asked]
     without = BACKENDS["sqlite" if backend == "sqlite" else "milvus"](tmp_path / "b", request)
     async with library_of(without, tmp_path / "b", vault.cut, seen) as library:
         expected = [await answer(library.view(viewer), *call) for call in asked]
         resources_expected = await listed(library.view(viewer))
+        notes_expected = await notes_of(library.view(viewer))
     for call, got, wanted in zip(asked, given, expected, strict=True):
         assert rounded(got) == rounded(wanted), call
     assert resources_given == resources_expected
-    assert [token for token in vault.tokens if token in json.dumps([given, resources_given])] == []
+    assert notes_given == notes_expected
+    assert [token for token in vault.tokens if token in json.dumps([given, resources_given, notes_given])] == []
     assert any(token in json.dumps(told) for token in vault.tokens), "the game master meets secrets"

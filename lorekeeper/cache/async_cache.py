@@ -8,6 +8,9 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequen
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from lorekeeper.cache.given_vectors import GivenVectors
 from lorekeeper.cache.protocol import (
     BATCH,
     Documents,
@@ -44,6 +47,8 @@ class ThreadedCache(EntitySearches, AsyncClosing):
     def __init__(self, store: Store, embedding: EmbeddingService) -> None:
         self._store = store
         self._embedding = embedding
+        self.given = GivenVectors(embedding)
+        """The vectors that came along with entries which are to be stored."""
 
     @property
     def store(self) -> Store:
@@ -132,9 +137,20 @@ class ThreadedCache(EntitySearches, AsyncClosing):
     async def count_values(
         self, entity_type: str, field: str, document: Documents = None, **filters: Any
     ) -> ValueCounts:
+        return (await self.count_fields(entity_type, [field], document, **filters))[field]
+
+    async def count_fields(
+        self,
+        entity_type: str,
+        fields: Sequence[str],
+        document: Documents = None,
+        *,
+        among: Sequence[Identity] | None = None,
+        **filters: Any,
+    ) -> dict[str, ValueCounts]:
         selection = _selected(entity_type, document, filters)
-        declared = field_of(collection_of(entity_type), field)
-        return await asyncio.to_thread(self._store.count_values, selection, declared)
+        declared = [field_of(collection_of(entity_type), field) for field in fields]
+        return await asyncio.to_thread(self._store.count_values, selection, declared, among)
 
     async def rank_semantic(
         self, entity_type: str, query: str | Sequence[str], limit: int = 20, document: Documents = None, **filters: Any
@@ -159,6 +175,11 @@ class ThreadedCache(EntitySearches, AsyncClosing):
         self, entity_type: str, query: str, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
         return await asyncio.to_thread(self._store.rank_names, _selected(entity_type, document, filters), query)
+
+    async def rank_beginnings(
+        self, entity_type: str, text: str, document: Documents = None, **filters: Any
+    ) -> list[Ranked]:
+        return await asyncio.to_thread(self._store.rank_beginnings, _selected(entity_type, document, filters), text)
 
     async def names(self, entity_type: str) -> list[str]:
         return await asyncio.to_thread(self._store.names, collection_of(entity_type).name)
@@ -225,7 +246,17 @@ class ThreadedCache(EntitySearches, AsyncClosing):
         chunked = await asyncio.to_thread(
             lambda: [(entity, passages(entity, hint=hint_text(entity))) for entity in entities]
         )
-        return chunked, await self._embedding.embed([passage.embedded for _, parts in chunked for passage in parts])
+        given = [vector for entity, parts in chunked for vector in self._given_to(entity, len(parts))]
+        texts = [passage.embedded for _, parts in chunked for passage in parts]
+        computed = await self._embedding.embed([text for text, own in zip(texts, given, strict=True) if own is None])
+        if len(computed) == len(texts):
+            return chunked, computed
+        further = iter(computed)
+        return chunked, np.stack([next(further) if own is None else own for own in given])
+
+    def _given_to(self, entity: Entity, number: int) -> Sequence[Vectors | None]:
+        """The vectors that came with an entry, by passage; None for what is to be embedded here."""
+        return self.given.take(entity) or [None] * number
 
     async def fingerprint(self) -> str:
         """What vectors are made with now: model and chunker. EmbeddingError if the model cannot be loaded."""

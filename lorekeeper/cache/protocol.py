@@ -164,6 +164,18 @@ class CacheProtocol(Protocol):
         """
         ...
 
+    async def count_fields(
+        self,
+        entity_type: str,
+        fields: Sequence[str],
+        document: Documents = None,
+        *,
+        among: Sequence[Identity] | None = None,
+        **filters: Any,
+    ) -> dict[str, ValueCounts]:
+        """`count_values` of several fields at once, by field; only of the entities ``among``, if these are given."""
+        ...
+
     async def semantic_search(
         self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Hit]:
@@ -198,6 +210,16 @@ class CacheProtocol(Protocol):
         self, entity_type: str, query: str, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
         """The entities whose names are the query, also misspelt or in another order, best first; similarity 0 to 1."""
+        ...
+
+    async def rank_beginnings(
+        self, entity_type: str, text: str, document: Documents = None, **filters: Any
+    ) -> list[Ranked]:
+        """The entities whose names somebody may be typing, best first: the last word of the text may go on.
+
+        All its words are in the name, the last one as the beginning of a word. The score is a share, 0 to 1: names that begin
+        with the text come first, among these the shortest.
+        """
         ...
 
     async def names(self, entity_type: str) -> list[str]:

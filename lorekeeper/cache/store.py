@@ -115,8 +115,13 @@ class Store(Protocol):
         """Number of entities by "document" or "kind_name"."""
         ...
 
-    def count_values(self, selection: Selection, field: Field) -> ValueCounts:
-        """The values that a field other than ``name`` has under the filters, and how often."""
+    def count_values(
+        self, selection: Selection, fields: Sequence[Field], among: Sequence[Identity] | None = None
+    ) -> dict[str, ValueCounts]:
+        """The values that fields other than ``name`` have under the filters, and how often, by field.
+
+        Only of the entities ``among``, if these are given.
+        """
         ...
 
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
@@ -141,6 +146,10 @@ class Store(Protocol):
 
     def rank_names(self, selection: Selection, query: str) -> list[Ranked]:
         """The entities whose names are similar to a query, best first."""
+        ...
+
+    def rank_beginnings(self, selection: Selection, text: str) -> list[Ranked]:
+        """The entities whose names a text, the last word of which may go on, is a beginning of, best first."""
         ...
 
     def names(self, entity_type: str) -> list[str]:

@@ -16,8 +16,10 @@ from lorekeeper.addresses import without_secrets
 from lorekeeper.cache import formats
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.cli import (
+    at_table,
     audience,
     audit,
+    browser,
     clients,
     completion,
     editions,
@@ -25,6 +27,7 @@ from lorekeeper.cli import (
     lookup,
     maintenance,
     people,
+    play,
     serving,
     topics,
     vaults,
@@ -42,9 +45,12 @@ commands = Commands()
 
 TOPICS = (
     serving.commands,
+    browser.commands,
     clients.commands,
     lookup.commands,
     topics.commands,
+    play.commands,
+    at_table.commands,
     intake.commands,
     vaults.commands,
     people.commands,

@@ -18,13 +18,17 @@ if TYPE_CHECKING:
 
 def print_entry(answer: Answer, others: Sequence[str], *, markdown: bool) -> None:
     """A whole entry, and the uris of others of its name; as Markdown source if wanted."""
-    text = lines(answer.page)
+    print_markdown(lines(answer.page), markdown=markdown)
+    if others and not markdown:
+        console.print(f"\n[dim]Also: {plain(', '.join(others))}[/]", soft_wrap=True)
+
+
+def print_markdown(text: str, *, markdown: bool) -> None:
+    """A page of Markdown; as its source if wanted."""
     if markdown:
         print(text)
-        return
-    console.print(EntryMarkdown(text, hyperlinks=False))
-    if others:
-        console.print(f"\n[dim]Also: {plain(', '.join(others))}[/]", soft_wrap=True)
+    else:
+        console.print(EntryMarkdown(text, hyperlinks=False))
 
 
 class _Heading(Heading):

@@ -47,7 +47,7 @@ def print_vault_report(report: VaultReport) -> None:
     console.print(
         f"{report.notes:,} notes, {counts['sections']:,} sections, {counts['links_resolved']:,} links "
         f"({counts['links_dangling']:,} more dangle), {report.tags:,} tags, {counts['aliases']:,} aliases, "
-        f"{counts['creatures']:,} creatures",
+        f"{counts['creatures']:,} creatures, {counts['tables']:,} tables to roll on",
         soft_wrap=True,
     )
     console.print(

@@ -28,12 +28,18 @@ def _port(text: str) -> int:
     return int(text)
 
 
+HTTP = (
+    argument("--host", default="127.0.0.1", help="address to listen on with http (default: 127.0.0.1)"),
+    argument("--port", type=_port, default=8765, help="port to listen on with http (default: 8765)"),
+)
+"""Where a server over HTTP is."""
+
+
 @commands.add(
     "serve",
     "serve the library to MCP clients",
     argument("--transport", choices=["stdio", "http"], default="stdio", help="how clients connect (default: stdio)"),
-    argument("--host", default="127.0.0.1", help="address to listen on with http (default: 127.0.0.1)"),
-    argument("--port", type=_port, default=8765, help="port to listen on with http (default: 8765)"),
+    *HTTP,
     argument(
         "--tls-cert", type=Path, metavar="FILE", help="certificate with its chain, to serve https; with --tls-key"
     ),

@@ -105,6 +105,10 @@ class PendingEntities:
             self._add(found, digest, await self.stored.of(digest.type))
         self._chars += batch.chars
 
+    def has(self, entity: Entity) -> bool:
+        """Whether this very entity is to be stored."""
+        return self._pending.get(entity.type, {}).get(entity.identity) is entity
+
     def due(self, *, everything: bool = False) -> dict[str, list[Entity]]:
         """The entities to store now, by type; each is returned once."""
         if everything or self._chars > IMPORT_CHARS:

@@ -14,7 +14,8 @@ from pathlib import Path
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.audiences import Audiences
 from lorekeeper.intake.formats import HEAD_CHARS, SUFFIXES, format_of, supported
-from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, Found, TextFile, UnknownFormatError
+from lorekeeper.intake.formats.foundry import UNPACKED, how_to_unpack, is_database
+from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, Found, ImportedFiles, TextFile, UnknownFormatError
 from lorekeeper.intake.json_stream import Window
 from lorekeeper.intake.remembered import Remembered
 from lorekeeper.intake.reports import ImportReport, by_suffix
@@ -78,6 +79,7 @@ class Reader:
             if not _exists(path):
                 raise ImportFileError(str(path), "there is no such file or folder")
         self._files = [file for path in paths for file in (self._in_folder(path) if path.is_dir() else [path])]
+        self._all_files = ImportedFiles([path for path in self._files if path.is_file()])
         self.size = sum(map(_size, self._files))
         """Bytes of the regular files, as they are on the disk."""
 
@@ -126,7 +128,9 @@ class Reader:
             with Source(path, self._stopped) as source:
                 self._source, self._window = source, Window(source.text())
                 file_format = format_of(path, self._window.peek(HEAD_CHARS))
-                file = TextFile(path, self._window, self._document, self._report, self._remembered, self._audiences)
+                file = TextFile(
+                    path, self._window, self._document, self._report, self._remembered, self._audiences, self._all_files
+                )
                 yield from file_format.read(file)
         except UnknownFormatError:
             self._fail(path, f"its format is not supported; {supported(markdown=path.suffix.lower() in MARKDOWN)}")
@@ -140,9 +144,13 @@ class Reader:
         """The files of a folder that are to be read; the others are counted in the report."""
         files: list[Path] = []
         others: Counter[str] = Counter()
+        packs = [folder] if is_database(folder) else []
         for path in sorted(folder.rglob("*")):
-            hidden = any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
-            if hidden or path.is_dir():
+            parts = path.relative_to(folder).parts
+            hidden = any(part.startswith((".", "_")) and part.lower() not in UNPACKED for part in parts)
+            if not hidden and path.is_dir() and is_database(path):
+                packs.append(path)
+            if hidden or path.is_dir() or path.parent in packs:
                 continue
             try:
                 require_regular(path.stat().st_mode)
@@ -153,9 +161,11 @@ class Reader:
                 files.append(path)
             else:
                 others[path.suffix.lower()] += 1
+        for pack in packs:
+            self._fail(pack, how_to_unpack(pack))
         if files:
             self._report.other_files.update(others)
-        else:
+        elif not packs:
             content = f"none of its files can be imported ({by_suffix(others)})" if others else "it has no files"
             self._fail(folder, f"{content}; {supported(markdown=not others.keys().isdisjoint(MARKDOWN))}")
         return files

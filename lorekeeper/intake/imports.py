@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 
+from lorekeeper.cache.given_vectors import GivenVectors
 from lorekeeper.cache.protocol import CacheProtocol, Progress
+from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.audiences import ListedAudience, audiences_for
 from lorekeeper.intake.changes import PendingEntities, store_in_batches
-from lorekeeper.intake.files import Reader
+from lorekeeper.intake.files import Batch, Reader
+from lorekeeper.intake.formats.text_file import Embedded
 from lorekeeper.intake.remembered import Remembered
 from lorekeeper.intake.reports import ImportReport
 
@@ -20,13 +23,17 @@ class FileImport:
 
     Args:
         cache: the library's.
+        given: takes the vectors that come with entries.
         report: is updated.
         remembered: file that remembers what imported objects gave; None for none.
         dry_run: read and count only.
     """
 
-    def __init__(self, cache: CacheProtocol, report: ImportReport, remembered: Path | None, *, dry_run: bool) -> None:
+    def __init__(
+        self, cache: CacheProtocol, given: GivenVectors, report: ImportReport, remembered: Path | None, *, dry_run: bool
+    ) -> None:
         self._cache, self._report, self._file, self._dry_run = cache, report, remembered, dry_run
+        self._given, self._reasons = given, set[str]()
         self._pending = PendingEntities(cache, report)
 
     async def run(
@@ -54,11 +61,22 @@ class FileImport:
         await asyncio.to_thread(remembered.confirm, stored)
         return remembered
 
+    async def _take_vectors(self, batch: Batch) -> None:
+        """Take the vectors of entries to be stored; why some are not taken is a warning, once for each reason."""
+        for entry in batch.entries:
+            if isinstance(entry, Embedded) and self._pending.has(entry.entity):
+                reason = await self._given.adopt(entry.entity, entry.vectors)
+                if reason and reason not in self._reasons:
+                    self._reasons.add(reason)
+                    self._report.warnings.append(ImportFileError(entry.where, reason))
+
     async def _take_in(self, reader: Reader, progress: Progress | None) -> None:
         """Store what a reader reads, as far as the library does not have it."""
         async with aclosing(reader.batches()) as batches:
             async for batch in batches:
                 await self._pending.add(batch)
+                if not self._dry_run:
+                    await self._take_vectors(batch)
                 due = self._pending.due()
                 if not self._dry_run:
                     await store_in_batches(self._cache, due)

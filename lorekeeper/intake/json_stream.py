@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TextIO
 
 from lorekeeper.entities import refuse_constant
@@ -191,17 +191,22 @@ class Window:
         return self.text[start:end]
 
 
-def entries(where: str, window: Window) -> Iterator[tuple[str, Any]]:
+def entries(where: str, window: Window, *, pages: bool = True) -> Iterator[tuple[str, Any]]:
     """(where, value) of each entry of a JSON document (an object, a list, an API page) or of JSON lines.
 
     Instead of an entry that cannot be read, or of the rest of the text, the value is a ValueError that says why.
+
+    Args:
+        where: the file, for places.
+        window: its text.
+        pages: whether an object with a list of "results" is an API page, which stands for the elements of that list.
     """
     if not window.next():
         yield where, ValueError("the file is empty")
     elif _is_lines(window):
         yield from _of_lines(where, window)
     else:
-        yield from _of_document(where, window)
+        yield from _of_document(where, window, _PARTS if pages else {**_PARTS, "{": _whole})
 
 
 def _is_lines(window: Window) -> bool:
@@ -224,10 +229,10 @@ def _of_lines(where: str, window: Window) -> Iterator[tuple[str, Any]]:
         yield f"{where}:{number}", TooLongError() if line is None else _parsed(line)
 
 
-def _of_document(where: str, window: Window) -> Iterator[tuple[str, Any]]:
+def _of_document(where: str, window: Window, parts: Mapping[str, Part]) -> Iterator[tuple[str, Any]]:
     number = 0
     try:
-        for place, value in _PARTS.get(window.next(), _single)(where, window):
+        for place, value in parts.get(window.next(), _single)(where, window):
             yield place, value
             number += 1
         if window.next():
@@ -259,6 +264,11 @@ def _single(where: str, window: Window) -> Iterator[tuple[str, Any]]:
     if window.next():
         raise NotJsonError("it begins with a number")
     yield where, value
+
+
+def _whole(where: str, window: Window) -> Iterator[tuple[str, Any]]:
+    """An object, whatever keys it has."""
+    yield where, window.value()
 
 
 def _elements(where: str, window: Window) -> Iterator[tuple[str, Any]]:
@@ -305,7 +315,10 @@ def _object(where: str, window: Window) -> Iterator[tuple[str, Any]]:
         yield where, value
 
 
-_PARTS = {"[": _elements, "{": _object}
+Part = Callable[[str, Window], Iterator[tuple[str, Any]]]
+"""Reads the entries of a document that begins with a certain character."""
+
+_PARTS: dict[str, Part] = {"[": _elements, "{": _object}
 
 
 _DECODER = json.JSONDecoder(parse_constant=refuse_constant)

@@ -10,6 +10,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.normalize.build import Origin, build
 from lorekeeper.normalize.note_creatures import creatures_of
+from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.notes import SOURCE, note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.text.phrases import STARTER
@@ -27,13 +28,14 @@ MODIFIED = timegm((2026, 10, 17, 0, 0, 0))
 
 
 def shipped_notes() -> dict[str, list[Entity]]:
-    """The notes, the creatures of their stat blocks and the vault as a document, by type. Blocking, for some milliseconds."""
+    """The notes, the creatures and tables in them, and the vault as a document, by type. Blocking, for some milliseconds."""
     paths = sorted(path.relative_to(NOTES).as_posix() for path in NOTES.rglob("*.md"))
     by_name = {fold(Path(path).stem): path for path in paths}
     notes = [read_note(path, (NOTES / path).read_text("utf-8")) for path in paths]
     entities = [note_entity(note, KEY, NAME, MODIFIED, lambda target: by_name.get(fold(target))) for note in notes]
     creatures = [creature for note in notes for creature in creatures_of(note, KEY, NAME, lambda _: None).entities]
-    return {"documents": [_document()], "notes": entities, "creatures": creatures}
+    tables = [table for note in notes for table in note_tables(note, KEY, NAME).entities]
+    return {"documents": [_document()], "notes": entities, "creatures": creatures, "rules": tables}
 
 
 def _document() -> Entity:

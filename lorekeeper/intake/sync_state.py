@@ -6,7 +6,6 @@ how far an interrupted sync got. A file that is damaged, of another format or ab
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -50,9 +49,14 @@ class Source:
     days: float
     background: bool = False
 
-    async def exists(self) -> bool:
-        """Whether anything was synced from it, so that entries may be old."""
-        return await asyncio.to_thread(self.state_path.exists)
+    @property
+    def was_synced(self) -> bool:
+        """Whether anything was synced from it, so that entries may be old; takes microseconds."""
+        return self.state_path.exists()
+
+    def known(self) -> SyncState:
+        """What is known about the library and this server. Blocking."""
+        return load_state(self.state_path, self.base_url)
 
 
 @dataclass

@@ -11,11 +11,16 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
-from lorekeeper.normalize import open5e, own
+from lorekeeper.normalize import foreign, open5e, own, statblocks
+from lorekeeper.normalize.build import Origin
 
 
 class UnknownShapeError(ValueError):
     """An object of unknown shape, or without what an entity needs; the message says which."""
+
+
+class ForeignFormatError(UnknownShapeError):
+    """An object of another program's format, which is not read; the message names it, and says what to do."""
 
 
 def normalize(obj: Mapping[str, Any], *, hint: str | None = None, document: str | None = None) -> list[Entity]:
@@ -35,6 +40,9 @@ def normalize(obj: Mapping[str, Any], *, hint: str | None = None, document: str 
     if isinstance(obj, Mapping) and own.recognises(obj):
         with _reasons():
             return [own.entity(obj, document)]
+    if isinstance(obj, Mapping) and statblocks.recognises(obj):
+        with _reasons():
+            return [statblocks.creature(obj, Origin(statblocks.SOURCE, document or own.DEFAULT_DOCUMENT))[0]]
     return normalize_open5e(obj, hint=hint, document=document)
 
 
@@ -43,6 +51,8 @@ def normalize_open5e(obj: Mapping[str, Any], *, hint: str | None = None, documen
     with _reasons():
         endpoint = open5e.endpoint_of(obj, hint)
         if endpoint is None:
+            if known := foreign.format_of(obj):
+                raise ForeignFormatError(f"this is {known.name}, which is not read; {known.advice}")
             raise UnknownShapeError(
                 "its keys are neither those of an Open5e object nor those of our own JSON ('collection', 'name')"
             )

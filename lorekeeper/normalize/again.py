@@ -9,7 +9,8 @@ from typing import Any
 from lorekeeper.entities import AUDIENCE, Entity, Value
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
-from lorekeeper.normalize import UnknownShapeError, normalize
+from lorekeeper.normalize import UnknownShapeError, fivetools, normalize
+from lorekeeper.normalize.foundry import fields as foundry
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.normalize.notes import vault_audiences
 from lorekeeper.normalize.open5e import ENDPOINTS
@@ -32,19 +33,35 @@ def fields_again(entity: Entity) -> Mapping[str, Value]:
 
 def _derived(entity: Entity) -> Mapping[str, Value]:
     """The filter values that an object gives."""
-    if entity.source_api != "orcbrew":
+    if entity.source_api not in ("orcbrew", fivetools.SOURCE, foundry.SOURCE):
         with contextlib.suppress(UnknownShapeError):
             for normalized in normalize(entity.data, hint=hint_of(entity), document=entity.document):
                 if normalized.type == entity.type:  # the first one is the object itself, the others are nested in it
                     return normalized.fields
+    declared = entity.collection.filters
+    fields: dict[str, Value] = {}
+    for name, value in _raw(entity).items():
+        with contextlib.suppress(FilterError):
+            fields |= clean_fields(entity.type, {name: value}) if name in declared else {}
+    return fields
+
+
+def _raw(entity: Entity) -> dict[str, Any]:
+    """The values before they are checked."""
+    if entity.source_api == fivetools.SOURCE:
+        return fivetools.fields_of(entity.type, entity.data)
+    if entity.source_api == foundry.SOURCE:
+        with contextlib.suppress(TypeError, ValueError, AttributeError, KeyError):
+            return foundry.fields_of(entity.type, entity.kind, entity.data)
+    return _by_name(entity)
+
+
+def _by_name(entity: Entity) -> dict[str, Any]:
+    """The values that have the name of a field, and those of OrcBrew."""
     raw: dict[str, Any] = {field.name: entity.data.get(field.name) for field in entity.collection.fields}
     with contextlib.suppress(FilterError, TypeError, ValueError, AttributeError, KeyError):
         raw |= {name: value for name, value in _orcbrew_fields(entity).items() if value is not None}
-    fields: dict[str, Value] = {}
-    for name, value in raw.items():
-        with contextlib.suppress(FilterError):
-            fields |= clean_fields(entity.type, {name: value})
-    return fields
+    return raw
 
 
 def hint_of(entity: Entity) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from lorekeeper.audience import DM, Audience, within
-from lorekeeper.entities import AUDIENCE, MAX_KEY_LENGTH, Entity, Value
+from lorekeeper.entities import AUDIENCE, Entity, Value
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
-from lorekeeper.normalize.build import Origin, build, slugify
+from lorekeeper.normalize.build import Origin, build
 from lorekeeper.normalize.creatures import creature_fields, features_of
-from lorekeeper.normalize.notes import SOURCE, marks, vault_audiences
+from lorekeeper.normalize.note_parts import origin_of, slug_of
+from lorekeeper.normalize.notes import SOURCE, vault_audiences
 from lorekeeper.normalize.overrides import DEEDS, decided_by, overridden
 from lorekeeper.normalize.stat_block import Block, line, read_block
 from lorekeeper.notes.note import Note, StatBlock
@@ -22,9 +22,6 @@ from lorekeeper.printable import has_controls, shown
 
 Find = Callable[[str], Entity | None]
 """The creature of the library that has a name, None if there is none."""
-
-DIGEST_LENGTH = 8
-"""Hexadecimal digits of a slug, which tell creatures of one name apart."""
 
 _SOMEBODY = frozenset({"note", "npc", "character", "creature", "monster", "pc", "person", "villain", "companion"})
 """Kinds of notes about one creature, whose name is that of a stat block without one."""
@@ -131,7 +128,8 @@ def _entity(draft: _Draft, origin: Origin, problems: list[str]) -> list[Entity]:
     data = {"name": name, **overridden(base.data if base else {}, draft.block), **_origin_of(draft, origin.document)}
     try:
         fields = {**_fields(draft, data, problems), AUDIENCE: vault_audiences(data)}
-        return [build("creatures", data, origin, name=name, kind="creature", slug=_slug(draft), fields=fields)]
+        slug = slug_of(draft.note, name, draft.number, draft.stat_block.audience)
+        return [build("creatures", data, origin, name=name, kind="creature", slug=slug, fields=fields)]
     except FilterError as error:
         problems.append(str(error))
         return []
@@ -139,24 +137,9 @@ def _entity(draft: _Draft, origin: Origin, problems: list[str]) -> list[Entity]:
 
 def _origin_of(draft: _Draft, document: str) -> dict[str, Any]:
     """The note and the creature that it comes from, and the marks of secrets of the block and of the note."""
-    note, stat_block, base = draft.note, draft.stat_block, draft.base
-    return {
-        "note": Entity("notes", note.path, note.name, note.kind, document, SOURCE, {}).uri,
-        "note_name": note.name,
-        **({"note_section": stat_block.section} if stat_block.section else {}),
-        **({"base": base.uri, "base_name": base.name} if base else {}),
-        **({"opened": stat_block.opened} if stat_block.opened else {}),
-        **marks(stat_block.mark, stat_block.audience, opened_by=stat_block.opened_by),
-        **marks(note.mark, note.audience, "note_", note.opened_by),
-    }
-
-
-def _slug(draft: _Draft) -> str:
-    """A key from the name, with a digest of it and the path: it stays the same whatever else of the note is edited or secret."""
-    mark = f"\0{draft.stat_block.audience}" if draft.stat_block.audience else ""
-    whole = f"{draft.note.path}\0{draft.name}\0{draft.number}{mark}".encode("utf-8", "surrogatepass")
-    digest = hashlib.blake2b(whole, digest_size=DIGEST_LENGTH // 2).hexdigest()
-    return f"{slugify(draft.name)[: MAX_KEY_LENGTH - DIGEST_LENGTH - 1]}-{digest}"
+    base = draft.base
+    told = {"base": base.uri, "base_name": base.name} if base else {}
+    return {**origin_of(draft.note, draft.stat_block, document), **told}
 
 
 # --- filter fields ---------------------------------------------------------------------------------------------------

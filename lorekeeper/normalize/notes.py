@@ -6,13 +6,14 @@ its author keeps parts of it secret.
 
 from __future__ import annotations
 
+import re
 from calendar import timegm
 from collections.abc import Callable, Iterable, Mapping
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 from lorekeeper.audience import DM, Audience, listed, parsed, within
-from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity, Field, Value
+from lorekeeper.entities import AUDIENCE, COLLECTIONS, MAX_RECORD_BYTES, Entity, Field, Value
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import stored
 from lorekeeper.normalize.build import Origin, build
@@ -24,6 +25,15 @@ SOURCE = "vault"
 
 OPEN_TAGS = "open_tags"
 """Key of the tags that stand outside of secret stretches, of notes that have others too."""
+
+WRITTEN = "written"
+"""Key of a section's text with its links, embedded notes and callouts as written, where it differs from what is searched."""
+
+MAX_WRITTEN_BYTES = MAX_RECORD_BYTES // 2
+"""Most bytes of a note's sections, as searched and as written; of a larger note the former alone are kept."""
+
+_ITEM = re.compile(r"\s*(?:[-*+]\s|\|)")
+"""How an item of a list or a row of a table begins."""
 
 Resolve = Callable[[str], str | None]
 """The path of the note that a link's target means, None if there is none."""
@@ -89,7 +99,7 @@ def vault_audiences(data: Mapping[str, Any]) -> tuple[str, ...] | None:
 
     A vault is for the game master unless a mark says otherwise.
     """
-    if "note" in data:  # a stat block, which is one piece
+    if "note" in data:  # a stat block or a table, which is one piece
         return listed([within(parsed(data.get("audience")), parsed(data.get("note_audience")), DM)]) or None
     whole, sections = parsed(data.get("audience")), data.get("sections")
     parts = [parsed(section.get("audience")) for section in sections] if isinstance(sections, list) else []
@@ -111,11 +121,12 @@ def _can_hold(field: Field, text: str) -> bool:
 
 
 def _data(note: Note, links: list[dict[str, Any]]) -> dict[str, Any]:
+    written = _has_room(note)
     return {
         "path": note.path,
         "aliases": list(note.aliases),
         "facts": dict(note.facts),
-        "sections": [_section(section) for section in note.sections],
+        "sections": [_section(section, written=written) for section in note.sections],
         "links": links,
         "title_from": note.title_from,
         **({"heading": note.heading} if note.heading else {}),
@@ -125,11 +136,33 @@ def _data(note: Note, links: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _section(section: Section) -> dict[str, Any]:
+def _has_room(note: Note) -> bool:
+    """Whether an entry holds the sections of a note as written, beside what is searched of them."""
+    size = sum(
+        len(text.encode("utf-8", "replace")) for section in note.sections for text in (section.text, section.written)
+    )
+    return size <= MAX_WRITTEN_BYTES
+
+
+def _section(section: Section, *, written: bool) -> dict[str, Any]:
     continues = {"continues": True} if section.continues else {}
     opened = {"opened": section.opened} if section.opened else {}
     told = marks(section.mark, section.audience, opened_by=section.opened_by)
-    return {"name": section.path, "desc": section.text, **told, **continues, **opened}
+    differs = written and section.written not in ("", section.text)
+    shown = {WRITTEN: section.written} if differs else {}
+    return {"name": section.path, "desc": section.text, **shown, **told, **continues, **opened}
+
+
+def rejoined(*parts: str) -> str:
+    """The parts of a text from the midst of which something was cut: items of a list, or rows of a table, go on."""
+    seams = [_seam(before, after) for before, after in pairwise(parts)]
+    return "".join(piece for pair in zip(parts, [*seams, ""], strict=True) for piece in pair)
+
+
+def _seam(before: str, after: str) -> str:
+    line, following = before.rpartition("\n")[2], after.partition("\n")[0]
+    goes_on = _ITEM.match(line) and _ITEM.match(following) and line.lstrip()[0] == following.lstrip()[0]
+    return "\n" if goes_on else "\n\n"
 
 
 def _link(link: Link, resolve: Resolve) -> dict[str, Any]:

@@ -34,6 +34,12 @@ from lorekeeper.printable import FORBIDDEN, has_controls, shown
 
 DEFAULT_DOCUMENT = "homebrew"
 
+VECTORS = "vectors"
+"""Key of the vectors that come with an entry: see `lorekeeper.cache.given_vectors`."""
+
+_APART = frozenset({AUDIENCE, VECTORS})
+"""Keys that are no part of what the entry tells."""
+
 
 def recognises(obj: Mapping[str, Any]) -> bool:
     """Whether the object says which collection it belongs to."""
@@ -53,7 +59,7 @@ def entity(obj: Mapping[str, Any], document: str | None) -> Entity:
         raise FilterError("; ".join(reasons))
     return build(
         name,
-        {key: value for key, value in obj.items() if key != AUDIENCE},  # it is no part of what the entry tells
+        {key: value for key, value in obj.items() if key not in _APART},
         Origin("lorekeeper", document or obj.get("document") or DEFAULT_DOCUMENT, obj.get("document_name")),
         name=obj["name"],
         kind=kind,
@@ -128,6 +134,14 @@ def _properties(collection: Collection) -> dict[str, Any]:
             "type": "array",
             "items": {"type": "string"},
             "description": "phrases in which people may ask for it",
+        },
+        VECTORS: {
+            "type": "object",
+            "description": "vectors of its passages, so that it need not be embedded: fingerprint of the model, float32 as base64",
+            "properties": {
+                "model": {"type": "string"},
+                "passages": {"type": "array", "items": {"type": "string", "contentEncoding": "base64"}},
+            },
         },
     }
     for declared in collection.fields:

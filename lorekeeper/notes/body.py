@@ -243,7 +243,7 @@ class Body:
         """Add a stretch as a section; whether it has any words."""
         last = place.headings[-1].text if place.headings else ""
         tidying = Tidying(place.path, fold(last))
-        text = self.code.show(tidying.text(lines, line))
+        text, written = map(self.code.show, tidying.texts(lines, line))
         mark = place.marked
         self._keep_links(tidying.links, place)
         (self.secret_tags if secret(place) else self.tags).extend(tidying.tags)
@@ -252,7 +252,7 @@ class Body:
         has_words = re.search(r"\w", text) is not None
         if has_words:
             opened = self._opened(place, mark)
-            section = Section(place.path, text, mark.text, mark.audience, continues, mark.opening, opened)
+            section = Section(place.path, text, mark.text, mark.audience, continues, mark.opening, opened, written)
             self.sections.append(section)
         return has_words
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markdown_it.token import Token
 
-from lorekeeper.notes.source import span
+from lorekeeper.notes.source import HEAD, TITLE, span
 
 INFOBOX = frozenset({"infobox", "info-box", "statbox", "aside-infobox", "profile", "profilebox"})
 
@@ -18,7 +18,10 @@ LAYOUT = frozenset(
 """Words that arrange text and tell nothing, so that no title stands in their place."""
 
 _QUOTE = re.compile(r"[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*>[ \t]?")
-_HEAD = re.compile(r"[ \t]*\[!([^\[\]|\n]{1,60})(?:\|[^\[\]\n]{0,200})?\]([-+]?)[ \t]*(.*)")
+HEAD_LINE = re.compile(r"[ \t]*\[!([^\[\]|\n]{1,60})(?:\|[^\[\]\n]{0,200})?\]([-+]?)[ \t]*(.*)")
+"""The first line of a callout without the marks of its quotes: word, "-" or "+" for one that can be folded, title."""
+
+_HEAD_HIDDEN = re.compile(f"{HEAD}([^{TITLE}]*){TITLE}")
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Callout:
         depth: how many quotes it stands in, its own included.
         word: "note", "dm", "infobox", as written.
         title: "" for none.
+        fold: "-" if it is folded, "+" if it can be, "" if neither.
     """
 
     start: int
@@ -38,6 +42,7 @@ class Callout:
     depth: int
     word: str
     title: str
+    fold: str = ""
 
 
 def unquoted(line: str, depth: int = 1) -> str:
@@ -59,9 +64,9 @@ def callouts(lines: Sequence[str], tokens: Sequence[Token]) -> Iterator[Callout]
             continue
         depth += 1
         start, end = span(token)
-        head = _HEAD.fullmatch(unquoted(lines[start], depth))
+        head = HEAD_LINE.fullmatch(unquoted(lines[start], depth))
         if head:
-            yield Callout(start, end, depth, head[1].strip(), head[3].strip())
+            yield Callout(start, end, depth, head[1].strip(), head[3].strip(), head[2])
 
 
 def headline(callout: Callout) -> str:
@@ -72,6 +77,16 @@ def headline(callout: Callout) -> str:
 
 
 def retitled(line: str, callout: Callout) -> str:
-    """The first line of a callout with its title in place of the word in brackets."""
+    """The first line of a callout with its title in place of the word in brackets, which `as_written` brings back."""
     inner = unquoted(line, callout.depth)
-    return line[: len(line) - len(inner)] + headline(callout)
+    return f"{line[: len(line) - len(inner)]}{HEAD}[!{callout.word}]{callout.fold}{TITLE}{headline(callout)}"
+
+
+def as_read(line: str) -> str:
+    """A line for readers: of the first one of a callout its title."""
+    return _HEAD_HIDDEN.sub("", line)
+
+
+def as_written(line: str) -> str:
+    """A line with the beginning of a callout in front of its title: ``> [!note]- **Title**``."""
+    return _HEAD_HIDDEN.sub(r"\1 ", line)

@@ -59,6 +59,28 @@ def read_inline(line: str, section: str = "") -> Inline:
     return Inline(_BLANK_LINK.sub("", text), links)
 
 
+def keeping_links(line: str) -> str:
+    """A line with its links to notes, headings and pages as written; images and other files go."""
+    if "](" not in line and "[[" not in line:
+        return line
+
+    def kept(match: re.Match[str]) -> str:
+        found = _wikilink(match, "") if match["wiki"] else _markdown_link(match, "")
+        leads = isinstance(found, Link) or (not match["embed"] and (match["wiki"] or "").startswith("#"))
+        return match[0] if leads else str(found)
+
+    return _BLANK_LINK.sub("", LINK.sub(kept, line))
+
+
+def target_of(match: re.Match[str]) -> tuple[str, str, str]:
+    """The target, the heading, and what is shown of a link that `LINK` matches; the target is "" for the note itself."""
+    found = _wikilink(match, "") if match["wiki"] else _markdown_link(match, "")
+    if isinstance(found, Link):
+        return found.target, found.heading, found.shown
+    _, _, heading = (match["wiki"] or match["url"] or match["bracketed"] or "").partition("|")[0].partition("#")
+    return "", _heading(heading), found
+
+
 def without_links(line: str) -> tuple[str, int]:
     """What stands between the links of a line, and how many there are."""
     return LINK.subn("", line)

@@ -49,6 +49,7 @@ class Section:
         continues: whether it goes on with the section before, from which something with a mark of its own was cut out.
         opened_by: what opens it to all players, as written; "" if nothing does.
         opened: of its path what stands from the heading on that opens it; "" if none does.
+        written: the same with links, embedded notes and callouts as written; "" if there are none.
     """
 
     path: str
@@ -58,6 +59,7 @@ class Section:
     continues: bool = False
     opened_by: str = ""
     opened: str = ""
+    written: str = ""
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,9 @@ OPEN, CLOSE = "\ufdd0", "\ufdd1"
 GENERATED, WRITTEN = "<!--\ufdd2-->", "<!--\ufdd3-->"
 """Lines before and after which text was made by a program, as a comment said: comments too, and so no headings."""
 
+HEAD, TITLE = "\ufdd4", "\ufdd5"
+"""Around the beginning of a callout as it was written, ``[!note]-``, in front of its title."""
+
 _RESERVED = dict.fromkeys(range(0xFDD0, 0xFDF0)) | {0xFEFF: None, 0: 0xFFFD}
 _HIDDEN = re.compile(f"{OPEN}([0-9]+){CLOSE}")
 _TICKS = re.compile("`+")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 import yaml
 
@@ -16,11 +17,45 @@ BASE_KEYS = ("creature", "monster", "extends", "base")
 
 MOST_VALUES, DEEPEST = 5000, 12
 
+MOST_MERGED = 100_000
+"""Keys that merge keys may bring in: a few lines of them can stand for billions."""
+
+MOST_MERGES, MOST_DIGITS = 100, 100
+"""Merge keys of one mapping, and characters of a whole number: more of either takes quadratic time."""
+
+_MERGE, _INT = "tag:yaml.org,2002:merge", "tag:yaml.org,2002:int"
+
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 
 
 class StatBlockError(ValueError):
     """What is in a stat block is no YAML of keys and values."""
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # the library has no types
+    """Loads plain values in time linear in the length of the text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._room = len(text) + MOST_MERGED
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Merge mappings into one: this is called for each of them, each time that it is merged."""
+        if sum(key.tag == _MERGE for key, _ in node.value) > MOST_MERGES:
+            raise StatBlockError(f"more than {MOST_MERGES} merge keys in one mapping{_line(node.start_mark)}")
+        super().flatten_mapping(node)
+        self._room -= len(node.value)
+        if self._room < 0:
+            raise StatBlockError(f"merge keys that bring in too many keys{_line(node.start_mark)}")
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> object:
+        """A whole number: one of base 60, as 1:30:00, may have any number of parts."""
+        if len(node.value) > MOST_DIGITS:
+            raise StatBlockError(f"a number of more than {MOST_DIGITS} digits{_line(node.start_mark)}")
+        return super().construct_yaml_int(node)
+
+
+_Loader.add_constructor(_INT, _Loader.construct_yaml_int)
 
 
 def read_stat_block(text: str) -> tuple[dict[str, Value], str]:
@@ -32,16 +67,42 @@ def read_stat_block(text: str) -> tuple[dict[str, Value], str]:
     if len(text) > LARGEST:
         raise StatBlockError(f"longer than {LARGEST:,} characters")
     try:
-        parsed = yaml.safe_load(text.expandtabs(2))
+        parsed = yaml.load(text.expandtabs(2), _Loader)  # noqa: S506 - it is a safe loader
         values = _json(parsed, iter(range(MOST_VALUES)), 0)
     except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError, OverflowError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" (line {mark.line + 1} of it)" if mark else ""
+        line = _line(getattr(error, "problem_mark", None), " of it")
         raise StatBlockError(f"{getattr(error, 'problem', None) or error}{line}") from error
     if not isinstance(values, dict) or not values:
         raise StatBlockError("no keys and values")
     base = next((value for key, value in values.items() if fold(key) in BASE_KEYS and _is_name(value)), "")
     return values, base.strip() if isinstance(base, str) else ""
+
+
+def read_documents(text: str) -> Iterator[dict[str, Value]]:
+    """Keys and values of each stat block of a file: one, a list of them, or several documents.
+
+    Raises:
+        StatBlockError: it does not parse, a stat block has more than 5,000 values, or aliases make more of them than there are
+            characters.
+    """
+    room = iter(range(len(text)))
+    try:
+        for document in yaml.load_all(text.expandtabs(2), _Loader):
+            blocks = document if isinstance(document, list) else [document]
+            if isinstance(document, Mapping) and isinstance(document.get("monsters"), list):
+                blocks = document["monsters"]
+            for block in blocks:
+                values = _json(block, islice(room, MOST_VALUES), 0)
+                if isinstance(values, dict) and values:
+                    yield values
+    except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError, OverflowError) as error:
+        line = _line(getattr(error, "problem_mark", None))
+        raise StatBlockError(f"{getattr(error, 'problem', None) or error}{line}") from error
+
+
+def _line(mark: yaml.Mark | None, within: str = "") -> str:
+    """Where a mark is, for messages."""
+    return f" (line {mark.line + 1}{within})" if mark else ""
 
 
 def _is_name(value: Value) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from lorekeeper.notes.callouts import as_read, as_written
 from lorekeeper.notes.facts import BRACKETED, field_pair
-from lorekeeper.notes.links import is_navigation, read_inline, without_links
+from lorekeeper.notes.links import is_navigation, keeping_links, read_inline, without_links
 from lorekeeper.notes.note import Link
 from lorekeeper.notes.source import GENERATED, WRITTEN
 
@@ -50,16 +51,24 @@ class Tidying:
         self._backlinks = heading in BACKLINKS
         self._generated = False
 
-    def text(self, lines: Sequence[str], first: int) -> str:
-        """The text of lines; `first` is the number of the first one."""
-        kept = [text for i, line in enumerate(lines) if (text := self._line(line, first + i)) is not None]
-        return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n").rstrip()
+    def texts(self, lines: Sequence[str], first: int) -> tuple[str, str]:
+        """The text of lines, and the same with links and callouts as written; `first` is the number of the first line."""
+        kept = [found for i, line in enumerate(lines) if (found := self._line(line, first + i)) is not None]
+        return _joined(text for text, _ in kept), _joined(written for _, written in kept)
 
-    def _line(self, line: str, number: int) -> str | None:
-        """A line for readers, None if it goes."""
+    def _line(self, line: str, number: int) -> tuple[str, str] | None:
+        """A line for readers and as written, None if it goes."""
         if GENERATED in line or WRITTEN in line:
             self._generated = line.rfind(GENERATED) > line.rfind(WRITTEN)
             line = line.replace(GENERATED, "").replace(WRITTEN, "")
+        read = as_read(line)
+        text = self._read(read, number)
+        if not text and (text is None or read.strip()):
+            return None if text is None else ("", "")
+        return text, _written(line)
+
+    def _read(self, line: str, number: int) -> str | None:
+        """A line for readers, None if it goes."""
         if not line.strip():
             return ""
         inline = read_inline(line, self._section)
@@ -98,6 +107,16 @@ class Tidying:
         for match in BRACKETED.finditer(text):
             self.fields.append((match["key"].strip(), match["value"].strip()))
         return BRACKETED.sub(_field_shown, text)
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n").rstrip()
+
+
+def _written(line: str) -> str:
+    """A line as its author wrote it, without images, HTML and the names of blocks."""
+    text = as_written(keeping_links(line))
+    return _BLOCK_ID.sub("", _HTML.sub("", text) if "<" in text else text).rstrip()
 
 
 def _field_shown(match: re.Match[str]) -> str:

@@ -1,37 +1,25 @@
 """Who is at the table: a small private file beside the library.
 
-It is written completely or not at all, by one process at a time, and read again when it has changed: a server notices at the
-next request that somebody was added, removed or given a new token.
+A server notices at the next request that somebody was added, removed or given a new token.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from lorekeeper.audience import Role
-from lorekeeper.errors import CacheError, NotFoundError, PeopleError, StrangerError, TokenError
+from lorekeeper.errors import NotFoundError, PeopleError, StrangerError, TokenError
 from lorekeeper.filters import unknown_name
 from lorekeeper.folding import fold
 from lorekeeper.people.person import Person, checked_characters, checked_name, person_of
+from lorekeeper.people.rows import Rows
 from lorekeeper.people.tokens import digest, equal, new_token
 from lorekeeper.printable import shown
-from lorekeeper.system import PRIVATE_FILE, private_file, private_folder
 
-FORMAT = 1
-
-LOCK_SECONDS = 10.0
-"""How long an edit of the file waits for another one."""
-
-_Version = tuple[int, int, int]
-"""What tells one state of the file from another: the time of its change, its number and its size."""
+REMEDY = "put back a copy of it, or delete it and add everybody again with 'lorekeeper people add'"
 
 
 class People:
@@ -43,7 +31,7 @@ class People:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self._known: tuple[_Version, list[Person]] = (0, 0, 0), []
+        self._rows = Rows(file, "people", person_of, REMEDY)
 
     def everyone(self) -> list[Person]:
         """All of them, in the order in which they were added, also those whose time is over.
@@ -51,19 +39,7 @@ class People:
         Raises:
             CacheError: the file cannot be read.
         """
-        try:
-            status = self.file.stat()
-            version = status.st_mtime_ns, status.st_ino, status.st_size
-            if version != self._known[0]:
-                self._known = version, _people(self.file.read_bytes())
-        except FileNotFoundError:
-            return []
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise CacheError(
-                f"{self.file} cannot be read: {error}; put back a copy of it, or delete it and add everybody again with "
-                "'lorekeeper people add'"
-            ) from error
-        return self._known[1]
+        return self._rows.all()
 
     def of_token(self, token: bytes) -> Person:
         """The person who has a token.
@@ -107,7 +83,7 @@ class People:
         """
         name, played, token = checked_name(name), checked_characters(characters, role), new_token()
         person = Person(name, role, played, digest(token.encode()), int(time.time()), expires)
-        with self._edited() as people:
+        with self._rows.edited() as people:
             _refuse_taken(person, people)
             people.append(person)
         return person, token
@@ -119,7 +95,7 @@ class People:
             NotFoundError: there is no such person.
             CacheError: the file cannot be read or written.
         """
-        with self._edited() as people:
+        with self._rows.edited() as people:
             person = _named(name, people)
             people.remove(person)
         return person
@@ -136,41 +112,13 @@ class People:
             CacheError: the file cannot be read or written.
         """
         token, now = new_token(), int(time.time())
-        with self._edited() as people:
+        with self._rows.edited() as people:
             person = _named(name, people)
             if expires is None and person.expires is not None:
                 expires = now + person.expires - (person.rotated or person.created)
             rotated = replace(person, token=digest(token.encode()), expires=expires, rotated=now)
             people[people.index(person)] = rotated
         return rotated, token
-
-    @contextmanager
-    def _edited(self) -> Iterator[list[Person]]:
-        """The people, to be changed in place; written at the end, completely or not at all."""
-        try:
-            private_folder(self.file.parent)
-            with FileLock(f"{self.file}.lock", timeout=LOCK_SECONDS, mode=PRIVATE_FILE):
-                people = list(self.everyone())
-                yield people
-                self._write(people)
-        except (OSError, Timeout) as error:
-            raise CacheError(f"{self.file} cannot be written: {error}; free space, or choose another folder") from error
-
-    def _write(self, people: Sequence[Person]) -> None:
-        content = json.dumps({"format": FORMAT, "people": [asdict(person) for person in people]}, indent=1)
-        with private_file(self.file.with_name(f"{self.file.name}.new")).open("w", encoding="ascii") as target:
-            target.write(content)
-            target.flush()
-            os.fsync(target.fileno())  # a token that was revoked stays so after a power cut
-        Path(target.name).replace(self.file)
-
-
-def _people(content: bytes) -> list[Person]:
-    """What the file says; ValueError, KeyError or TypeError if it is not one of ours."""
-    table = json.loads(content)
-    if table["format"] != FORMAT:
-        raise ValueError(f"its format is {shown(table['format'])}, which this version does not know")
-    return [person_of(row) for row in table["people"]]
 
 
 def _refuse_taken(person: Person, people: Sequence[Person]) -> None:

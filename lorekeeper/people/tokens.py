@@ -30,3 +30,8 @@ def digest(token: bytes) -> str:
 def equal(digest_one: str, digest_other: str) -> bool:
     """Whether two digests are the same, in a time that does not depend on how much of them is."""
     return hmac.compare_digest(digest_one, digest_other)
+
+
+def keyed_digest(key: bytes, text: str) -> str:
+    """A digest of a text that only who has the key can make, or check (HMAC-SHA256, RFC 2104), in hexadecimal."""
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()

@@ -304,8 +304,18 @@ def ability_scores(source: Source) -> str:
     scores = source.mapping("ability_scores", "abilities")
     values = [number(scores.get(a)) if scores else source.number(a, a[:3]) for a in ABILITIES]
     if all(value is None for value in values):
-        return ""
+        return _modifiers(source)
     cells = ["—" if value is None else f"{amount(value)} ({signed((value - 10) // 2)})" for value in values]
+    return "\n".join(table([[ability[:3].upper() for ability in ABILITIES], cells]))
+
+
+def _modifiers(source: Source) -> str:
+    """The table of a game that has modifiers instead of scores."""
+    given = source.mapping("modifiers")
+    values = [number(given.get(ability)) for ability in ABILITIES]
+    if all(value is None for value in values):
+        return ""
+    cells = ["—" if value is None else signed(value) for value in values]
     return "\n".join(table([[ability[:3].upper() for ability in ABILITIES], cells]))
 
 

@@ -204,7 +204,12 @@ def _rule(data: Object) -> LeanObject:
 def _note(data: Object) -> LeanObject:
     """A note; of its links, the paths of the notes that are linked to, or what is written of them, each once."""
     links = [mapping(link) for link in listed(data.get("links"))]
-    return {**data, "links": list(dict.fromkeys(words(link.get("to") or link.get("target")) for link in links))}
+    sections = [_without(mapping(section), ("written",)) for section in listed(data.get("sections"))]
+    return {
+        **data,
+        "sections": sections,
+        "links": list(dict.fromkeys(words(link.get("to") or link.get("target")) for link in links)),
+    }
 
 
 LEAN_TYPES: dict[str, Callable[[Object], LeanObject]] = {

@@ -1,4 +1,4 @@
-"""Where a creature of a vault comes from, and what its author marks it with."""
+"""Where a creature or a table of a vault comes from, and what its author marks it with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from lorekeeper.render.source import Source
 
 
 def origin(source: Source) -> str:
-    """The lines about the note that a stat block is in; "" for a creature that is from none."""
+    """The lines about the note that an entry is a part of; "" for what is from none."""
     return labelled(source, ORIGIN) if source.value("note_name") else ""
 
 

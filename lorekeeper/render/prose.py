@@ -36,6 +36,9 @@ _BULLET = re.compile(r"[*+•-] *")
 _ITEM = re.compile(r"- |\d{1,3}[.)] ")
 _TABLE_RULE = re.compile(r"[\s|:-]*+")
 _CELLS = re.compile(r"(?<!\\)\|")
+MAX_FILLED = 100
+"""To how many cells rows of a table are filled: filling many rows of a very wide one takes more than memory has."""
+
 _ENDS_PARAGRAPH = (".", "!", "?", ":", ")", "*", '"', "”", "_")
 
 _TAGS = {
@@ -182,15 +185,20 @@ def table(rows: list[list[str]]) -> list[str]:
         return []
     rows = [_without_stray_cells(row, len(rows[0])) for row in rows]
     width = max(map(len, rows))
-    full = [f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in rows]
-    return [full[0], "|" + "---|" * width, *full[1:]]
+    head, *others = (_filled(row, min(width, MAX_FILLED) if number else width) for number, row in enumerate(rows))
+    return [head, "|" + "---|" * width, *others]
+
+
+def _filled(row: list[str], width: int) -> str:
+    return f"| {' | '.join([*row, *[''] * (width - len(row))])} |"
 
 
 def _without_stray_cells(row: list[str], width: int) -> list[str]:
     """A row without cells beyond the header that have no letters or digits."""
-    while len(row) > width and not any(character.isalnum() for character in row[-1]):
-        row = row[:-1]
-    return row
+    end = len(row)
+    while end > width and not any(character.isalnum() for character in row[end - 1]):
+        end -= 1
+    return row[:end]
 
 
 def _cells(row: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lorekeeper.entities import Entity
+from lorekeeper.render.origin import origin
 from lorekeeper.render.page import Line, features, italic, labelled, line, section
 from lorekeeper.render.source import Object, Source, feature, mapping, number, text_of, title, words
 
@@ -14,8 +15,9 @@ EDITIONS = {"5e-2014": "2014", "5e-2024": "2024", "a5e": "A5E"}
 
 def rule(entity: Entity, source: Source) -> Iterator[str]:
     """The blocks of a rule, a condition, or any other entry."""
-    source.skip("index", "initialHeaderLevel", "ruleset")
+    source.skip("index", "initialHeaderLevel", "ruleset", "table")
     yield italic(_kind(entity), source.words("parent"), separator=", ")
+    yield origin(source)
     yield source.prose("short_desc")
     yield source.prose("desc", "description")
     yield from _descriptions(source)

@@ -9,6 +9,7 @@ from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.retrieved import Retrieved
+from lorekeeper.search.shelves import NOTES
 from lorekeeper.text.keywords import content_words
 
 OFF_TOPIC = ((0.50, 0.34), (0.45, 0.50), (0.35, 0.67), (0.32, 1.0))
@@ -53,7 +54,11 @@ async def topic_of(
     if closest >= OFF_TOPIC[0][0]:
         return Topic(closest)
     words = content_words(fold(text))
-    share = len(await _occurring(cache, types, words)) / len(words) if words else 0.0
+    occurring = await _occurring(cache, types, words)
+    if NOTES in types:
+        names = {part for word in text.split() if word[:1].isupper() for part in fold(word).split()}
+        occurring |= await _misspelt(cache, [word for word in words if word in names - occurring])
+    share = len(occurring) / len(words) if words else 0.0
     return Topic(closest, share, any(closest < similarity and share <= most for similarity, most in OFF_TOPIC))
 
 
@@ -65,6 +70,11 @@ async def unknown_words(cache: CacheProtocol, types: Sequence[str], text: str, r
     known = await _occurring(cache, types, words) if words else set()
     unknown = [one_line(word, MAX_SHOWN) for word in words if word not in known][:MAX_UNKNOWN]
     return f"No entry has the word {' or '.join(map(repr, unknown))}." if unknown else None
+
+
+async def _misspelt(cache: CacheProtocol, words: Sequence[str]) -> set[str]:
+    """The names that are near to a word of a note: a keyword search of notes sets them right."""
+    return {word for word in words if await cache.rank_keyword(NOTES, word, 1)}
 
 
 async def _occurring(cache: CacheProtocol, types: Sequence[str], words: Sequence[str]) -> set[str]:

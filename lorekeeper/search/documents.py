@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.editions import DOCUMENTS, LABELS, REFERENCES, Book, edition_of, in_order
-from lorekeeper.entities import Entity
+from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, UnknownDocumentError
 from lorekeeper.filters import unknown_name
 from lorekeeper.text.phrases import STARTER_DOCUMENT
@@ -62,6 +62,12 @@ class DocumentRegistry:
     async def titles(self) -> dict[str, str]:
         """Titles of the documents by key."""
         return (await self._snapshot()).titles
+
+    async def titled(self) -> dict[str, str]:
+        """Titles of all documents by key, also of those that have entries but no record: these are titled by their keys."""
+        counts = (await self._snapshot(list(COLLECTIONS))).counts
+        keys = sorted({key for by_document in counts.values() for key in by_document})
+        return {**{key: key for key in keys}, **await self.titles()}
 
     async def edition_of(self, key: str) -> str:
         """The code of a document's edition, "" if it is unknown."""

@@ -66,7 +66,7 @@ async def find_entry(
     if candidates:
         first, *others = candidates
         return Found(first, [entity.uri for entity in others], page.note)
-    raise NotFoundError(await _no_entry(search, wanted, types, documents, entities))
+    raise NotFoundError(await no_entry(search, wanted, types, documents, entities))
 
 
 async def entries_of(entities_at: EntitiesAt, uri: str) -> list[Entity]:
@@ -86,7 +86,7 @@ async def entries_of(entities_at: EntitiesAt, uri: str) -> list[Entity]:
     return entities
 
 
-async def _no_entry(
+async def no_entry(
     search: Search, wanted: str, types: Sequence[str], documents: Sequence[str] | None, entities: Sequence[Entity]
 ) -> str:
     """Why a name has no entry: several have a part of it, others are near it, or nothing is."""
@@ -95,7 +95,7 @@ async def _no_entry(
     page = await search(Query(types, wanted, documents=documents, limit=NEAREST, mode="keyword"))
     nearest = _names([result.entity for result in page.results])
     hint = f"; the nearest are {nearest}" if nearest else ""
-    return f"no entry is called {shown(wanted)}{hint}. 'lorekeeper search' finds entries by meaning"
+    return f"no entry is called {shown(wanted)}{hint}; a search finds entries by meaning"
 
 
 def _names(entities: Sequence[Entity]) -> str:

@@ -67,4 +67,4 @@ def _is_repeatable(query: Query) -> bool:
 
 def _is_complete(query: Query, page: ResultPage) -> bool:
     """Whether a page was made by all that it was to be made by: without a model it would be other than with it."""
-    return query.text is None or query.mode == "keyword" or page.mode != "keyword"
+    return query.text is None or query.mode == "keyword" or bool(query.phrases) or page.mode != "keyword"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from lorekeeper.filters import WHERE
 from lorekeeper.measures import timed
 from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.search import by_name
+from lorekeeper.search import by_name, unfinished
 from lorekeeper.search.absent import Absent, absent
 from lorekeeper.search.coverage import topic_of, unknown_words
 from lorekeeper.search.documents import DocumentRegistry, Scopes
@@ -23,16 +23,16 @@ from lorekeeper.search.editions import with_editions
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer
 from lorekeeper.search.explanation import explanation_of, with_filters
-from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever, fuse
+from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import stated_conditions, type_asked_for
 from lorekeeper.search.pages import PageCache
-from lorekeeper.search.query import Query, check
+from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
-from lorekeeper.search.retrieved import Ranking, Retrieved, finished, over_types
-from lorekeeper.search.shelves import shelf_name
+from lorekeeper.search.retrieved import Ranking, Retrieved, finished, fused, over_types
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
+from lorekeeper.search.unfinished import completed
 from lorekeeper.search.values import ValueRegistry
 from lorekeeper.search.wordings import described
 from lorekeeper.text.evidence import lengths
@@ -70,6 +70,11 @@ class Searcher:
         self.explainer = Explainer(cache, self.values)
         self._pages = PageCache(cache, enabled=reranker is None)
 
+    @property
+    def cache(self) -> CacheProtocol:
+        """What it searches."""
+        return self._cache
+
     async def search(self, query: Query) -> ResultPage:
         """The page of results that a query asks for.
 
@@ -104,6 +109,10 @@ class Searcher:
             return await self._structured(query)
         if query.text.strip().startswith("lore://"):
             return await self._similar(replace(query, text=None), query.text.strip())
+        if query.phrases:
+            return await self._ranked(replace(query, mode="keyword"), query.wordings, whole=True)
+        if query.unfinished:
+            return await self._ranked(query, [await completed(self._cache, query.types, query.text), *query.also])
         return await self._stated(query) or await self._ranked(query, query.wordings)
 
     # --- kinds of search ---------------------------------------------------------------------------------------------
@@ -208,16 +217,19 @@ class Searcher:
         counted = not (like or query.order) and (whole or mode == "semantic")
         total = max(retrieved.count, len(hits)) if counted else len(hits)
         shown = hits[query.offset : query.offset + query.limit]
-        results = await self._results(query, shown, retrieved, [] if like else wordings)
-        notes = [note, unused, missing.note if missing and results else None]
-        if results and query.mode == "auto" and len(wordings) == 1 and not (like or missing):
-            notes.append(await unknown_words(self._cache, query.types, wordings[0], retrieved))
+        is_plain = bool(shown) and query.mode == "auto" and len(wordings) == 1 and not (like or missing)
+        results, unknown = await asyncio.gather(
+            self._results(query, shown, retrieved, [] if like else wordings),
+            unknown_words(self._cache, query.types, wordings[0] if is_plain else "", retrieved),
+        )
+        notes = [note, unused, missing.note if missing and results else None, unknown]
         if retrieved.unavailable:
             notes.append(
                 f"Semantic search is unavailable, so only keywords and filters were used: {retrieved.unavailable}"
             )
         following = _next_offset(query, len(shown), total)
-        return ResultPage(results, total, mode, following, " ".join(filter(None, notes)) or None)
+        said = " ".join(filter(None, notes)) or None
+        return ResultPage(results, total, mode, following, said, found=tuple(hit.key for hit in hits))
 
     async def _orders(self, query: Query) -> dict[str, Order] | None:
         """The order that a query asks for, by type; None for that of the search itself."""
@@ -230,10 +242,10 @@ class Searcher:
         """The fused ranking: its relevant hits, or all of it if only meaning counts."""
         preferred = await self._preferred(query)
         if query.mode == "semantic" and like is None:
-            return await self._sorted(query, _fused(retrieved, preferred, {}, tail=True))
+            return await self._sorted(query, fused(retrieved, preferred, {}, tail=True))
         labels = await family_labels(retrieved.heads, self._cache.load)
         few = whole or retrieved.count <= FEW
-        ranking = _fused(retrieved, preferred, labels, tail=few)
+        ranking = fused(retrieved, preferred, labels, tail=few)
         left_out = {key for hit in ranking for key in hit.duplicates if key in labels}  # variants
         if like:
             own = like.type, canonical_name(like.name)
@@ -287,7 +299,8 @@ class Searcher:
         await finished(semantic, keyword, names, count)
         ranking, unavailable = semantic.result()
         found = ranking, keyword.result(), names.result(), count.result()
-        return Retrieved(*found, unavailable, len(wordings) > 1)
+        retrieved = Retrieved(*found, unavailable, len(wordings) > 1)
+        return retrieved.with_phrases(query.phrases) if query.phrases else retrieved
 
     async def _semantic(
         self, query: Query, wordings: Sequence[str], scopes: Scopes, depth: int
@@ -312,6 +325,8 @@ class Searcher:
         if query.mode == "semantic":
             return {}
         rank, words = self._cache.rank_keyword, expanded_keywords(wordings)
+        if query.phrases:
+            words, depth = replace(words, phrases=tuple(query.phrases)), MAX_PHRASED
         with timed("keyword"):
             return await over_types(
                 query.types, lambda name: rank(name, words, depth, scopes[name], **query.filters), depth
@@ -320,10 +335,12 @@ class Searcher:
     async def _names(self, query: Query, wordings: Sequence[str], scopes: Scopes) -> Ranking:
         if query.mode == "semantic":
             return {}
-        rank = by_name.rank
+        rank, asked = by_name.rank, wordings
+        if query.unfinished and query.text is not None:
+            rank, asked = unfinished.rank, [query.text, *wordings]
         with timed("names"):
             return await over_types(
-                query.types, lambda name: rank(self._cache, name, wordings, scopes[name], **query.filters)
+                query.types, lambda name: rank(self._cache, name, asked, scopes[name], **query.filters)
             )
 
     async def _count(self, query: Query, scopes: Scopes) -> int:
@@ -366,30 +383,6 @@ def _mode(query: Query, retrieved: Retrieved) -> Mode:
     if query.mode == "keyword" or retrieved.unavailable:
         return "keyword"
     return "semantic" if query.mode == "semantic" else "hybrid"
-
-
-def _fused(
-    retrieved: Retrieved, preferred: Sequence[str], labels: Mapping[Key, Hashable], *, tail: bool
-) -> list[FusedHit[Key]]:
-    """The rankings as one, duplicates in groups: variants of one thing, and entries of one type and canonical name.
-
-    One from the earliest of the preferred documents stands for its duplicates.
-    """
-    places = {document: place for place, document in enumerate(preferred)}
-    ranked, weighed = retrieved.all_ranked, retrieved.shelves
-    return fuse(
-        _scores(retrieved.semantic),
-        _scores(retrieved.keyword),
-        _scores(retrieved.names),
-        group=lambda key: labels.get(key) or (key if key[0] in ALONE else (key[0], canonical_name(ranked[key].name))),
-        preference=lambda key: places.get(key[1][0], len(places)),
-        shelf=lambda key: weighed[shelf_name(key[0])],
-        tail=tail,
-    )
-
-
-def _scores(ranking: Ranking) -> list[tuple[Key, float]]:
-    return [(key, ranked.score) for key, ranked in ranking.items()]
 
 
 def _next_offset(query: Query, shown: int, total: int) -> int | None:

@@ -14,6 +14,9 @@ from lorekeeper.search.types import types_with
 MAX_QUERY_CHARS = 2000
 MAX_LIMIT = 50
 
+MAX_PHRASED = 1000
+"""Most results of a shelf that have a phrase: a text that more of them have says nothing."""
+
 MAX_WORDINGS = 4
 """Most wordings of one query."""
 
@@ -38,6 +41,9 @@ class Query:
         similar_to: a ``lore://`` uri: entries similar to that one, and to the text if there is one.
         also: up to `MAX_WORDINGS` - 1 further wordings of the text, which are searched for together with it.
         explain: whether the page says how its results were found.
+        phrases: texts that every result has in its name or its text, word for word apart from endings; they are in the text
+            too. Keywords and names alone rank these results, of which the best `MAX_PHRASED` of each shelf are kept.
+        unfinished: whether the last word of the text may go on, since somebody is typing it.
     """
 
     types: Sequence[str]
@@ -54,6 +60,8 @@ class Query:
     similar_to: str | None = None
     also: Sequence[str] = ()
     explain: bool = False
+    phrases: Sequence[str] = ()
+    unfinished: bool = False
 
     @property
     def wordings(self) -> list[str]:
@@ -84,7 +92,7 @@ def check(query: Query) -> None:
         raise FilterError(f"no type to search; known: {', '.join(COLLECTIONS)}")
     if len(query.wordings) > MAX_WORDINGS:
         raise FilterError(f"the query has {len(query.wordings)} wordings, at most {MAX_WORDINGS} are allowed")
-    for wording in query.wordings:
+    for wording in (*query.wordings, *query.phrases):
         _check_text(wording)
     if query.also and (query.text is None or any(wording.strip().startswith("lore://") for wording in query.wordings)):
         raise FilterError(

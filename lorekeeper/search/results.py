@@ -73,6 +73,7 @@ class ResultPage:
         note: what the reader should know, None if there is nothing to say.
         approximate: whether the results of a lookup by name only have names like the one that was asked for.
         explanation: how the results were found, if the query asks for that.
+        found: keys of all results, of this page and the others; of a ranked search only.
     """
 
     results: list[Result]
@@ -82,6 +83,7 @@ class ResultPage:
     note: str | None = None
     approximate: bool = False
     explanation: Explanation | None = None
+    found: Sequence[Key] = ()
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from lorekeeper.cache.protocol import Ranked
-from lorekeeper.search.fusion import FUSED_BY_SCORE, Shelf
+from lorekeeper.folding import fold
+from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Shelf, fuse
+from lorekeeper.search.grouping import ALONE
 from lorekeeper.search.relevance import CLOSE
 from lorekeeper.search.results import Key
 from lorekeeper.search.shelves import BOOKS, first, shelf_name, shelves
+from lorekeeper.text.names import canonical_name
 
 LEXICAL_HITS = 3
 """A query is lexical if one of this many best keyword hits has all its content words."""
+
+PHRASE_IN_NAME = 0.9
+"""Similarity of an entry to a phrase that its name has: it outweighs all texts."""
 
 Ranking = dict[Key, Ranked]
 """The ranking of one retriever over all types, best first."""
@@ -74,10 +80,43 @@ class Retrieved:
         books = [ranked for key, ranked in self.keyword.items() if shelf_name(key[0]) == BOOKS]
         return not self.reworded and any(ranked.complete for ranked in books[:LEXICAL_HITS])
 
+    def with_phrases(self, phrases: Sequence[str]) -> Retrieved:
+        """Only the entries that the keywords found, which have the phrases of the query; those whose names have them come first."""
+        names = {key: ranked for key, ranked in self.names.items() if key in self.keyword}
+        wanted = [f" {fold(phrase)} " for phrase in phrases]
+        for key, ranked in self.keyword.items():
+            if key not in names and all(phrase in f" {fold(ranked.name)} " for phrase in wanted):
+                names[key] = replace(ranked, score=PHRASE_IN_NAME)
+        return replace(self, names=names, count=len(self.keyword))
+
     @property
     def has_all_words(self) -> bool:
         """Whether one of the best keyword hits has all words of the query."""
         return any(ranked.complete for ranked in list(self.keyword.values())[:LEXICAL_HITS])
+
+
+def fused(
+    retrieved: Retrieved, preferred: Sequence[str], labels: Mapping[Key, Hashable], *, tail: bool
+) -> list[FusedHit[Key]]:
+    """The rankings as one, duplicates in groups: variants of one thing, and entries of one type and canonical name.
+
+    One from the earliest of the preferred documents stands for its duplicates.
+    """
+    places = {document: place for place, document in enumerate(preferred)}
+    ranked, weighed = retrieved.all_ranked, retrieved.shelves
+    return fuse(
+        _scores(retrieved.semantic),
+        _scores(retrieved.keyword),
+        _scores(retrieved.names),
+        group=lambda key: labels.get(key) or (key if key[0] in ALONE else (key[0], canonical_name(ranked[key].name))),
+        preference=lambda key: places.get(key[1][0], len(places)),
+        shelf=lambda key: weighed[shelf_name(key[0])],
+        tail=tail,
+    )
+
+
+def _scores(ranking: Ranking) -> list[tuple[Key, float]]:
+    return [(key, ranked.score) for key, ranked in ranking.items()]
 
 
 async def over_types(

@@ -18,6 +18,7 @@ from lorekeeper.errors import FilterError
 from lorekeeper.filters import unknown_name
 from lorekeeper.printable import lines, one_line
 from lorekeeper.render import UNRELATED, Related, lean, markdown
+from lorekeeper.rolling.tables import tables_of
 from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.server.linked import related_of
 from lorekeeper.text.evidence import FULL
@@ -115,7 +116,7 @@ def _page_text(page: ResultPage, contents: Sequence[JsonObject], texts: Sequence
         sure = result.sure
         variants = f", also as {shown['variants']}" if "variants" in shown else ""
         wording = f" | found by: {shown['wording']}" if "wording" in shown else ""
-        source = f"{_source(shown)} | {shown['uri']}{wording}{KEPT if 'secret' in shown else ''}"
+        source = f"{source_of(shown)} | {shown['uri']}{wording}{KEPT if 'secret' in shown else ''}"
         parts.append(f"{number}. {shown['name']}{variants} ({shown['facts']}) from {source}")
         parts.append(_quoted(texts[number - 1] if texts else shown["snippet"]))
     if page.next_offset is not None:
@@ -198,7 +199,7 @@ def _difference(name: str, variant: str) -> str:
     return rest.removeprefix("(").removesuffix(")") if rest.startswith("(") else rest
 
 
-def _source(content: JsonObject) -> str:
+def source_of(content: JsonObject) -> str:
     """Title of a document, with its edition unless the title says it."""
     title, label = str(content["document_name"]), edition_label(one_line(content["edition"]))
     return title if label in title else f"{title} [{label}]"
@@ -237,18 +238,31 @@ async def entity_answer(view: View, entity: Entity, *others: Entity) -> Answer:
         content["secret"] = True
     if others:
         content["note"] = f"Other books have an entry of their own: {', '.join(other.uri for other in others)}"
-    page = markdown(entity, subclasses=await _subclasses(view, entity), related=await related_of(view, entity))
+    page = markdown(entity, subclasses=await subclasses(view, entity), related=await related_of(view, entity))
     origin = _origin(entity, content)
     note = [f"Note: {content['note']}"] if others else []
     if entity.type != "notes" and secrecy(entity):
         note.append(f"Secret: {one_line(secrecy(entity))}")
-    head = [*note, f"{content['name']} ({content['facts']})", f"Source: {origin}", entity.uri, ""]
+    head = [
+        *note,
+        f"{content['name']} ({content['facts']})",
+        f"Source: {origin}",
+        *_rollable(entity, page),
+        entity.uri,
+        "",
+    ]
     return Answer(
         content, "\n".join([*head, _quoted(page)]).rstrip(), lines(f"{page}\n\n*Source: {origin}*\n\n{entity.uri}")
     )
 
 
-async def _subclasses(view: View, entity: Entity) -> list[str]:
+def _rollable(entity: Entity, page: str) -> list[str]:
+    """What there is to roll on in an entry, as a line; none if there is nothing."""
+    names = [one_line(f"{table.name} ({table.dice})") for table in tables_of(entity, page)]
+    return [f"Tables to roll on: {', '.join(names)}"] if names else []
+
+
+async def subclasses(view: View, entity: Entity) -> list[str]:
     """Names of the subclasses of a class in its own document, in order."""
     if entity.type != "character_options" or entity.kind != "class" or "archetypes" in entity.data:
         return []
@@ -258,7 +272,7 @@ async def _subclasses(view: View, entity: Entity) -> list[str]:
 
 def _origin(entity: Entity, content: JsonObject) -> str:
     """Title, edition and key of an entry's document, with its attribution."""
-    origin = f"{_source(content)} ({one_line(entity.document)})"
+    origin = f"{source_of(content)} ({one_line(entity.document)})"
     return f"{origin}, {content['attribution']}" if content["attribution"] else origin
 
 

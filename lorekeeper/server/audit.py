@@ -42,6 +42,9 @@ MAX_TEXT, MAX_ITEMS, MAX_DEPTH = 1000, 60, 6
 SECRET = ("token", "authorization", "password", "secret", "api_key")
 """Names of parameters, or parts of them, whose values are not recorded."""
 
+KEY = "key"
+"""Name of another one: that of the key in a link that signs in."""
+
 
 class AuditLog:
     """Writes the log.
@@ -159,7 +162,7 @@ def _recorded(value: object, depth: int = 0) -> object:
 
 
 def _is_secret(name: str) -> bool:
-    return any(part in name.casefold() for part in SECRET)
+    return name.casefold() == KEY or any(part in name.casefold() for part in SECRET)
 
 
 def rotated(path: Path, kept: int = KEPT) -> list[Path]:

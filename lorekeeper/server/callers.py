@@ -13,7 +13,9 @@ from lorekeeper.errors import TokenError
 from lorekeeper.people.issuer import Issuer
 from lorekeeper.people.person import Person
 from lorekeeper.people.registry import People
+from lorekeeper.people.sessions import Sessions
 from lorekeeper.people.tokens import digest, equal
+from lorekeeper.server.failures import Failures
 from lorekeeper.settings import Settings
 
 ASSERTION = "x-pomerium-jwt-assertion"
@@ -34,6 +36,10 @@ A proxy replaces its own headers, but may pass on those of others as the client 
 """
 
 
+SESSION = "session"
+"""How the credential of a caller begins who has signed in on a page."""
+
+
 class NoCredentialsError(TokenError):
     """A request says nothing of who sends it, and has to."""
 
@@ -51,6 +57,11 @@ class Caller:
     viewer: Viewer
     credential: str = ""
 
+    @property
+    def has_session(self) -> bool:
+        """Whether the caller has signed in on a page."""
+        return self.credential.startswith(SESSION)
+
 
 class Callers:
     """Finds out who sends a request.
@@ -63,12 +74,18 @@ class Callers:
         people: who is at the table.
         settings: for the game master's token, the issuer, and what may be contacted.
         closed: whether everybody has to show something in any case.
+
+    Attributes:
+        sessions: of browsers.
+        failures: wrong credentials, whose answers wait.
     """
 
     def __init__(self, people: People, settings: Settings, *, closed: bool) -> None:
         self._people = people
         self._anybody = settings.viewer
         self._token = digest(settings.http_token.encode()) if settings.http_token else None
+        self.sessions = Sessions(people, self._token or "")
+        self.failures = Failures()
         self._issuer = (
             Issuer(settings.oauth_issuer, settings.oauth_audience, offline=settings.offline)
             if settings.oauth_issuer and settings.oauth_audience
@@ -76,12 +93,17 @@ class Callers:
         )
         self._closed = closed or bool(self._token or self._issuer or settings.trusted_proxies)
 
-    async def caller(self, headers: Headers, *, proxied: bool) -> Caller:
-        """Who sends a request with these headers.
+    def players(self) -> list[Person]:
+        """The players at the table whose time is not over; CacheError if they cannot be read. Blocking."""
+        return [person for person in self._people.everyone() if person.role == "player" and not person.expired]
+
+    async def caller(self, headers: Headers, *, proxied: bool, session: str = "") -> Caller:
+        """Who sends a request with these headers. A token counts before a proxy's word, and that before a browser's session.
 
         Args:
             headers: of the request.
             proxied: whether it comes from a trusted proxy: from anywhere else, the headers of proxies count as absent.
+            session: the key of the browser's session, "" if it has none.
 
         Raises:
             NoCredentialsError: it has nothing that says so.
@@ -96,9 +118,18 @@ class Callers:
         token = _bearer(headers)
         if token is not None:
             return await self._by_token(token)
-        if proxied:
-            return await self._by_proxy(headers)
-        raise NoCredentialsError("no token")
+        named = await self._by_proxy(headers) if proxied else None
+        if named is None and session:
+            return await self._by_session(session)
+        if named is None:
+            raise NoCredentialsError(f"no token{', and no header of the proxy that names somebody' if proxied else ''}")
+        return named
+
+    async def _by_session(self, key: str) -> Caller:
+        content = key.encode("latin-1", "replace")
+        person = await asyncio.to_thread(self.sessions.owner, content)
+        credential = f"{SESSION} {digest(content)[:16]}"
+        return _caller(person, credential) if person else Caller(GAME_MASTER, credential)
 
     async def _by_token(self, token: str) -> Caller:
         """The caller who has a token: a person, the game master of the settings, or somebody whom the issuer knows."""
@@ -110,8 +141,8 @@ class Callers:
         person = await asyncio.to_thread(self._people.of_token, content)
         return _caller(person, f"token {person.token[:16]}")
 
-    async def _by_proxy(self, headers: Headers) -> Caller:
-        """The caller whom a trusted proxy names; a signed assertion counts, and nothing beside it."""
+    async def _by_proxy(self, headers: Headers) -> Caller | None:
+        """The caller whom a trusted proxy names, if it does; a signed assertion counts, and nothing beside it."""
         assertions = headers.getlist(ASSERTION)
         if self._issuer is not None and assertions:
             if len(assertions) > 1:
@@ -121,7 +152,7 @@ class Callers:
         if len(named) > 1 or any(len(values) > 1 for row in named for values in row):
             raise TokenError("headers of several proxies, each of which names somebody")
         if not named:
-            raise NoCredentialsError("no token, and no header of the proxy that names somebody")
+            return None
         return await self._by_login([values[0] for values in named[0]], "proxy")
 
     async def _by_login(self, logins: Sequence[str], kind: str) -> Caller:

@@ -13,7 +13,8 @@ from mcp.shared.exceptions import MCPError
 from lorekeeper.errors import CacheError, LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.printable import one_line, shown
-from lorekeeper.server import resources
+from lorekeeper.server import apps, resources
+from lorekeeper.server.answers import JsonObject
 from lorekeeper.server.completion import Completer
 from lorekeeper.server.icons import icon
 from lorekeeper.server.progress import reported
@@ -43,9 +44,10 @@ class Handlers:
         self._completers: WeakKeyDictionary[View, Completer] = WeakKeyDictionary()
         self._tools = {tool.name: tool for tool in all_tools()}
 
-    async def list_tools(self, _: Any, __: Any) -> types.ListToolsResult:
+    async def list_tools(self, context: Any, _: Any) -> types.ListToolsResult:
         """All tools, on one page."""
-        return types.ListToolsResult(tools=[described(tool) for tool in self._tools.values()])
+        meta = apps.tool_meta if apps.shows_apps(context) else _nothing
+        return types.ListToolsResult(tools=[described(tool, meta(tool.name)) for tool in self._tools.values()])
 
     async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         """The answer of a tool; what goes wrong is an answer too, for the model to read."""
@@ -54,10 +56,14 @@ class Handlers:
             if tool is None:
                 raise ToolError(f"unknown tool {shown(params.name)}; known: {', '.join(self._tools)}")
             arguments = tool.check(params.arguments or {})
+            view = self._view_of(context)
             async with reported(context, lambda: self._library.activity):
-                answer = await tool.run(self._view_of(context), arguments)
+                answer = await tool.run(view, arguments)
+            apart = apps.shows_apps(context)
             result = types.CallToolResult(
-                content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.structured
+                content=[types.TextContent(type="text", text=answer.text)],
+                structured_content=answer.structured,
+                meta=await apps.result_meta(view, tool.name, answer.structured) if apart else None,
             )
             result.model_dump_json()  # fails here on what cannot be encoded; the SDK would close the connection
         except LoreKeeperError as error:
@@ -103,8 +109,10 @@ class Handlers:
         return types.ListResourceTemplatesResult(resource_templates=resources.templates())
 
     async def read_resource(self, context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        """An entry, or a page of a list, as Markdown."""
+        """An entry, or a page of a list, as Markdown; the application that shows entries, to who has use for it."""
         uri = str(params.uri)
+        if uri == apps.APP_URI and apps.shows_apps(context):
+            return await apps.read()
         try:
             text = await resources.read(self._view_of(context), uri)
         except LoreKeeperError as error:
@@ -118,7 +126,7 @@ class Handlers:
         return self._completers[view]
 
 
-def described(tool: Tool) -> types.Tool:
+def described(tool: Tool, meta: JsonObject | None = None) -> types.Tool:
     """A tool as it is listed: it changes nothing, and asking again gives the same."""
     return types.Tool(
         name=tool.name,
@@ -127,7 +135,12 @@ def described(tool: Tool) -> types.Tool:
         input_schema=tool.input_schema,
         output_schema=tool.output,
         annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        meta=meta,
     )
+
+
+def _nothing(_: str) -> None:
+    """What is said of a tool beside what every client reads."""
 
 
 def _prompt(prompt: Prompt) -> types.Prompt:

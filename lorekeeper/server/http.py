@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from http import HTTPStatus
 from operator import attrgetter
 from types import FrameType
 from typing import Any
@@ -22,9 +23,10 @@ from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, Streamable
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from sse_starlette.sse import AppStatus
 from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -33,6 +35,9 @@ from lorekeeper.server.callers import Callers
 from lorekeeper.server.ending import Streams
 from lorekeeper.server.guard import Guard
 from lorekeeper.server.identity import PROXIED, Identity
+from lorekeeper.server.page.routes import not_found
+from lorekeeper.server.page.routes import routes as pages
+from lorekeeper.server.page.site import HEADERS
 from lorekeeper.server.protected_resource import ProtectedResource
 from lorekeeper.server.rest.problems import PROBLEM_TYPE, is_api, problem, problem_content
 from lorekeeper.server.rest.routes import routes as gateway
@@ -132,11 +137,18 @@ def application(
     resource = _protected_resource(settings)
     sessions = _Sessions(server, max_sessions=MAX_SESSIONS)
     mcp = Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions))
-    routes = [mcp, *gateway(library), *(resource.routes() if resource else []), *guard.routes]
+    routes = [
+        mcp,
+        *gateway(library),
+        *(resource.routes() if resource else []),
+        *guard.routes,
+        *pages(library, callers.players),
+    ]
     guard.declare(routes)
-    streams = Streams(Starlette(routes=routes, lifespan=lambda _: sessions.run()))
+    missing = {HTTPStatus.NOT_FOUND: not_found(library)}
+    streams = Streams(Starlette(routes=routes, exception_handlers=missing, lifespan=lambda _: sessions.run()))
     identity = Identity(guard.within(_HostCheck(streams, host, settings)), callers, resource)
-    return _Peer(guard.around(identity), settings.trusted_proxies), streams
+    return _Peer(guard.around(_Headers(identity)), settings.trusted_proxies), streams
 
 
 def _protected_resource(settings: Settings) -> ProtectedResource | None:
@@ -160,6 +172,27 @@ class _Peer:
         client = scope.get("client")
         scope[PROXIED] = client is not None and client[0] in self._app.trusted_hosts
         await self._app(scope, receive, send)
+
+
+class _Headers:
+    """Gives every response the headers of pages that it has not got itself: refusals, and what programs read, are no pages.
+
+    Args:
+        app: the application.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
 
 
 class _HostCheck:

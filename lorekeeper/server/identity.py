@@ -20,8 +20,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lorekeeper.audience import Viewer
 from lorekeeper.errors import LoreKeeperError, StrangerError, TokenError
 from lorekeeper.printable import one_line
+from lorekeeper.server.browsers import SIGN_IN, foreign_refusal, forget, is_open, session_key, to_sign_in
 from lorekeeper.server.callers import Caller, Callers, NoCredentialsError
-from lorekeeper.server.failures import Failures
 from lorekeeper.server.protected_resource import METADATA_PATHS, ProtectedResource
 from lorekeeper.server.rest.problems import is_api, problem
 
@@ -32,6 +32,12 @@ VIEWER = "lorekeeper.viewer"
 
 PROXIED = "lorekeeper.proxied"
 """Where it says whether the request comes from a trusted proxy."""
+
+CALLER = "lorekeeper.caller"
+"""Where it has who has sent it; the viewer may be another one, as whom the game master looks."""
+
+CALLERS = "lorekeeper.callers"
+"""Where it has who says who sends a request, for the page to sign in on."""
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz", *METADATA_PATHS})
 """What everybody may ask, without a viewer: these say nothing of the library."""
@@ -62,6 +68,14 @@ def viewer_of(scope: Scope) -> Viewer:
     if not isinstance(viewer, Viewer):
         raise IdentityError(f"a request to {one_line(str(scope.get('path')), MAX_PATH)} has no viewer")
     return viewer
+
+
+def callers_of(scope: Scope) -> Callers:
+    """Who says who sends a request; IdentityError if the request has not passed `Identity`."""
+    callers = scope.get(CALLERS)
+    if not isinstance(callers, Callers):
+        raise IdentityError("a request has not passed the check of identity")
+    return callers
 
 
 def viewer_of_context(context: Any, own: Viewer | None = None) -> Viewer:
@@ -95,26 +109,29 @@ class Identity:
         self._app = app
         self._callers = callers
         self._resource = resource
-        self._failures = Failures()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or (scope["type"] == "http" and scope["path"] in OPEN_PATHS):
-            await self._app(scope, receive, send)
+        scope[CALLERS] = self._callers
+        app = foreign_refusal(scope) or self._app
+        if _is_for_everybody(scope):
+            await app(scope, receive, send)
             return
         try:
             caller = await self._caller(scope)
         except LoreKeeperError as error:
-            await (await self._refusal(scope, error))(scope, receive, send)
+            refusal = app if scope["path"] == SIGN_IN else await self._refusal(scope, error)
+            await refusal(scope, receive, send)
             return
-        scope[VIEWER] = caller.viewer
+        scope[VIEWER], scope[CALLER] = caller.viewer, caller
         if caller.credential:
             scope["user"] = _user(caller)
-        await self._answer(caller, scope, receive, send)
+        await self._answer(app, caller, scope, receive, send)
 
     async def _caller(self, scope: Scope) -> Caller:
-        return await self._callers.caller(Headers(scope=scope), proxied=bool(scope.get(PROXIED)))
+        headers, proxied = Headers(scope=scope), bool(scope.get(PROXIED))
+        return await self._callers.caller(headers, proxied=proxied, session=session_key(scope))
 
-    async def _answer(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, app: ASGIApp, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the application answer as long as the caller stays who it is: what has been revoked gets no more of a stream."""
         task, checked, ended = asyncio.current_task(), time.monotonic(), False
 
@@ -130,7 +147,7 @@ class Identity:
                 task.cancel()
 
         try:
-            await self._app(scope, receive, send_if_valid)
+            await app(scope, receive, send_if_valid)
         except asyncio.CancelledError:
             if not ended or task is None:
                 raise
@@ -160,7 +177,12 @@ class Identity:
             return _problem(scope, 503, {"Retry-After": str(RETRY_SECONDS)})
         shown = not isinstance(error, NoCredentialsError)
         if shown:
-            await self._failures.pause(address)
+            await self._callers.failures.pause(address)
+        entrance = to_sign_in(scope) if scope["type"] == "http" else None
+        if entrance:
+            if session_key(scope):  # a browser may have one that counts, and not have sent it
+                forget(entrance, scope)
+            return entrance
         return _problem(scope, 401, {"WWW-Authenticate": self._challenge(scope, shown=shown)})
 
     def _challenge(self, scope: Scope, *, shown: bool) -> str:
@@ -169,6 +191,12 @@ class Identity:
         if self._resource:
             parts.append(f'resource_metadata="{self._resource.metadata_address(scope)}"')
         return " ".join(filter(None, ["Bearer", ", ".join(parts)]))
+
+
+def _is_for_everybody(scope: Scope) -> bool:
+    if scope["type"] != "http":
+        return bool(scope["type"] == "lifespan")
+    return scope["path"] in OPEN_PATHS or is_open(scope["path"])
 
 
 def _problem(scope: Scope, status: int, headers: dict[str, str]) -> Response:

@@ -1,6 +1,7 @@
 """Limits on how much one person may ask, and on the size of what is sent.
 
 Who has shown who they are is limited by name, wherever the requests come from; people who share an address do not share a limit.
+A page asks while somebody types, and for its parts one by one: pages are counted apart, and may be asked for more often.
 Where nobody has to show anything, nobody is limited: such a server can be reached from its own machine only, by the user whose
 files the library is in, and a program that asks much for that user is no attack. Wrong credentials are slowed down elsewhere.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from dataclasses import dataclass
 
 from limits import RateLimitItem, RateLimitItemPerSecond, parse
 from limits.storage import MemoryStorage
@@ -20,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lorekeeper.audience import Viewer
 from lorekeeper.folding import fold
+from lorekeeper.server.browsers import is_page
 from lorekeeper.server.exchange import Exchange
 from lorekeeper.server.recording import EXCHANGE, MAX_BODY, MCP_PATH, ROUTINE
 from lorekeeper.server.rest.problems import is_api, problem
@@ -29,6 +32,9 @@ VIEWER = "lorekeeper.viewer"
 
 USER = "user"
 """Where it has what its client has shown, if anything was needed."""
+
+PAGE_FACTOR = 10
+"""How many times as many requests of pages there may be, in the period and in a burst: ten letters a second, and what they load."""
 
 
 class RateLimit:
@@ -45,8 +51,8 @@ class RateLimit:
 
     def __init__(self, app: ASGIApp, rate: str, burst: int) -> None:
         self._app = app
-        self._rate = _parsed(rate)
-        self._burst = _burst(self._rate, burst)
+        self._others = _Rates.of(rate, burst)
+        self._pages = _Rates.of(rate, burst, PAGE_FACTOR)
         self._window = MovingWindowRateLimiter(MemoryStorage())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,20 +63,44 @@ class RateLimit:
         viewer, exchange = scope.get(VIEWER), scope.get(EXCHANGE)
         if isinstance(exchange, Exchange):
             exchange.viewer, exchange.scope = viewer, scope
-        if self._rate and isinstance(viewer, Viewer) and scope.get(USER) and scope["path"] not in ROUTINE:
-            key = viewer.role, fold(viewer.person)
-            if not self._window.hit(self._rate, *key):
-                reset = self._window.get_window_stats(self._rate, *key).reset_time
-                await refusal(scope, self._rate, reset - time.time())(scope, receive, send)
+        rates = self._rates(scope)
+        if rates and isinstance(viewer, Viewer) and scope.get(USER) and scope["path"] not in ROUTINE:
+            key = rates.name, viewer.role, fold(viewer.person)
+            if not self._window.hit(rates.rate, *key):
+                reset = self._window.get_window_stats(rates.rate, *key).reset_time
+                await refusal(scope, rates.rate, reset - time.time())(scope, receive, send)
                 return
-            await self._turn(key)
+            await self._turn(rates.burst, key)
         await self._app(scope, receive, send)
 
-    async def _turn(self, key: tuple[str, str]) -> None:
+    def _rates(self, scope: Scope) -> _Rates | None:
+        """How a request is limited; the JSON of a page is what the gateway answers, and counted as that."""
+        path = scope["path"]
+        return self._pages if is_page(path) and not path.endswith(".json") else self._others
+
+    async def _turn(self, burst: RateLimitItem | None, key: tuple[str, ...]) -> None:
         """Wait until a request fits into the burst."""
-        while self._burst and not self._window.hit(self._burst, *key):
-            reset = self._window.get_window_stats(self._burst, *key).reset_time
+        while burst and not self._window.hit(burst, *key):
+            reset = self._window.get_window_stats(burst, *key).reset_time
             await asyncio.sleep(max(reset - time.time(), 0.01))
+
+
+@dataclass(frozen=True)
+class _Rates:
+    """How often a person may ask: in a period, and at once."""
+
+    name: str
+    rate: RateLimitItem
+    burst: RateLimitItem | None
+
+    @classmethod
+    def of(cls, rate: str, burst: int, factor: int = 1) -> _Rates | None:
+        """So many times a rate and its burst; None for any number."""
+        if rate == "0":
+            return None
+        single = parse(rate)
+        allowed = type(single)(single.amount * factor, single.multiples)
+        return cls(f"times {factor}", allowed, _burst(allowed, burst * factor))
 
 
 class BodyLimit:
@@ -104,11 +134,5 @@ def refusal(scope: Scope, rate: RateLimitItem, seconds: float) -> Response:
     return problem(scope, 429, detail, headers)
 
 
-def _parsed(rate: str) -> RateLimitItem | None:
-    return None if rate == "0" else parse(rate)
-
-
-def _burst(rate: RateLimitItem | None, burst: int) -> RateLimitItem | None:
-    if rate is None or not burst:
-        return None
-    return RateLimitItemPerSecond(max(burst, math.ceil(rate.amount / rate.get_expiry())))
+def _burst(rate: RateLimitItem, burst: int) -> RateLimitItem | None:
+    return RateLimitItemPerSecond(max(burst, math.ceil(rate.amount / rate.get_expiry()))) if burst else None

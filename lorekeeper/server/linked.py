@@ -1,33 +1,101 @@
-"""What a note is linked with, from the library: titles of the notes it links to, and the notes that link to it."""
+"""What a note is linked with, from the library: titles of the notes it links to, the notes that link to it, and those further."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.render import MAX_LINKED, UNRELATED, Linked, Related, linked_paths
+from lorekeeper.search.dossier.relations import named_notes
 from lorekeeper.views.view import View
 
 MAX_READ = 500
 """Most notes that are read to find those that link to one."""
+
+FEW = 3
+"""A note that is linked with fewer others is also connected with those that its text names."""
 
 
 async def related_of(view: View, entity: Entity) -> Related:
     """What an entry is linked with; nothing but for notes."""
     if entity.type != "notes":
         return UNRELATED
+    names = {each.slug: each.name for each in await linked_notes(view, entity)}
+    linking, count = await linking_notes(view, entity)
+    shown = [Linked(each.name, each.uri) for each in linking[:MAX_LINKED]]
+    return Related(names, shown, count - len(shown))
+
+
+async def linked_notes(view: View, entity: Entity) -> list[Entity]:
+    """The notes that a note links to, those that are linked first."""
     wanted = [(entity.document, path) for path in linked_paths(entity)[:MAX_LINKED]]
-    names = {each.slug: each.name for each in await view.cache.load("notes", wanted)} if wanted else {}
+    return await view.cache.load("notes", wanted) if wanted else []
+
+
+async def linking_notes(view: View, entity: Entity) -> tuple[list[Entity], int]:
+    """The notes that link to a note, as far as they are read, and how many there are."""
     asked: dict[str, Any] = {"links": entity.slug}
     found = await view.cache.get_entities("notes", entity.document, limit=MAX_READ, **asked)
     linking = [each for each in found if _links_to(each, entity)]
     count = len(linking)
     if len(found) == MAX_READ:
         count += await view.cache.count_entities("notes", entity.document, **asked) - MAX_READ
-    shown = [Linked(each.name, each.uri) for each in linking[:MAX_LINKED]]
-    return Related(names, shown, count - len(shown))
+    return linking, count
 
 
 def _links_to(other: Entity, entity: Entity) -> bool:
     """Whether a note links to the very path of another: a filter also finds paths that end in it."""
     return other.identity != entity.identity and entity.slug in linked_paths(other)
+
+
+@dataclass(frozen=True)
+class Connections:
+    """What a note is connected with, as far as its viewer sees it.
+
+    Attributes:
+        notes: the note itself, those beside it, and those one step further.
+        edges: which of them are connected, by number.
+        linked: the notes that it links to.
+        linking: notes that link to it.
+        more: how many others do.
+        named: notes that its text names, where it is linked with few.
+    """
+
+    notes: Sequence[Entity]
+    edges: Sequence[tuple[int, int]]
+    linked: Sequence[Entity]
+    linking: Sequence[Entity]
+    more: int
+    named: Sequence[Entity]
+
+
+async def connections_of(view: View, entity: Entity, most: int) -> Connections:
+    """What a note is connected with, with at most so many notes in the picture."""
+    linked = [each for each in await linked_notes(view, entity) if each.identity != entity.identity]
+    linking, count = await linking_notes(view, entity)
+    shown = linking[:MAX_LINKED]
+    beside = {each.slug: each for each in (*linked, *shown)}
+    named = await named_notes(view.cache, entity) if len(beside) < FEW else []
+    named = [each for each in named if each.slug not in beside]
+    beside |= {each.slug: each for each in named}
+    further = await _further(view, entity, list(beside.values()), most - len(beside) - 1)
+    notes = [entity, *beside.values(), *further]
+    return Connections(notes, _edges(notes, len(beside)), linked, shown, count - len(shown), named)
+
+
+async def _further(view: View, entity: Entity, beside: Sequence[Entity], most: int) -> list[Entity]:
+    """The notes that those beside a note link to, those first that most of them do."""
+    known = {entity.slug, *(each.slug for each in beside)}
+    counts = Counter(path for each in beside for path in linked_paths(each) if path not in known)
+    ranked = sorted(counts, key=lambda path: (-counts[path], path))[: max(most, 0)]
+    return await view.cache.load("notes", [(entity.document, path) for path in ranked]) if ranked else []
+
+
+def _edges(notes: Sequence[Entity], beside: int) -> list[tuple[int, int]]:
+    """The first note with those beside it, and each with those it links to."""
+    numbers = {note.slug: number for number, note in enumerate(notes)}
+    linked = [(i, numbers[path]) for i, note in enumerate(notes) for path in linked_paths(note) if path in numbers]
+    return [*((0, number) for number in range(1, beside + 1)), *linked]

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 EXCHANGE = "lorekeeper.exchange"
 """Where the scope of an HTTP request has its `Exchange`."""
 
-MCP_PATH, REST_PATH = "/mcp", "/api/"
+MCP_PATH, REST_PATH, STATIC_PATH = "/mcp", "/api/", "/static/"
 
 ROUTINE = frozenset({"/healthz", "/readyz", "/metrics"})
 """Paths that are asked every few seconds, and return no entries: recorded only if they are refused, or fail."""
@@ -114,10 +114,10 @@ class _Recorded:
 
     async def _record(self) -> None:
         exchange = self._exchange
-        if exchange.recorded or (self._scope["path"] in ROUTINE and exchange.outcome == "answered"):
+        path = self._scope["path"]
+        if exchange.recorded or (_is_routine(path) and exchange.outcome == "answered"):
             return
         route = getattr(exchange.scope.get("route"), "path", "")
-        path = self._scope["path"]
         exchange.name = exchange.name or (f"{self._scope['method']} {route}" if route else "")
         exchange.asked = exchange.asked or {
             "route": f"{self._scope['method']} {path}",
@@ -140,6 +140,11 @@ class _Recorded:
         single = {name: values[0] if len(values) == 1 else values for name, values in parameters.items()}
         body = _json(bytes(self._body)) if self._body else {}
         return single | (body if isinstance(body, dict) else {"body": body})
+
+
+def _is_routine(path: str) -> bool:
+    """Whether requests by a path are recorded only if they are refused, or fail: also files that every page loads."""
+    return path in ROUTINE or path.startswith(STATIC_PATH)
 
 
 def _how(path: str) -> How:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import Field
 
 from lorekeeper import entities
 from lorekeeper.editions import LABELS, parse_edition
 from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, Collection, FieldType, parse_uri
-from lorekeeper.errors import LoreKeeperError
 from lorekeeper.filters import bounds_of, unknown_name
 from lorekeeper.order import NEWEST, RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.search.query import MAX_LIMIT, MAX_WORDINGS, Query
-from lorekeeper.server.answers import Answer, JsonObject, documents_answer, entity_answer, full_answer, page_answer
-from lorekeeper.server.arguments import OneText, Texts, Wordings, accepted, complaint, unknown_parameter
+from lorekeeper.search.query import MAX_LIMIT, Query
+from lorekeeper.server.answers import Answer, documents_answer, entity_answer, full_answer, page_answer
+from lorekeeper.server.arguments import OneText, Texts, Wordings, accepted
+from lorekeeper.server.comparisons import COMPARE_ENTRIES
+from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP, TOPIC
+from lorekeeper.server.rolls import with_rolls
+from lorekeeper.server.tool import Arguments as Arguments
+from lorekeeper.server.tool import Parameter, model, optional_text
+from lorekeeper.server.tool import Tool as Tool
+from lorekeeper.server.tool import ToolError as ToolError
 from lorekeeper.server.topics import topic_answer
 from lorekeeper.views.view import View
 
@@ -27,13 +33,6 @@ SEARCHED = [name for name, collection in COLLECTIONS.items() if collection.tool]
 
 MAX_EDITION = 2000
 """Longest list of editions and document keys, in characters."""
-
-Arguments = Mapping[str, Any]
-"""Arguments of a tool by name, checked."""
-
-Parameter = tuple[object, Any]
-"""A parameter as Pydantic declares it: its type, and its `Field`."""
-
 
 WHERE_EXAMPLES = {
     "spells": "range>=60 -class:wizard level:1..3",
@@ -50,68 +49,13 @@ SUBJECTS = {"notes": "notes of the user's own campaign (people, places, sessions
 NOTE_ORDERS = (RELEVANCE, NEWEST, "name")
 
 
-class ToolError(LoreKeeperError):
-    """A tool call that cannot be answered; the text tells the model what to do next."""
-
-
-@dataclass(frozen=True)
-class Tool:
-    """One tool.
-
-    Attributes:
-        name: as clients call it.
-        title: as clients show it.
-        description: tells a model what it does, and when to use it.
-        arguments: the parameters.
-        run: answers checked arguments.
-        output: JSON Schema of the structured content.
-        entity_type: the type that it looks up, None if it is not a lookup.
-    """
-
-    name: str
-    title: str
-    description: str
-    arguments: type[BaseModel]
-    run: Callable[[View, Arguments], Awaitable[Answer]]
-    output: JsonObject
-    entity_type: str | None = None
-
-    @property
-    def input_schema(self) -> JsonObject:
-        """JSON Schema of the arguments, without what a model does not need."""
-        schema = self.arguments.model_json_schema()
-        required = {"required": schema["required"]} if "required" in schema else {}
-        properties = {name: _lean(parameter) for name, parameter in schema["properties"].items()}
-        return {"type": "object", "additionalProperties": False, "properties": properties, **required}
-
-    def check(self, arguments: Mapping[str, object], *, strict: bool = False) -> Arguments:
-        """The arguments that are not null, checked; ToolError that names what is wrong and what is known.
-
-        With ``strict`` values have to be of the declared types, and null only where it is declared; else "3" is 3.
-        """
-        present = {name: value for name, value in arguments.items() if strict or value is not None}
-        parameters = list(self.arguments.model_fields)
-        for name in present:
-            if name not in parameters:
-                raise ToolError(unknown_parameter(name, parameters, self.name, self.entity_type))
-        try:
-            checked = self.arguments.model_validate(present, strict=strict).model_dump(exclude_unset=True)
-        except ValidationError as error:
-            raise ToolError(complaint(error)) from error
-        return {name: value for name, value in checked.items() if value is not None}
-
-
 def all_tools() -> list[Tool]:
     """Every tool, in the order in which they are listed."""
     lookups = [_lookup(collection.tool, collection) for collection in COLLECTIONS.values() if collection.tool]
-    return [*lookups, SEARCH_LORE, GATHER_TOPIC, GET_ENTITY, LIST_DOCUMENTS]
+    return [*lookups, SEARCH_LORE, GATHER_TOPIC, COMPARE_ENTRIES, PLAN_ENCOUNTER, GET_ENTITY, LIST_DOCUMENTS]
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
-
-
-def _text(description: str) -> Parameter:
-    return str | None, Field(None, description=description, min_length=1, max_length=500)
 
 
 FEW = frozenset({"casting_time", "alignment", "category", "rarity", "property", "parent", "folder", "links_to"})
@@ -156,35 +100,6 @@ _SHORT_EDITION: Parameter = (str | None, Field(None, description="first, as 2024
 """The same for lookups: `search_lore` says what there is."""
 
 
-def _model(name: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
-    definitions: dict[str, Any] = dict(parameters)
-    return create_model(name, __config__=ConfigDict(extra="forbid"), **definitions)
-
-
-_NEEDLESS = frozenset({"title", "minLength", "maxLength", "maxItems", "anyOf"})
-
-
-def _lean(schema: JsonObject) -> JsonObject:
-    """A parameter's schema without title, lengths, null, and 0 as default or least: half the size, the same to a model."""
-    lean = {key: value for key, value in schema.items() if key not in ("title", "minLength", "maxLength", "anyOf")}
-    if lean.get("maxItems", 0) > MAX_WORDINGS:
-        del lean["maxItems"]  # nobody lists as many
-    if "enum" in lean:
-        del lean["type"]  # the values say it
-    if not lean.get("default", True):
-        del lean["default"]  # null or 0
-    if lean.get("minimum") == 0:
-        del lean["minimum"]
-    if "enum" in lean and lean["enum"][:1] == [lean.get("default")]:
-        del lean["default"]  # the first one
-    alternatives = [_lean(option) for option in schema.get("anyOf", []) if option != {"type": "null"}]
-    for alternative in alternatives:
-        lean |= alternative
-    if len(alternatives) > 1:
-        lean["type"] = [alternative["type"] for alternative in alternatives]  # "items" says something of lists only
-    return lean
-
-
 # --- lookups ---------------------------------------------------------------------------------------------------------
 
 
@@ -210,7 +125,7 @@ def _lookup(name: str, collection: Collection) -> Tool:
         name=name,
         title=f"Look up {collection.label}s",
         description=f"Find {SUBJECTS.get(collection.name, f'{collection.label}s')} by name, meaning or exact filters.",
-        arguments=_model(
+        arguments=model(
             name,
             {
                 **parameters,
@@ -235,7 +150,7 @@ def _sorting(collection: Collection) -> dict[str, Parameter]:
 
 def _filters(collection: Collection) -> dict[str, _Filter]:
     """The filters of a lookup by the name of their parameter."""
-    filters = {"name": _Filter("name", _text("or part of it"))}
+    filters = {"name": _Filter("name", optional_text("or part of it"))}
     if len(collection.kinds) > 1 or collection.open_kinds:
         kinds = [*collection.kinds, *(["..."] if collection.open_kinds else [])]
         filters["kind"] = _Filter("kind", _typed(FieldType.TEXT, ", ".join(kinds)))
@@ -316,7 +231,8 @@ async def _get_entity(view: View, arguments: Arguments) -> Answer:
             f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results, or look it up by "
             f"name with {tool}"
         )
-    return await entity_answer(view, *entities)
+    answer = await entity_answer(view, *entities)
+    return with_rolls(answer, entities[0]) if arguments.get("roll") else answer
 
 
 async def _list_documents(view: View, arguments: Arguments) -> Answer:
@@ -327,7 +243,7 @@ SEARCH_LORE = Tool(
     name="search_lore",
     title="Search all lore",
     description="Search all kinds of entries at once, by meaning and keywords. Use it if the kind of entry is unclear.",
-    arguments=_model(
+    arguments=model(
         "search_lore",
         {
             "query": (
@@ -349,7 +265,7 @@ GATHER_TOPIC = Tool(
     name="gather_topic",
     title="Gather a topic",
     description="All on a person, place or theme: notes, sessions, links, stat blocks, rules.",
-    arguments=_model(
+    arguments=model(
         "gather_topic",
         {
             "topic": (str, Field(description="name, words or uri", max_length=MAX_URI_LENGTH)),
@@ -365,9 +281,12 @@ GET_ENTITY = Tool(
     name="get_entity",
     title="Read one entry",
     description="Read a whole entry by its uri from search results, with source and licence.",
-    arguments=_model(
+    arguments=model(
         "get_entity",
-        {"uri": (str, Field(description="such as lore://spells/srd-2014/fireball", max_length=MAX_URI_LENGTH))},
+        {
+            "uri": (str, Field(description="such as lore://spells/srd-2014/fireball", max_length=MAX_URI_LENGTH)),
+            "roll": (bool | None, Field(None, description="roll on its tables")),
+        },
     ),
     run=_get_entity,
     output=ENTRY,
@@ -377,7 +296,7 @@ LIST_DOCUMENTS = Tool(
     name="list_documents",
     title="List source documents",
     description="List the library's books and vaults: key, title, publisher, licence, counts.",
-    arguments=_model("list_documents", {"type": _text("only documents with entries of this type")}),
+    arguments=model("list_documents", {"type": optional_text("only documents with entries of this type")}),
     run=_list_documents,
     output=DOCUMENTS,
 )

@@ -40,12 +40,14 @@ class KeywordQuery:
         alternatives: other words for the same things, folded.
         wordings: of a query in several wordings, the words of each; a hit that has all words of one is complete.
         related: words that books have for what the query says; each counts `RELATED`.
+        phrases: texts as they were written; a hit has the words of each, in that order, in its name or its text.
     """
 
     words: tuple[str, ...]
     alternatives: tuple[str, ...] = ()
     wordings: tuple[tuple[str, ...], ...] = ()
     related: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, text: str, alternatives: str = "") -> Self:

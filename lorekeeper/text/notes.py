@@ -1,7 +1,7 @@
 """Notes: their prose by heading path, their aliases and facts, and the passages that the model reads of them.
 
-A note's object is ``{"path", "aliases": [...], "facts": {key: text}, "sections": [{"name": "Heading > Heading", "desc": text}],
-"links": [{"to", "target", "text", "heading"}]}``; whatever of it is missing or of another type is left out.
+A note's object is ``{"path", "aliases": [...], "facts": {key: text}, "sections": [{"name": "Heading > Heading", "desc": text,
+"written": Markdown}], "links": [{"to", "target", "text", "heading"}]}``; whatever of it is missing or of another type is left out.
 """
 
 from __future__ import annotations

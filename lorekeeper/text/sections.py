@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lorekeeper.audience import GM_PART
 from lorekeeper.entities import MAX_TEXT_LENGTH, Entity
 from lorekeeper.text.cleaning import clean
 from lorekeeper.text.notes import note_prose, said
@@ -35,6 +36,7 @@ TEXT_KEYS = (
     ("legendary_actions", ""),
     ("weapon", ""),
     ("properties", ""),
+    (GM_PART, "For the game master"),
 )
 """The keys under which sources keep prose, in reading order, and the heading if the source gives none."""
 

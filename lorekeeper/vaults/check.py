@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from lorekeeper.normalize.note_creatures import creatures_of
+from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.notes import Note, passed_over, read_note
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.vaults.links import Links
@@ -17,6 +18,7 @@ KINDS = {
     "unreadable": "cannot be read",
     "front-matter": "was left out",
     "stat-block": "is no creature",
+    "table": "is no entry of its own",
     "template": "is a template outside a folder of templates, and is not read",
     "dangling": "leads nowhere",
     "ambiguous": "may mean several notes",
@@ -86,6 +88,8 @@ def _of_note(vault: Vault, note: Note, links: Links) -> Iterator[Finding]:
         yield Finding("front-matter", vault.key, note.path, what=problem)
     for problem in creatures_of(note, vault.key, vault.name, lambda _: None).problems:
         yield Finding("stat-block", vault.key, note.path, what=problem)
+    for problem in note_tables(note, vault.key, vault.name).problems:
+        yield Finding("table", vault.key, note.path, what=problem)
     for target, section in dict.fromkeys((link.target, link.section) for link in note.links):
         candidates = links.candidates(target, note.path)
         if len(candidates) > 1:

@@ -16,6 +16,7 @@ from lorekeeper.errors import FilterError, ImportFileError
 from lorekeeper.intake.changes import store_in_batches
 from lorekeeper.normalize.build import Origin, build
 from lorekeeper.normalize.note_creatures import creatures_of
+from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.notes import SOURCE, Resolve, note_entity
 from lorekeeper.notes import Note, passed_over, read_note
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
@@ -30,7 +31,7 @@ from lorekeeper.vaults.state import Row, State, Summary, all_entities
 
 NOTES = "notes"
 
-TYPES = (NOTES, "creatures")
+TYPES = (NOTES, "creatures", "rules")
 """The types of entities that notes give."""
 
 BATCH = 256
@@ -223,7 +224,8 @@ class VaultSync:
             read, note = plan.read[path], plan.read[path].note
             creatures = creatures_of(note, self._vault.key, self._vault.name, bases.get)
             entities, failed = self._note_of(read, partial(plan.links.resolve, source=path))
-            entities += creatures.entities
+            tables = note_tables(note, self._vault.key, self._vault.name)
+            entities += creatures.entities + tables.entities
             links = {link.target: self._target(plan, link.target, path) for link in note.links}
             rows[path] = Row(
                 *_times(read.content),
@@ -232,10 +234,10 @@ class VaultSync:
                 {_key(e): e.content_hash for e in entities},
                 list(note.aliases),
                 links,
-                _counts(note, links, len(creatures.entities)),
+                _counts(note, links, len(creatures.entities), len(tables.entities)),
                 list(note.tags),
                 creatures.bases,
-                problems=[*note.problems, *creatures.problems],
+                problems=[*note.problems, *creatures.problems, *tables.problems],
                 failed=failed,
             )
             found |= {_key(e): e for e in entities}
@@ -363,7 +365,7 @@ def _nothing(_: str) -> None:
     """No creature has any name."""
 
 
-def _counts(note: Note, links: Mapping[str, str | None], creatures: int) -> dict[str, int]:
+def _counts(note: Note, links: Mapping[str, str | None], creatures: int, tables: int) -> dict[str, int]:
     dangling = sum(links[link.target] is None for link in note.links)
     return {
         "sections": len(note.sections),
@@ -371,6 +373,7 @@ def _counts(note: Note, links: Mapping[str, str | None], creatures: int) -> dict
         "links_dangling": dangling,
         "aliases": len(note.aliases),
         "creatures": creatures,
+        "tables": tables,
     }
 
 

@@ -18,7 +18,7 @@ from lorekeeper.cache.protocol import CacheProtocol, Progress
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, ConfigError, ImportFileError, LoreKeeperError
-from lorekeeper.measures import counted
+from lorekeeper.measures import Steps, counted
 from lorekeeper.system import PRIVATE_FILE, AsyncClosing, in_thread, private_folder
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry, Vault
@@ -82,6 +82,8 @@ class Vaults(AsyncClosing):
         self._failure = ""
         self._task: asyncio.Task[None] | None = None
         self._stopped = threading.Event()
+        self.steps = Steps()
+        """How far the reading of what was noticed has got."""
         self._progressed = asyncio.Condition()
 
     @property
@@ -287,8 +289,9 @@ class Vaults(AsyncClosing):
         """Sync until all is in the library that was noticed."""
         while self._done < self._noticed:
             noticed, self._began = self._noticed, time.monotonic()
+            self.steps = Steps()
             try:
-                await self._sync(None)
+                await self._sync(None, self.steps.start, self.steps.advance)
                 self._failure = ""
             except LoreKeeperError as error:
                 logger.warning("the vaults cannot be read: %s", error)
@@ -296,6 +299,7 @@ class Vaults(AsyncClosing):
             except Exception as error:
                 logger.exception("reading the vaults failed")
                 self._failure = str(error)
+            self.steps = Steps()
             async with self._progressed:
                 self._done = noticed
                 self._progressed.notify_all()

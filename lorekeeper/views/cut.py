@@ -6,23 +6,19 @@ and its links lead where they would without the notes that this player does not 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from lorekeeper.audience import DM, PLAYERS, Audience, Viewer, parsed, within
+from lorekeeper.audience import DM, GM_PART, PLAYERS, Audience, Viewer, parsed, within
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.filters import clean_fields
-from lorekeeper.normalize.notes import OPEN_TAGS, Resolve, linked, tagged
+from lorekeeper.normalize.notes import OPEN_TAGS, WRITTEN, Resolve, linked, rejoined, tagged
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.notes.kinds import kind_of
 from lorekeeper.notes.properties import Properties
 
 V = TypeVar("V")
-
-_ITEM = re.compile(r"\s*(?:[-*+]\s|\|)")
-"""How an item of a list or a row of a table begins."""
 
 JsonObject = Mapping[str, Any]
 
@@ -62,14 +58,12 @@ def cut(entity: Entity, viewer: Viewer, resolve: Resolve) -> Entity:
         return entity
     if entity.type == "notes" and entity.source_api == VAULT:
         return _note(entity, viewer, resolve)
-    data = entity.data
-    if entity.source_api == VAULT:
-        data = _stat_block(entity, viewer)
+    data = _part(entity, viewer) if entity.source_api == VAULT else _without(entity.data, {GM_PART})
     return replace(entity, data=data, fields=_without(entity.fields, {AUDIENCE}))
 
 
-def _stat_block(entity: Entity, viewer: Viewer) -> JsonObject:
-    """The data of a creature of a note; of a note that is not shared as a whole, it does not tell the headings above it."""
+def _part(entity: Entity, viewer: Viewer) -> JsonObject:
+    """The data of a creature or a table of a note; without the headings above it, if the note is not shared as a whole."""
     data = _without(entity.data, MARKS)
     if viewer.sees(within(None, parsed(entity.data.get("note_audience")), DM)):
         return data
@@ -128,17 +122,19 @@ def _joined(entity: Entity, viewer: Viewer) -> list[dict[str, Any]]:
         if not shared:
             shown["name"] = str(section.get("opened") or "")
         if section.get("continues") and sections and sections[-1].get("name") == shown.get("name"):
-            sections[-1]["desc"] = _rejoined(str(sections[-1].get("desc", "")), str(shown.get("desc", "")))
+            sections[-1] |= _both(sections[-1], shown)
         else:
             sections.append(shown)
     return sections
 
 
-def _rejoined(before: str, after: str) -> str:
-    """The two parts of a text from the midst of which something was cut: items of a list, or rows of a table, go on."""
-    line, following = before.rpartition("\n")[2], after.partition("\n")[0]
-    goes_on = _ITEM.match(line) and _ITEM.match(following) and line.lstrip()[0] == following.lstrip()[0]
-    return f"{before}\n{after}" if goes_on else f"{before}\n\n{after}"
+def _both(before: JsonObject, after: JsonObject) -> dict[str, str]:
+    """The texts of a section that goes on with another one: as searched, and as written if either is kept."""
+    parts = (before, after)
+    told = {"desc": rejoined(*(str(part.get("desc", "")) for part in parts))}
+    if any(WRITTEN in part for part in parts):
+        told[WRITTEN] = rejoined(*(str(part.get(WRITTEN) or part.get("desc", "")) for part in parts))
+    return told
 
 
 def _links(entity: Entity, viewer: Viewer, resolve: Resolve) -> list[dict[str, Any]]:

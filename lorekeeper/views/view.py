@@ -174,7 +174,7 @@ class View:
 
     async def _answer(self, query: Query) -> ResultPage:
         source = self._library.source
-        if source is None or (query.text is not None and not await source.exists()):
+        if source is None or (query.text is not None and not source.was_synced):
             return await self.searcher.search(query)
         if self._read_through is None:
             from lorekeeper.intake.on_demand import ReadThroughSearcher

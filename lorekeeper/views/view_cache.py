@@ -22,7 +22,7 @@ from lorekeeper.cache.protocol import (
     ValueCounts,
 )
 from lorekeeper.embedding import EmbeddingService
-from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity
+from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity, uri_of
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import collection_of
 from lorekeeper.normalize.notes import SOURCE as VAULT
@@ -180,7 +180,23 @@ class ViewCache(EntitySearches, AsyncClosing):
     async def count_values(
         self, entity_type: str, field: str, document: Documents = None, **filters: Any
     ) -> ValueCounts:
-        return await (await self._of(entity_type)).count_values(entity_type, field, document, **filters)
+        return (await self.count_fields(entity_type, [field], document, **filters))[field]
+
+    async def count_fields(
+        self,
+        entity_type: str,
+        fields: Sequence[str],
+        document: Documents = None,
+        *,
+        among: Sequence[Identity] | None = None,
+        **filters: Any,
+    ) -> dict[str, ValueCounts]:
+        """Also without the values of what is withheld, which may be secret by now."""
+        cache, withheld = await self._of(entity_type), self._withheld()
+        if withheld:
+            listed = await cache.identities(entity_type, document, **filters) if among is None else among
+            among = [identity for identity in listed if uri_of(entity_type, *identity) not in withheld]
+        return await cache.count_fields(entity_type, fields, document, among=among, **filters)
 
     async def rank_semantic(
         self, entity_type: str, query: str | Sequence[str], limit: int = 20, document: Documents = None, **filters: Any
@@ -196,6 +212,11 @@ class ViewCache(EntitySearches, AsyncClosing):
         self, entity_type: str, query: str, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
         return await (await self._of(entity_type)).rank_names(entity_type, query, document, **filters)
+
+    async def rank_beginnings(
+        self, entity_type: str, text: str, document: Documents = None, **filters: Any
+    ) -> list[Ranked]:
+        return await (await self._of(entity_type)).rank_beginnings(entity_type, text, document, **filters)
 
     async def names(self, entity_type: str) -> list[str]:
         return await (await self._of(entity_type)).names(entity_type)

@@ -13,6 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from lorekeeper.entities import Entity
+from lorekeeper.normalize import open5e
+
 ENDPOINTS = {
     "spells": ["spells"],
     "creatures": ["creatures"],
@@ -86,3 +89,17 @@ def objects(corpus: Path, name: str) -> Iterator[dict[str, Any]]:
     path = next((corpus / "entities").glob(f"{name}.jsonl*"))
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)
+
+
+def corpus_entries(corpus: Path) -> list[Entity]:
+    """Every entry of the corpus."""
+    found: list[Entity] = []
+    for name in sorted({file for files in ENDPOINTS.values() for file in files}):
+        (file,) = (corpus / "entities").glob(f"{name}.jsonl*")
+        with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as text:
+            for line in text:
+                obj = json.loads(line)
+                endpoint = open5e.endpoint_of(obj, name)
+                assert endpoint is not None
+                found += open5e.entities(obj, endpoint)
+    return found

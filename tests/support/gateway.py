@@ -1,4 +1,4 @@
-"""The REST gateway over a library of the same process, over real HTTP on loopback."""
+"""The REST gateway and the pages over a library of the same process, over real HTTP on loopback."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
+from lorekeeper.audience import Viewer
 from lorekeeper.library import Library
 from lorekeeper.server.identity import VIEWER
+from lorekeeper.server.page.routes import routes as pages
+from lorekeeper.server.page.seen import Players
 from lorekeeper.server.rest.routes import routes
 
 
 @asynccontextmanager
-async def gateway(library: Library) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the gateway over a library, whose requests are those of the viewer that its settings name."""
-    gateway = Starlette(routes=routes(library))
+async def gateway(
+    library: Library, viewer: Viewer | None = None, players: Players = tuple
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the gateway over a library, whose requests are those of a viewer, by default the one its settings name."""
+    gateway = Starlette(routes=[*routes(library), *pages(library, players)])
 
     async def known(scope: Scope, receive: Receive, send: Send) -> None:
-        await gateway({**scope, VIEWER: library.asks}, receive, send)
+        await gateway({**scope, VIEWER: viewer or library.asks}, receive, send)
 
     config = uvicorn.Config(known, port=0, log_config=None, lifespan="off")
     server = uvicorn.Server(config)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import lorekeeper
 from lorekeeper.composition import open5e_of, open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
@@ -47,7 +48,8 @@ async def open_library(
     """A library in that folder, embedded by hashing unless another service is given."""
     service = embedding or EmbeddingService(lambda: HashingProvider(384))
     chosen, _ = load_settings(variables(folder, backend), folder / "no-env-file")
-    async with Library(open_cache(chosen, service), service, offline=True, imports=imports) as library:
+    views = folder / "views"
+    async with Library(open_cache(chosen, service), service, offline=True, imports=imports, views=views) as library:
         yield library
 
 
@@ -110,3 +112,21 @@ def _copy(factory: pytest.TempPathFactory, make: Callable[[Path], None]) -> Path
             make(made)
             made.rename(original)
     return shutil.copytree(original, factory.mktemp("library") / original.name)
+
+
+def table_folder(factory: pytest.TempPathFactory) -> Path:
+    """The same with the notes of the demo's campaign, as a vault that the library has."""
+    return _with_notes(starter_folder(factory))
+
+
+def make_table(folder: Path) -> None:
+    """Make such a library in an empty folder."""
+    _make_starter(folder)
+    _with_notes(folder)
+
+
+def _with_notes(folder: Path) -> Path:
+    vault = shutil.copytree(Path(lorekeeper.__file__).with_name("data") / "vault", folder / "drowned-bells")
+    done = run_lorekeeper(folder, "vault", "add", str(vault), "--json")
+    assert done.returncode == 0, done.stderr
+    return folder

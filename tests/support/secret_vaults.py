@@ -110,7 +110,7 @@ def _note(name: str, path: Path, words: Words, viewer: Viewer) -> tuple[str, str
         full.append(f"{'#' * depth} {text}")
         if seen:
             left.append(f"{'#' * (depth if above_seen else 2)} {text}")
-        _add(full, left, *random.choice((_statblock, _nested, _nothing))(words, seen=seen))
+        _add(full, left, *random.choice((_statblock, _table, _nested, _nothing))(words, seen=seen))
         if random.random() < 0.5:
             wrapped = random.choice(WRAPPERS).format(words.secret())
             after = words.sentence() if seen else words.secret()
@@ -162,6 +162,16 @@ def _statblock(words: Words, *, seen: bool) -> Piece:
         f"```statblock\nname: {name}\nac: 13\nhp: 22\ntraits:\n  - name: Habit\n    desc: {told.split('#')[0]!r}\n```"
     )
     return block, block if seen else ""
+
+
+def _table(words: Words, *, seen: bool) -> Piece:
+    """A table to roll on, as secret as the section that it is in, of which one row is secret, and a secret one below it."""
+    column, caption = words.random.choice(NOUNS), words.random.choice(("", f"**{words.random.choice(NOUNS)}**\n\n"))
+    head = f"{caption}| d6 | {column} |\n|---|---|"
+    first, last = (f"| {n} | {words.sentence() if seen else words.secret()} |" for n in ("1-4", "6"))
+    hidden = f"%%\n| 5 | {words.secret()} |\n%%"
+    plot = f"> [!dm]\n> | d4 | {words.secret().split()[-3]} |\n> |---|---|\n> | 1-4 | {words.secret()} |"
+    return "\n".join([head, first, hidden, last, "", plot]), "\n".join([head, first, last]) if seen else ""
 
 
 def _nested(words: Words, *, seen: bool) -> Piece:

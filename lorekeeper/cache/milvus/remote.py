@@ -62,9 +62,9 @@ class RemoteStore(MilvusStore):
         return self.collections.count_by(entity_type, column)
 
     def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
-        """The entities that share words with a query, best first; ranked by the server if it has BM25."""
+        """The entities that share words with a query, best first; ranked by the server if it has BM25, which has no phrases."""
         info = self._info(selection.entity_type)
-        if info is None or info.words is None or info.words != self.server.capabilities.words:
+        if query.phrases or info is None or info.words is None or info.words != self.server.capabilities.words:
             ready = self._companion_ready(selection.entity_type)
             return self.companion.rank_keyword(selection, query, limit) if ready else []
         from lorekeeper.cache.milvus.words import rank_words

@@ -180,9 +180,15 @@ class MilvusStore:
     def rank_names(self, selection: Selection, query: str) -> list[Ranked]:
         return self.companion.rank_names(selection, query) if self._companion_ready(selection.entity_type) else []
 
-    def count_values(self, selection: Selection, field: Field) -> ValueCounts:
-        ready = self._companion_ready(selection.entity_type)
-        return self.companion.count_values(selection, field) if ready else ValueCounts({}, 0, 0)
+    def rank_beginnings(self, selection: Selection, text: str) -> list[Ranked]:
+        return self.companion.rank_beginnings(selection, text) if self._companion_ready(selection.entity_type) else []
+
+    def count_values(
+        self, selection: Selection, fields: Sequence[Field], among: Sequence[Identity] | None = None
+    ) -> dict[str, ValueCounts]:
+        if self._companion_ready(selection.entity_type):
+            return self.companion.count_values(selection, fields, among)
+        return {field.name: ValueCounts({}, 0, 0) for field in fields}
 
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         return self.companion.known_words(entity_type, words) if self._companion_ready(entity_type) else set()

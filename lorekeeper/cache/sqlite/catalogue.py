@@ -8,38 +8,36 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from lorekeeper.cache.protocol import Identity, Ranked, ValueCounts
-from lorekeeper.cache.sqlite.bounds import Split, split
+from lorekeeper.cache.sqlite.bounds import split
+from lorekeeper.cache.sqlite.columns import Columns, Rows
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
-from lorekeeper.cache.sqlite.names import NameIndex, is_of_names
+from lorekeeper.cache.sqlite.names import NameIndex
+from lorekeeper.cache.sqlite.ranking import ranked_by_words
 from lorekeeper.cache.sqlite.spelling import SPELT, Spelling
 from lorekeeper.cache.sqlite.sql import (
     column_definitions,
     column_value,
     document_order,
     fts_query,
-    fts_query_for_all,
     index_statements,
-    item_value,
     where,
 )
 from lorekeeper.cache.sqlite.words import fts_statement, insert_words
-from lorekeeper.entities import ALIASES, COLLECTIONS, Entity, Field, FieldType, canonical_json, parse_json
+from lorekeeper.entities import ALIASES, COLLECTIONS, Entity, Field, canonical_json, parse_json
 from lorekeeper.filters import Selection
 from lorekeeper.folding import fold, fold_kind
 from lorekeeper.order import BY_NAME, Order, arranged
-from lorekeeper.text.keywords import RELATED, KeywordQuery
+from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.names import name_key
 
 R = TypeVar("R")
-
-COLUMN_WEIGHTS = "4.0, 1.0, 1.0, 0.5"
-"""How much a word counts in the name, the text, the phrases and the description of the hint."""
 
 NAMES = 40
 """How many of the most similar names are ranked."""
@@ -50,17 +48,11 @@ MAX_NAME_QUERY = 80
 KEYS = 400
 """Identities per query."""
 
-COUNTS = 256
-"""How many counts are kept until their type changes: counting under a filter reads the whole table."""
-
 MAX_UNPACKED_BYTES = 256 << 20
 """Largest entry that is read from a library of ours: earlier versions stored larger ones than `MAX_RECORD_BYTES`."""
 
 _AMONG = "id IN (SELECT value FROM json_each(?))"
 """A test for row ids that are given as a JSON array, however many."""
-
-_NOTHING = '""'
-"""An FTS5 expression that matches nothing."""
 
 _BASE = ("document", "slug", "name_folded", "name_key", "kind", "kind_name", "source_api", "hash", "record")
 
@@ -126,15 +118,24 @@ def changed(c: sqlite3.Connection, entity_type: str) -> None:
 
 def load(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
     """The entities of these identities, in their order; those that do not exist are left out."""
-    by_identity: dict[Identity, Entity] = {}
+    records = _looked_up(c, entity_type, "record", identities)
+    entities = {e.identity: e for e in (unpack(entity_type, record) for record in records)}
+    return [entities[identity] for identity in identities if identity in entities]
+
+
+def ids_of(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> list[int]:
+    """Row ids of the entities of these identities that exist, in no particular order."""
+    return list(_looked_up(c, entity_type, "id", identities))
+
+
+def _looked_up(c: sqlite3.Connection, entity_type: str, column: str, identities: Sequence[Identity]) -> Iterator[Any]:
+    """What a column has for the identities that exist, in no particular order."""
     for start in range(0, len(identities), KEYS):
         part = identities[start : start + KEYS]
         wanted = f"WITH wanted (d, s) AS (VALUES {', '.join(['(?, ?)'] * len(part))})"
         # a CROSS JOIN is made in the order as written: it looks each identity up, instead of reading the whole table
-        sql = f"{wanted} SELECT record FROM wanted CROSS JOIN {entity_type} ON document = d AND slug = s"
-        entities = [unpack(entity_type, record) for (record,) in c.execute(sql, [key for i in part for key in i])]
-        by_identity |= {entity.identity: entity for entity in entities}
-    return [by_identity[identity] for identity in identities if identity in by_identity]
+        sql = f"{wanted} SELECT {column} FROM wanted CROSS JOIN {entity_type} ON document = d AND slug = s"
+        yield from (value for (value,) in c.execute(sql, [key for identity in part for key in identity]))
 
 
 def columns_named(entity_type: str) -> list[str]:
@@ -197,7 +198,7 @@ class Catalogue:
 
     def __init__(self, file: SqliteFile) -> None:
         self.file = file
-        self._counts: dict[tuple[object, ...], tuple[tuple[int, int], int]] = {}
+        self._columns: dict[str, tuple[tuple[int, int], Columns]] = {}
         self._names: dict[str, tuple[tuple[int, int], NameIndex]] = {}
         self._spelling = {name: Spelling(name, partial(self.version, entity_type=name)) for name in SPELT}
 
@@ -205,16 +206,12 @@ class Catalogue:
         """Number of entities under the filters."""
 
         def count(c: sqlite3.Connection) -> int:
-            test, values = self._where(c, selection)
-            version, key = self.version(c, selection.entity_type), (selection.entity_type, test, *values)
-            known, number = self._counts.get(key, (None, 0))
-            if known != version or selection.everything:
-                sql = f"SELECT count(*) FROM {selection.entity_type} WHERE {test}"
-                (number,) = c.execute(sql, values).fetchone()
-                self._counts[key] = version, number
-                while len(self._counts) > COUNTS:
-                    del self._counts[next(iter(self._counts))]
-            return number
+            rows = self._rows_meeting(c, selection) if selection.conditions else None
+            if rows is not None:
+                return int(np.count_nonzero(rows))
+            test, values = where(selection)
+            (number,) = c.execute(f"SELECT count(*) FROM {selection.entity_type} WHERE {test}", values).fetchone()
+            return int(number)
 
         return self._read(count)
 
@@ -251,17 +248,19 @@ class Catalogue:
         """Number of entities by "document" or "kind_name"."""
         return dict(self._rows(f"SELECT {column}, count(*) FROM {entity_type} GROUP BY {column}"))
 
-    def count_values(self, selection: Selection, field: Field) -> ValueCounts:
-        """The values that a field other than ``name`` has under the filters, and how often."""
-        test, values = where(selection)
-        selected = f'(SELECT "{field.name}" AS item FROM {selection.entity_type} WHERE {test})'
-        listed = field.type is FieldType.TEXTS
-        counted = f"SELECT value, count(*) FROM {selected}, json_each(item) GROUP BY value"
-        single = f"SELECT item, count(*) FROM {selected} WHERE item IS NOT NULL GROUP BY item"
-        counts = {item_value(field, item): n for item, n in self._rows(counted if listed else single, values)}
-        known = "count(nullif(item, '[]'))" if listed else "count(item)"
-        ((with_value, total),) = self._rows(f"SELECT {known}, count(*) FROM {selected}", values)
-        return ValueCounts(counts, with_value, total)
+    def count_values(
+        self, selection: Selection, fields: Sequence[Field], among: Sequence[Identity] | None = None
+    ) -> dict[str, ValueCounts]:
+        """The values that fields other than ``name`` have, as `Store.count_values` says."""
+
+        def count(c: sqlite3.Connection) -> dict[str, ValueCounts]:
+            columns, rows = self._columns_of(c, selection.entity_type), self._rows_meeting(c, selection)
+            if among is not None:
+                given = columns.among(ids_of(c, selection.entity_type, among))
+                rows = given if rows is None else rows & given
+            return {column.field.name: column.counts(rows) for column in columns.columns(c, fields)}
+
+        return self._read(count)
 
     def identities(self, entity_type: str) -> list[Identity]:
         """Identities of all entities of a type, in order."""
@@ -278,13 +277,13 @@ class Catalogue:
 
     def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
         """The entities that have any word of a query, best first; FTS5's BM25 scores (Robertson), negated: above 0."""
-        if not query.any:
+        if not (query.any or query.phrases):
             return []
 
         def rank(c: sqlite3.Connection) -> list[Ranked]:
             spelling = self._spelling.get(selection.entity_type)
             asked = spelling.corrected(c, query) if spelling else query
-            rare = split(c, f"{selection.entity_type}_fts", asked.weights)
+            rare = None if query.phrases else split(c, f"{selection.entity_type}_fts", asked.weights)
             best = ranked_by_words(c, selection, asked, limit, rare) if rare else []
             decided = rare and len(best) == limit and best[-1].score > rare.rest
             return best if decided else ranked_by_words(c, selection, asked, limit)
@@ -296,7 +295,17 @@ class Catalogue:
         name = fold(query)
         if not name or len(name) > MAX_NAME_QUERY:
             return []
-        return self._read(lambda c: self._rank_names(c, selection, name))
+        everything = selection.everything
+        return self._read(
+            lambda c: self._named(c, selection, lambda index: index.similar(name, NAMES if everything else None))
+        )
+
+    def rank_beginnings(self, selection: Selection, text: str) -> list[Ranked]:
+        """The entities whose names a text, the last word of which may go on, is a beginning of, best first; share 0 to 1."""
+        beginning = fold(text)
+        if not beginning or len(beginning) > MAX_NAME_QUERY:
+            return []
+        return self._read(lambda c: self._named(c, selection, lambda index: index.beginning(beginning)))
 
     def names(self, entity_type: str) -> list[str]:
         """The folded names of all entities of a type; they are kept in memory until the type changes."""
@@ -318,21 +327,31 @@ class Catalogue:
         self.file.close()
 
     def _where(self, c: sqlite3.Connection, selection: Selection) -> tuple[str, list[str | int]]:
-        """`where`, with conditions on names tested by the index of names, which does not have to read the table."""
-        named = [c for c in selection.conditions if is_of_names(c)]
-        if not named:
+        """`where`, with conditions tested in memory: in the file that would read every entry."""
+        if not selection.conditions:
             return where(selection)
-        index = self._name_index(c, selection.entity_type)
-        ids = set[int].intersection(*(set(index.meeting(condition)) for condition in named))
-        others = tuple(condition for condition in selection.conditions if condition not in named)
-        test, values = where(replace(selection, conditions=others))
-        return f"{_AMONG} AND {test}", [json.dumps(sorted(ids)), *values]
+        ids = self._columns_of(c, selection.entity_type).ids[self._rows_meeting(c, selection)]
+        return _AMONG, [json.dumps(ids.tolist())]
 
-    def _rank_names(self, c: sqlite3.Connection, selection: Selection, name: str) -> list[Ranked]:
-        """The most similar names under the filters, best first: the filters are tested on those that are similar."""
+    def _rows_meeting(self, c: sqlite3.Connection, selection: Selection) -> Rows | None:
+        """The rows under the filters, of the columns of `_columns_of`; None for all of them."""
+        names = partial(self._name_index, c, selection.entity_type)
+        return self._columns_of(c, selection.entity_type).meeting(c, selection, names)
+
+    def _columns_of(self, c: sqlite3.Connection, entity_type: str) -> Columns:
+        """The columns of a type, kept until it changes."""
+        version, known = self.version(c, entity_type), self._columns.get(entity_type)
+        if known is None or known[0] != version:
+            self._columns[entity_type] = known = version, Columns.of(c, entity_type)
+        return known[1]
+
+    def _named(
+        self, c: sqlite3.Connection, selection: Selection, found: Callable[[NameIndex], list[tuple[int, float]]]
+    ) -> list[Ranked]:
+        """The best of the names that are found, under the filters: these are tested on the names that are found."""
         index = self._name_index(c, selection.entity_type)
-        similar = index.similar(name, NAMES if selection.everything else None)
-        test, values = where(selection)
+        similar = found(index)
+        test, values = self._where(c, selection)
         sql = f"SELECT id, document, slug FROM {selection.entity_type} WHERE {_AMONG} AND {test}"
         ranked: list[Ranked] = []
         for start in range(0, len(similar), KEYS):
@@ -368,33 +387,3 @@ class Catalogue:
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         """Read from one state of the file; subclasses say what to do about damage."""
         return self.file.read(function)
-
-
-def ranked_by_words(
-    c: sqlite3.Connection, selection: Selection, query: KeywordQuery, limit: int, rare: Split | None = None
-) -> list[Ranked]:
-    """As `Catalogue.rank_keyword`, of the entities that have one of the rare words if these are given."""
-    test, values = where(selection)
-    entity_type = selection.entity_type
-    fts = f"{entity_type}_fts"
-    among, rare_words = (
-        (f"+{fts}.rowid IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) AND ", [rare.rare]) if rare else ("", [])
-    )
-    # the rows themselves are read for the best scores only; a LEFT JOIN that no condition uses costs nothing
-    scored = (
-        f"SELECT {fts}.rowid AS id, ? * -bm25({fts}, {COLUMN_WEIGHTS}) AS score "
-        f"FROM {fts} LEFT JOIN {entity_type} ON {entity_type}.id = {fts}.rowid WHERE {fts} MATCH ? AND {among}{test}"
-    )
-    sides = [(1.0, query.any), (RELATED, query.related)] if query.related else [(1.0, query.any)]
-    sql = (
-        f"WITH scored AS MATERIALIZED ({' UNION ALL '.join([scored] * len(sides))}), "
-        "hits AS MATERIALIZED (SELECT id, sum(score) AS score FROM scored GROUP BY id), "
-        "worst AS (SELECT score FROM hits ORDER BY score DESC LIMIT 1 OFFSET ?) "
-        f"SELECT document, slug, name, score, id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
-        f"FROM hits JOIN {entity_type} USING (id) JOIN {fts} ON {fts}.rowid = id "
-        "WHERE score >= ifnull((SELECT score FROM worst), 0) ORDER BY score DESC, document, slug LIMIT ?"
-    )
-    parameters = [value for weight, words in sides for value in (weight, fts_query(words), *rare_words, *values)]
-    every = fts_query_for_all(query.complete) or _NOTHING
-    rows = c.execute(sql, [*parameters, limit - 1, every, limit])
-    return [Ranked((d, s), name, score, complete=bool(whole)) for d, s, name, score, whole in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -26,6 +27,10 @@ NAMES_AT_ONCE = 4096
 """Names whose characters are counted together."""
 
 MOST_COUNTED = 255
+
+FIRST, WITHIN, SCATTERED, ALIAS = 0.75, 0.75, 0.5, 0.99
+"""Least share of a name that begins with a text, and shares that others keep: where it is another word, where its words are
+in another order, and where it is an alias."""
 
 _PLACES = np.array([LETTERS.find(chr(point)) for point in range(128)] + [-1])
 """Places of ASCII characters in `LETTERS`; the last is that of all others, -1."""
@@ -114,11 +119,36 @@ class NameIndex:
         wanted = frozenset(names)
         return [row for row, name in zip(self.ids, self.folded, strict=True) if name in wanted]
 
+    def beginning(self, text: str) -> list[tuple[int, float]]:
+        """(index, share) of the names that somebody may be typing, best first, from a folded text whose last word may go on.
+
+        Names that begin with the text come before those in which another word does, and these before those that have its
+        words in another order. The shorter a name, the greater is its share, 0 to 1.
+        """
+        *whole, last = text.split()
+        places = self.folded.with_words(self.folded.words_beginning_with(last))
+        for word in whole:
+            places &= self.folded.with_words([word])
+        found = {place: _begun(text, self.folded[place]) for place in places}
+        for alias, rows in self.aliased.items():
+            if f" {text}" in f" {alias}":
+                for place in (bisect_left(self.ids, row) for row in rows):
+                    found[place] = max(found.get(place, 0.0), ALIAS * _begun(text, alias))
+        return sorted(found.items(), key=lambda item: (-item[1], self.folded[item[0]], item[0]))
+
     def similar(self, query: str, limit: int | None) -> list[tuple[int, float]]:
         """(index, similarity) of the names most similar to a folded query, as `similar_names` finds them among all."""
         names = {i: self.folded[i] for i in self.folded_letters.reachable(query).tolist()}
         keys = {i: self.keys[i] for i in self.key_letters.reachable(name_key(query)).tolist()}
         return similar_names(query, names, keys, limit)
+
+
+def _begun(text: str, name: str) -> float:
+    """How much of a name has been typed, the more if it is its beginning."""
+    typed = len(text) / len(name) if name else 0.0
+    if name.startswith(text):
+        return FIRST + (1 - FIRST) * typed
+    return (WITHIN if f" {text}" in name else SCATTERED) * typed
 
 
 def is_of_names(condition: Condition) -> bool:

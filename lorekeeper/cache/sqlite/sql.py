@@ -73,8 +73,16 @@ def document_order(documents: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def fts_query(words: Sequence[str], join: Literal["AND", "OR"] = "OR") -> str | None:
-    """An FTS5 expression that matches any of the words, or all of them; None without words."""
-    return f" {join} ".join('"' + word.replace('"', '""') + '"' for word in words) or None
+    """An FTS5 expression that matches any of the words or phrases, or all of them; None without any."""
+    return f" {join} ".join('"' + word.replace("\0", " ").replace('"', '""') + '"' for word in words) or None
+
+
+def fts_query_with(words: str | None, phrases: Sequence[str]) -> str | None:
+    """An expression for what has all phrases in its name or text, and is ranked by these and by what ``words`` matches."""
+    if not phrases:
+        return words
+    required = f"({{name body}} : ({fts_query(phrases, 'AND')}))"
+    return f"{required} AND ({required} OR {words})" if words else required
 
 
 def fts_query_for_all(lists: Sequence[Sequence[str]]) -> str | None:

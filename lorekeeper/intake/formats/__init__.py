@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lorekeeper.intake.formats import json, orcbrew
+from lorekeeper.intake.formats import compendium, fivetools, foundry, json, orcbrew, statblocks
 from lorekeeper.intake.formats.text_file import Found, TextFile, UnknownFormatError
 
 HEAD_CHARS = 10_000
 """Characters of a text from which its format is recognised."""
+
+
+LFS_POINTER = "version https://git-lfs.github.com/spec/"
+"""How the files begin that Git LFS puts in the place of large ones."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,10 @@ class Format:
 
 FORMATS = (
     Format("OrcBrew packs", (".orcbrew",), orcbrew.recognises, orcbrew.read),
+    Format("compendiums of Fight Club 5", (".xml",), compendium.recognises, compendium.read),
+    Format("5etools homebrew", (".json",), fivetools.recognises, fivetools.read),
+    Format(foundry.NAME, foundry.SUFFIXES, foundry.recognises, foundry.read),
+    Format("bestiaries of Fantasy Statblocks", statblocks.SUFFIXES, statblocks.recognises, statblocks.read),
     Format("JSON, JSON lines", (".json", ".jsonl", ".ndjson"), json.recognises, json.read),
 )
 """Every format; the first one that recognises a file reads it."""
@@ -42,7 +50,14 @@ SUFFIXES = tuple(
 
 
 def format_of(path: Path, head: str) -> Format:
-    """The format of a file that begins with ``head``; UnknownFormatError if no format matches."""
+    """The format of a file that begins with ``head``.
+
+    Raises:
+        UnknownFormatError: no format matches.
+        ValueError: it stands for a file that is kept elsewhere.
+    """
+    if head.startswith(LFS_POINTER):
+        raise ValueError("it is a Git LFS pointer instead of the file; run 'git lfs pull' in its repository")
     name = path.name.lower().removesuffix(".gz")
     for file_format in FORMATS:
         if file_format.recognises(name, head):

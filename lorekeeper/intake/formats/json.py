@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from lorekeeper.entities import Entity
-from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, Found, Recalled, TextFile, UnknownFormatError
+from lorekeeper.intake.formats.text_file import MARKDOWN, Embedded, Entry, Found, Recalled, TextFile, UnknownFormatError
 from lorekeeper.intake.json_stream import NotJsonError, entries
 from lorekeeper.intake.remembered import key_of
-from lorekeeper.normalize import UnknownShapeError, normalize
+from lorekeeper.normalize import ForeignFormatError, UnknownShapeError, normalize, own
 
 _OBJECTS = re.compile(r"\s*(\[\s*)?\{")
 
@@ -31,11 +32,15 @@ def read(file: TextFile) -> Iterator[Found]:
         UnknownFormatError: it is not JSON at all.
     """
     failures = 0
+    foreign: Counter[str] = Counter()
     for where, value in entries(str(file.path), file.window):
         try:
             found = _found(value, where, file)
         except NotJsonError as error:
             raise UnknownFormatError(str(error)) from error
+        except ForeignFormatError as error:
+            foreign[str(error)] += 1
+            continue
         except ValueError as error:
             file.fail(str(error), where)
             failures += 1
@@ -46,6 +51,8 @@ def read(file: TextFile) -> Iterator[Found]:
         if not found:
             file.skip(file.path.name)
         yield from found
+    for reason, number in foreign.items():
+        file.fail(f"{reason} ({number:,} objects)" if number > 1 else reason)
 
 
 def _found(value: Any, where: str, file: TextFile) -> Sequence[Found]:
@@ -56,6 +63,9 @@ def _found(value: Any, where: str, file: TextFile) -> Sequence[Found]:
         return [Recalled(d, where, partial(_made, value, file, place)) for place, d in enumerate(digests)]
     entities = _entities(value, file)
     file.remembered.add(key, entities)
+    vectors = value.get(own.VECTORS) if isinstance(value, Mapping) and own.recognises(value) else None
+    if vectors is not None:
+        return [Embedded(entity, where, vectors) for entity in entities]
     return [Entry(entity, where) for entity in entities]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lorekeeper.intake.formats.text_file import Entry, TextFile
-from lorekeeper.intake.json_stream import UNDECODED
 from lorekeeper.normalize.orcbrew import looks_like_orcbrew, packs
 
 MAX_PACK_CHARS = 64 << 20
@@ -19,14 +18,8 @@ def recognises(name: str, head: str) -> bool:
 
 def read(file: TextFile) -> Iterator[Entry]:
     """The entities of a file; its problems are reported with line and column."""
-    text = file.window.rest(MAX_PACK_CHARS + 1)
-    if len(text) > MAX_PACK_CHARS:
-        file.fail(f"it is longer than {MAX_PACK_CHARS >> 20} MB; split it")
-        return
-    if undecoded := UNDECODED.search(text):
-        at, byte = undecoded.start(), ord(undecoded[0]) - 0xDC00
-        line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-        file.fail(f"not UTF-8: byte 0x{byte:02x}; save the file as UTF-8", f"{file.path}:{line}:{column}")
+    text = file.whole(MAX_PACK_CHARS)
+    if text is None:
         return
     name = file.path.name.removesuffix(".gz").rsplit(".", 1)[0]
     content = packs(text, name, file.document)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.audiences import Audiences
-from lorekeeper.intake.json_stream import Window
+from lorekeeper.intake.json_stream import UNDECODED, Window
 from lorekeeper.intake.remembered import Digest, Remembered
 from lorekeeper.intake.reports import ImportReport
 
 MARKDOWN = (".md", ".markdown")
 """Suffixes of files that users may expect to be read; they are not supported yet."""
+
+
+T = TypeVar("T")
 
 
 class Entry(NamedTuple):
@@ -50,12 +53,51 @@ class Recalled:
         return self.made()
 
 
-Found = Entry | Recalled
+@dataclass(frozen=True)
+class Embedded:
+    """An entity whose vectors came with it.
+
+    Attributes:
+        entity: the entity.
+        where: as in `Entry`.
+        vectors: as they were written, unchecked.
+    """
+
+    entity: Entity
+    where: str
+    vectors: object
+
+    @property
+    def digest(self) -> Digest:
+        """Of the entity."""
+        return Digest.of(self.entity)
+
+
+Found = Entry | Recalled | Embedded
 """What is read from a file: a reader that remembers nothing gives entries only."""
 
 
 class UnknownFormatError(ValueError):
     """The content of a file has no supported format."""
+
+
+class ImportedFiles:
+    """The regular files of an import, and what has been made of all of them together.
+
+    Args:
+        paths: of the files.
+    """
+
+    def __init__(self, paths: Sequence[Path] = ()) -> None:
+        self._paths = tuple(paths)
+        self._made: dict[object, Any] = {}
+
+    def once(self, make: Callable[[Sequence[Path]], T]) -> T:
+        """What a function makes of the files; it is called at most once in an import."""
+        if make not in self._made:
+            self._made[make] = make(self._paths)
+        found: T = self._made[make]
+        return found
 
 
 @dataclass(frozen=True)
@@ -69,6 +111,7 @@ class TextFile:
         report: of the import.
         remembered: what objects have given in earlier imports.
         audiences: decides who may see each entry.
+        all_files: of the import, for formats whose files depend on each other.
     """
 
     path: Path
@@ -77,6 +120,20 @@ class TextFile:
     report: ImportReport
     remembered: Remembered = field(default_factory=Remembered)
     audiences: Audiences = field(default_factory=Audiences)
+    all_files: ImportedFiles = field(default_factory=ImportedFiles)
+
+    def whole(self, most_chars: int) -> str | None:
+        """All of its text; None, with a failure in the report, if it is longer or not UTF-8."""
+        text = self.window.rest(most_chars + 1)
+        if len(text) > most_chars:
+            self.fail(f"it is longer than {most_chars >> 20} MB; split it")
+            return None
+        if undecoded := UNDECODED.search(text):
+            at, byte = undecoded.start(), ord(undecoded[0]) - 0xDC00
+            line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+            self.fail(f"not UTF-8: byte 0x{byte:02x}; save the file as UTF-8", f"{self.path}:{line}:{column}")
+            return None
+        return text
 
     def fail(self, reason: str, where: str | None = None) -> None:
         """Report something that cannot be imported; ``where`` is the file by default."""

@@ -7,15 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lorekeeper.cache.protocol import Identity
+from lorekeeper.cache.protocol import CacheProtocol, Identity
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.search.dossier.about import all_names
 from lorekeeper.search.dossier.lines import Line, Quote, Relation
 from lorekeeper.search.dossier.mentions import FEW_WORDS, is_session, quotes_naming
 from lorekeeper.search.dossier.names import EVERYDAY, Called, Lexicon, Mention
-from lorekeeper.search.dossier.sources import NOTES, Sources, Subject
+from lorekeeper.search.dossier.sources import NOTES, Sources, Subject, notes_called
 from lorekeeper.search.dossier.stretches import Stretch, stretches
+from lorekeeper.search.other_names import known_aliases
 from lorekeeper.text.notes import heading_path
 
 MOST_LINKED = 60
@@ -23,6 +24,9 @@ MOST_LINKED = 60
 
 MOST_NAMED = 40
 """Names in the texts whose notes are read: those named most often."""
+
+MOST_FEW = 12
+"""Most notes that a single note is said to name."""
 
 MOST_SECRET = 600
 """Longest secret stretch that is quoted for a sentence in it, in characters."""
@@ -156,6 +160,24 @@ async def _named(sources: Sources, subject: Subject) -> list[_Related]:
     names = sorted(quotes, key=lambda name: -len(quotes[name]))[:MOST_NAMED]
     found = await sources.notes_called(names, notes[0].document)
     return [_Related(note, "mention", len(q), q) for note in found if (q := _of(note, quotes))]
+
+
+async def named_notes(cache: CacheProtocol, note: Entity, most: int = MOST_FEW) -> list[Entity]:
+    """The notes of the same vault that a note names in its text, those first that it names most often.
+
+    Args:
+        cache: the entries, as their viewer sees them.
+        note: the note.
+        most: of them.
+    """
+    aliases = (await known_aliases(cache, NOTES)).folded
+    own = all_names(note)
+    lexicon = Lexicon({*await cache.names(NOTES), *aliases} - own, own)
+    quotes = await asyncio.to_thread(_quotes_by_name, stretches(note), lexicon)
+    names = sorted(quotes, key=lambda name: (-len(quotes[name]), name))[:most]
+    found = await notes_called(cache, names, note.document)
+    number = {each.identity: sum(len(quotes.get(name, ())) for name in all_names(each)) for each in found}
+    return sorted(found, key=lambda each: (-number[each.identity], each.slug))[:most]
 
 
 def _quotes_by_name(parts: Sequence[Stretch], lexicon: Lexicon) -> dict[str, list[Quote]]:

@@ -98,13 +98,7 @@ class Sources:
 
     async def notes_called(self, names: Sequence[str], document: str | None = None) -> list[Entity]:
         """The notes that have one of some folded names as their name or an alias."""
-        names = _possible(names)
-        if not names:
-            return []
-        limit = CANDIDATES + len(names)
-        by_name = await self.cache.get_entities(NOTES, document, limit=limit, name_folded=names)
-        by_alias = await self.cache.get_entities(NOTES, document, limit=limit, aliases=names)
-        return list({note.identity: note for note in [*by_name, *by_alias]}.values())
+        return await notes_called(self.cache, names, document)
 
     async def knows(self, text: str) -> bool:
         """Whether an entry has a word of a text: otherwise nothing can be about it."""
@@ -122,6 +116,17 @@ class Sources:
             entity_type, scopes[entity_type], limit=4 * len(names), prefer=prefer, name_folded=names
         )
         return list({canonical_name(entity.name): entity for entity in reversed(found)}.values())[::-1]
+
+
+async def notes_called(cache: CacheProtocol, names: Sequence[str], document: str | None = None) -> list[Entity]:
+    """The notes that have one of some folded names as their name or an alias."""
+    names = _possible(names)
+    if not names:
+        return []
+    limit = CANDIDATES + len(names)
+    by_name = await cache.get_entities(NOTES, document, limit=limit, name_folded=names)
+    by_alias = await cache.get_entities(NOTES, document, limit=limit, aliases=names)
+    return list({note.identity: note for note in [*by_name, *by_alias]}.values())
 
 
 def _possible(names: Iterable[str]) -> list[str]:

@@ -43,6 +43,7 @@ EXAMPLES: Mapping[str, Mapping[str, object]] = {
     "get_entity": {"type": "spells", "document": "srd-2014", "slug": "fireball"},
     "gather_topic": {"q": "fire"},
     "list_recent": {"since": "30d"},
+    "compare_entries": {"uris": ["lore://spells/srd-2014/fireball", "lore://spells/srd-2024/fireball"]},
 }
 """Values of parameters, as somebody might ask, by operation."""
 

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
+from lorekeeper.differences import MAX_ENTRIES
 from lorekeeper.entities import COLLECTIONS, MAX_KEY_LENGTH, MAX_URI_LENGTH, Collection, uri_of
 from lorekeeper.errors import NotFoundError
 from lorekeeper.filters import unknown_name
@@ -22,7 +23,9 @@ from lorekeeper.search.query import MAX_LIMIT, MAX_QUERY_CHARS
 from lorekeeper.search.recent import recent_notes
 from lorekeeper.server.answers import Answer, JsonObject, document_list, entity_answer
 from lorekeeper.server.arguments import Texts
+from lorekeeper.server.comparisons import COMPARE_ENTRIES
 from lorekeeper.server.rest.shapes import ref
+from lorekeeper.server.rolls import with_rolls
 from lorekeeper.server.tools import (
     FEW,
     GATHER_TOPIC,
@@ -225,10 +228,12 @@ async def _get_entity(view: View, arguments: Arguments) -> Answer:
     if not found:
         uri = one_line(uri_of(entity_type, document, slug), MAX_SHOWN)
         raise NotFoundError(f"there is no {uri} in the library; take uris from search results")
-    return await entity_answer(view, *found)
+    answer = await entity_answer(view, *found)
+    return with_rolls(answer, found[0]) if arguments.get("roll") else answer
 
 
 _IDENTITY = _declared(
+    roll=(bool | None, Field(None, description="roll on its tables")),
     type=(str, Field(description="type of the entry")),
     document=(str, Field(description="key of its document", min_length=1, max_length=MAX_KEY_LENGTH)),
     slug=(
@@ -298,5 +303,23 @@ RECENT = Operation(
     limits={"since": _SINCE},
 )
 
-OPERATIONS = (SEARCH, TYPES, DOCUMENTS, DOCUMENT, ENTITY, TOPICS, RECENT)
+_URIS: JsonObject = {
+    "type": "array",
+    "items": {"type": "string", "pattern": rf"^lore://({'|'.join(COLLECTIONS)})/[^/\s]+/\S+$"},
+    "minItems": 2,
+    "maxItems": MAX_ENTRIES,
+    "uniqueItems": True,
+}
+
+COMPARISONS = Operation(
+    "/comparisons",
+    replace(
+        COMPARE_ENTRIES,
+        arguments=_model("comparisons", _declared(uris=(Texts, Field(description=f"of two to {MAX_ENTRIES} entries")))),
+        output=ref("Comparison"),
+    ),
+    limits={"uris": _URIS},
+)
+
+OPERATIONS = (SEARCH, TYPES, DOCUMENTS, DOCUMENT, ENTITY, TOPICS, RECENT, COMPARISONS)
 """Every operation, in the order in which they are described."""

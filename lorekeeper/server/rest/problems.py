@@ -69,7 +69,7 @@ def status_of(error: LoreKeeperError) -> int:
 
 def problem(scope: Scope, status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     """The response that describes a problem with the request of a scope."""
-    fixed = {"cache-control": "no-store", "vary": "Authorization", **(headers or {})}
+    fixed = {"cache-control": "no-store", "vary": "Authorization, Cookie", **(headers or {})}
     return Response(problem_content(status, detail, path_of(scope)), status, fixed, PROBLEM_TYPE)
 
 

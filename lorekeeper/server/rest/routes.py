@@ -32,7 +32,7 @@ Answering = Callable[[Request], Awaitable[Response]]
 
 JSON_TYPE = "application/json"
 
-PRIVATE = {"cache-control": "private, no-cache", "vary": "Authorization"}
+PRIVATE = {"cache-control": "private, no-cache", "vary": "Authorization, Cookie"}
 """Headers of answers: they are for one person, and may be kept if they are compared before each use."""
 
 
@@ -136,7 +136,7 @@ class _Answers:
         with self._library.questions.one():
             await view.refresh()  # what became secret before this request is kept back, whatever the tool reads
             answer = await tool.run(view, arguments)
-        return _response(request, answer.structured)
+        return json_response(request, answer.structured)
 
     async def _arguments(self, request: Request) -> JsonObject:
         """The parameters in the path, and in the query or the body."""
@@ -151,7 +151,7 @@ class _Answers:
         return {**path_values(request.scope, ROOT + prefix, names), **asked}
 
 
-def _response(request: Request, content: JsonObject) -> Response:
+def json_response(request: Request, content: JsonObject) -> Response:
     """The answer as JSON; only that it is still the same, if the client has it already."""
     body = json_text(content).encode()
     if request.method == "POST":
@@ -170,7 +170,7 @@ def _described() -> JsonObject:
 
 
 async def _describe(request: Request) -> Response:
-    return _response(request, _described())
+    return json_response(request, _described())
 
 
 # --- monitoring ------------------------------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ Shape = tuple[object, str]
 MAYBE_TEXT, MAYBE_INTEGER = ["string", "null"], ["integer", "null"]
 TEXTS: JsonObject = {"type": "array", "items": {"type": "string"}}
 
+MAYBE_TEXTS: JsonObject = {"type": "array", "items": {"type": MAYBE_TEXT}}
+
 
 def _schema(kind: object, description: str) -> JsonObject:
     schema = kind if isinstance(kind, dict) else {"type": kind}
@@ -108,7 +110,11 @@ SHAPES: Mapping[str, JsonObject] = {
             "facts": ("string", "key facts in one line"),
             "entity": ("object", "all of it, as its source has it"),
         },
-        {"note": ("string", "other books that have the entry"), **SECRET},
+        {
+            "note": ("string", "other books that have the entry"),
+            "rolls": ({"type": "array", "items": {"type": "object"}}, "what rolls on its tables gave, with roll=true"),
+            **SECRET,
+        },
     ),
     "Document": _object(
         {
@@ -165,6 +171,26 @@ SHAPES: Mapping[str, JsonObject] = {
         }
     ),
     "Recent": _object({"results": (_list("Note"), "newest first")}),
+    "Fact": _object({"label": ("string", ""), "values": (MAYBE_TEXTS, "of each entry, null for one without")}),
+    "Passage": _object(
+        {
+            "places": (MAYBE_TEXTS, "headings and name of each entry, null for one without"),
+            "rows": ({"type": "array", "items": MAYBE_TEXTS}, "sentences that say the same, of each entry"),
+        }
+    ),
+    "Compared": _object({**IDENTITY, **SOURCE}, SECRET),
+    "Comparison": _object(
+        {
+            "entries": (_list("Compared"), "in the order of all values and texts"),
+            "facts": (_list("Fact"), "those that differ; changed words stand between two pairs of asterisks"),
+            "texts": (_list("Passage"), "those that differ"),
+            "same": (
+                _object({"facts": ("integer", ""), "sentences": ("integer", "")}),
+                "how much is alike, and left out",
+            ),
+            "note": (MAYBE_TEXT, "what the reader should know"),
+        }
+    ),
     "Problem": _object(
         {
             "type": ("string", "about:blank: the status says it all"),

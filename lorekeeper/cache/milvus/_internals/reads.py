@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,10 @@ from lorekeeper.cache.milvus._internals.names import COLLECTION, FILTER, lookup,
 from lorekeeper.cache.milvus._internals.segments import VECTOR, LazySegment
 from lorekeeper.cache.milvus.schema import Row
 
+K = TypeVar("K")
+
+V = TypeVar("V")
+
 KEY = "pk"
 
 NOT_IN_MEMORY = {VECTOR, "*"}
@@ -24,8 +28,36 @@ NOT_IN_MEMORY = {VECTOR, "*"}
 Mask = npt.NDArray[np.bool_]
 """Some rows of a segment, shape (rows,)."""
 
+KEPT_FILTERS, KEPT_COLUMNS = 64, 16
+"""Most filters whose rows are kept, and most sets of columns whose different rows are."""
+
+ROW_BY_ROW = "array_contains"
+"""What is in the filters that Milvus Lite tests row by row, in Python."""
+
 Place = tuple[int, int]
 """Number of a segment, and row in it."""
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """The different rows that a table has.
+
+    Attributes:
+        rows: one of each.
+        codes: which of them each row of the table is like, shape (rows of the table,).
+    """
+
+    rows: pyarrow.Table
+    codes: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, table: pyarrow.Table) -> Distinct:
+        """Those of a table, compared by all its columns."""
+        first: dict[str, int] = {}
+        rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+        codes = np.array([first.setdefault(repr(row), len(first)) for row in rows], np.int32)
+        _, places = np.unique(codes, return_index=True)
+        return cls(table.take(places), codes)
 
 
 @dataclass(frozen=True)
@@ -36,11 +68,15 @@ class Snapshot:
         write: the collection's last write.
         segments: their rows never change.
         live: for each segment which rows are neither deleted nor written again since; None if all are.
+        passed: the rows of segments, by their number and the filter that they pass: who types asks again and again.
+        distinct: the distinct rows of segments, by their number and the columns that were compared.
     """
 
     write: object
     segments: tuple[Any, ...]
     live: list[Mask | None]
+    passed: dict[tuple[int, str], Mask] = field(default_factory=dict)
+    distinct: dict[tuple[int, tuple[str, ...]], Distinct] = field(default_factory=dict)
 
     def place(self, key: str) -> Place | None:
         """Place of the live row of a key, None if there is none."""
@@ -179,11 +215,40 @@ class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
         live = snapshot.live[number]
         if expr is None:
             return live
-        evaluate = lookup(FILTER, "evaluate")
-        values = evaluate(self._compile_filter(expr), snapshot.segments[number].table)
-        passing: Mask = values.to_numpy(zero_copy_only=False).astype(bool, copy=False)
-        _forget_pages(snapshot.segments[number])
+        passing = snapshot.passed.get((number, expr))
+        if passing is None:
+            passing = self._tested(snapshot, number, expr)
+            _forget_pages(snapshot.segments[number])
+            _keep(snapshot.passed, (number, expr), passing, KEPT_FILTERS)
         return passing if live is None else passing & live
+
+    def _tested(self, snapshot: Snapshot, number: int, expr: str) -> Mask:
+        """The rows of a segment that pass a filter; where Milvus Lite looks at each, only at different ones."""
+        evaluate, compiled, table = (
+            lookup(FILTER, "evaluate"),
+            self._compile_filter(expr),
+            snapshot.segments[number].table,
+        )
+        columns = tuple(name for name in table.column_names if name in expr)
+        if ROW_BY_ROW not in expr:
+            return _mask(evaluate(compiled, table.select(columns)))
+        distinct = snapshot.distinct.get((number, columns))
+        if distinct is None:
+            distinct = Distinct.of(table.select(columns))
+            _keep(snapshot.distinct, (number, columns), distinct, KEPT_COLUMNS)
+        return _mask(evaluate(compiled, distinct.rows))[distinct.codes]
+
+
+def _keep(kept: dict[K, V], key: K, value: V, most: int) -> None:
+    """Keep a value, and of earlier ones so many that there are not more than that."""
+    kept[key] = value
+    while len(kept) > most:
+        kept.pop(next(iter(kept)), None)
+
+
+def _mask(values: Any) -> Mask:
+    mask: Mask = values.to_numpy(zero_copy_only=False).astype(bool, copy=False)
+    return mask
 
 
 def _forget_pages(segment: Any) -> None:

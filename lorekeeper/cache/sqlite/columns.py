@@ -1,0 +1,129 @@
+"""Filter fields in memory, column by column: which rows meet conditions, and how often each value occurs.
+
+A file keeps a field behind the whole entry, so that reading one field of all rows reads the file. In memory a column is a list
+of its distinct values and a code for each row: a condition is tested once for each value, and values are counted by their codes.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from lorekeeper.cache.protocol import ValueCounts
+from lorekeeper.cache.sqlite.names import NameIndex, is_of_names
+from lorekeeper.cache.sqlite.sql import item_value
+from lorekeeper.entities import COLLECTIONS, Field, FieldType
+from lorekeeper.filters import Condition, Selection, Stored
+
+Rows = npt.NDArray[np.bool_]
+"""Which rows are meant, shape (rows,)."""
+
+Codes = npt.NDArray[np.int32]
+"""Place of each row's value among the distinct ones, -1 for none; shape (rows,)."""
+
+ABSENT = -1
+
+
+@dataclass(frozen=True)
+class Column:
+    """One field of all rows.
+
+    Attributes:
+        field: the field.
+        values: the distinct values as they are stored: folded texts, thousandths, lists as tuples.
+        codes: which of them each row has.
+    """
+
+    field: Field
+    values: Sequence[Stored]
+    codes: Codes
+
+    @classmethod
+    def of(cls, declared: Field, items: Iterable[str | int | None]) -> Self:
+        """The column of what the file has in it, in the order of the rows."""
+        places: dict[str | int, int] = {}
+        codes = [ABSENT if item is None else places.setdefault(item, len(places)) for item in items]
+        is_list = declared.type is FieldType.TEXTS
+        values = [tuple(json.loads(str(item))) if is_list else item for item in places]
+        return cls(declared, values, np.array(codes, np.int32))
+
+    def meeting(self, condition: Condition) -> Rows:
+        """The rows whose value meets a condition."""
+        met = [condition.met_by(value) for value in self.values]
+        return np.array([*met, condition.met_by(None)], np.bool_)[self.codes]  # `ABSENT` is the last one
+
+    def counts(self, rows: Rows | None) -> ValueCounts:
+        """The values that some rows have, or all of them, and how often."""
+        codes = self.codes if rows is None else self.codes[rows]
+        numbers = np.bincount(codes[codes != ABSENT], minlength=len(self.values))
+        counts: Counter[str | int | float | bool] = Counter()
+        known = 0
+        for place in np.flatnonzero(numbers).tolist():
+            value, number = self.values[place], int(numbers[place])
+            items = value if isinstance(value, tuple) else (value,)
+            known += number if items else 0
+            for item in items:
+                counts[item_value(self.field, item)] += number
+        return ValueCounts(dict(counts), known, len(codes))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The fields of one type, each read when it is first needed.
+
+    Attributes:
+        entity_type: the type.
+        ids: row ids, ascending.
+        read: the columns by name, as far as they have been read.
+    """
+
+    entity_type: str
+    ids: npt.NDArray[np.int64]
+    read: dict[str, Column] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, c: sqlite3.Connection, entity_type: str) -> Self:
+        """The columns of a type, of which none has been read."""
+        rows = c.execute(f"SELECT id FROM {entity_type} ORDER BY id").fetchall()
+        return cls(entity_type, np.array([row for (row,) in rows], np.int64))
+
+    def columns(self, c: sqlite3.Connection, fields: Sequence[Field]) -> list[Column]:
+        """The columns of some fields; those that have not been read are read in one pass, from the same state as the ids."""
+        missing = list({f.name: f for f in fields if f.name not in self.read}.values())
+        if missing:
+            names = ", ".join(f'"{f.name}"' for f in missing)
+            rows = c.execute(f"SELECT {names}, id FROM {self.entity_type}").fetchall()
+            rows.sort(key=lambda row: row[-1])
+            items = zip(*rows, strict=True) if rows else ((),) * len(missing)
+            self.read.update((f.name, Column.of(f, column)) for f, column in zip(missing, items, strict=False))
+        return [self.read[f.name] for f in fields]
+
+    def meeting(self, c: sqlite3.Connection, selection: Selection, names: Callable[[], NameIndex]) -> Rows | None:
+        """The rows under the filters; None for all of them. ``names`` gives the index of the same state."""
+        conditions = list(selection.conditions)
+        if selection.documents is not None:
+            declared = COLLECTIONS[self.entity_type].field("document")
+            conditions.append(Condition(declared, "any", tuple(selection.documents)))
+        rows: Rows | None = None
+        for condition in conditions:
+            met = self._meeting(c, condition, names)
+            rows = met if rows is None else rows & met
+        return rows
+
+    def among(self, ids: Collection[int]) -> Rows:
+        """The rows with these ids."""
+        return np.isin(self.ids, np.fromiter(ids, np.int64, len(ids)))
+
+    def _meeting(self, c: sqlite3.Connection, condition: Condition, names: Callable[[], NameIndex]) -> Rows:
+        if condition.op == "name" or is_of_names(condition):
+            met = self.among(names().meeting(condition))
+            return ~met if condition.negate else met
+        (column,) = self.columns(c, [condition.field])
+        return column.meeting(condition)

@@ -1,0 +1,157 @@
+"""The command that shows the library in the browser: open."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lorekeeper.cli.command import DONE, Call, Commands, argument
+from lorekeeper.cli.serving import HTTP
+from lorekeeper.system import collector_paused, private_file
+
+if TYPE_CHECKING:
+    from lorekeeper.people.sessions import Sessions
+
+commands = Commands()
+
+WAIT_SECONDS = 10.0
+"""How long a browser may take to open a link before the file that leads there is removed."""
+
+POLL_SECONDS = 0.1
+
+SIGNS_IN = "This link signs you in as the game master, once, within five minutes:"
+
+NO_BROWSER = "There is no browser here that could be opened: open the link above yourself."
+
+NOT_OPENED = "No browser has opened the link so far: open it yourself."
+
+ENDS = "Press Ctrl-C to end the server."
+
+HANDOVER = """<!doctype html><meta charset="utf-8"><title>LoreKeeper</title>
+<meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url={link}">
+<a href="{link}">Open LoreKeeper</a>
+"""
+"""A private file that leads a browser to a link: in its own arguments, other users of the machine could read the key."""
+
+
+@commands.add(
+    "open",
+    "show the library in the browser; starts a server if there is none, until Ctrl-C",
+    *HTTP,
+    argument("--no-browser", action="store_true", help="print the link only"),
+    examples=("lorekeeper open", "lorekeeper open --no-browser"),
+)
+async def open_(call: Call) -> int:
+    """Open the page of a server that runs, or of one that is started for it."""
+    from lorekeeper.cli.running import server_at
+    from lorekeeper.composition import people_of
+    from lorekeeper.people.sessions import Sessions
+
+    sessions = Sessions(people_of(call.settings))
+    key = await asyncio.to_thread(sessions.link)
+    page = _Page(sessions, key, is_master=call.settings.viewer.sees_all, browser=not call.arguments.no_browser)
+    host, port = call.arguments.host, call.arguments.port
+
+    async def find() -> str | None:
+        return await asyncio.to_thread(server_at, host, port, key)
+
+    if address := await find():
+        await page.show(address)
+        return DONE
+    return await _serve(call, lambda: page.show_when(find))
+
+
+async def _serve(call: Call, show: Callable[[], Awaitable[None]]) -> int:
+    """Serve until the process is terminated, and show the page as soon as the server answers."""
+    with collector_paused():
+        from lorekeeper.composition import people_of
+        from lorekeeper.server.guard import Limits
+        from lorekeeper.server.mcp import serve_http
+
+        library = call.library()
+    settings, arguments = call.settings, call.arguments
+    limits = Limits(settings.rate_limit, settings.rate_burst, settings.audit_log)
+    async with library:
+        showing = asyncio.ensure_future(show())
+        try:
+            await serve_http(library, settings, people_of(settings), arguments.host, arguments.port, limits)
+        finally:
+            showing.cancel()
+            with suppress(asyncio.CancelledError):
+                await showing
+    return DONE
+
+
+class _Page:
+    """The page of a server, and the link that leads there.
+
+    Args:
+        sessions: have the link.
+        key: of the link.
+        is_master: whether it may sign in the game master.
+        browser: whether it is to be opened.
+    """
+
+    def __init__(self, sessions: Sessions, key: str, *, is_master: bool, browser: bool) -> None:
+        self._sessions, self._key = sessions, key
+        self._is_master, self._browser = is_master, browser
+
+    async def show_when(self, find: Callable[[], Awaitable[str | None]]) -> None:
+        """Show it as soon as there is a server."""
+        address = await find()
+        while address is None:
+            await asyncio.sleep(POLL_SECONDS)
+            address = await find()
+        print(ENDS, file=sys.stderr)
+        await self.show(address)
+
+    async def show(self, address: str) -> None:
+        """Print the link, and open it in the browser; with a key only where one is needed."""
+        from lorekeeper.cli.running import is_open
+
+        if not self._is_master or await asyncio.to_thread(is_open, address):
+            await asyncio.to_thread(self._sessions.end, self._key.encode())
+            print(f"{address}/", flush=True)
+            if self._browser:
+                await asyncio.to_thread(_open, f"{address}/")
+            return
+        link = f"{address}/sign-in?key={self._key}"
+        print(SIGNS_IN, file=sys.stderr)
+        print(link, flush=True)
+        if self._browser:
+            await self._hand_over(link)
+
+    async def _hand_over(self, link: str) -> None:
+        """Open a link that nobody else may know of."""
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="lorekeeper-") as folder:
+            file = private_file(Path(folder) / "open.html")
+            file.write_text(HANDOVER.format(link=escape(link)), "utf-8")
+            if not await asyncio.to_thread(_open, file.as_uri()):
+                return
+            end = time.monotonic() + WAIT_SECONDS
+            while await asyncio.to_thread(self._sessions.waits, self._key):
+                if time.monotonic() > end:
+                    print(NOT_OPENED, file=sys.stderr)
+                    return
+                await asyncio.sleep(POLL_SECONDS)
+
+
+def _open(address: str) -> bool:
+    """Open an address in the browser; whether that could be done. Blocking."""
+    import webbrowser
+
+    try:
+        opened = webbrowser.open(address)
+    except (OSError, webbrowser.Error):
+        opened = False
+    if not opened:
+        print(NO_BROWSER, file=sys.stderr)
+    return opened

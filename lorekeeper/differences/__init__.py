@@ -1,0 +1,9 @@
+"""What differs between entries: facts, and texts sentence by sentence.
+
+`differences` compares the pages of two to four entries, as `render` prints them.
+"""
+
+from lorekeeper.differences.compare import MAX_ENTRIES, differences
+from lorekeeper.differences.result import Differences, Fact, Passage, Row, Run
+
+__all__ = ["MAX_ENTRIES", "Differences", "Fact", "Passage", "Row", "Run", "differences"]

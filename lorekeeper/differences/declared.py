@@ -1,0 +1,45 @@
+"""The declared fields that pages have no line for, as further facts."""
+
+from __future__ import annotations
+
+from lorekeeper.entities import Entity, Value
+from lorekeeper.render.source import amount
+
+UNPRINTED: dict[str, dict[str, str]] = {
+    "spells": {
+        "saves": "Forces Saves",
+        "attack": "Spell Attack",
+        "damage_types": "Deals Damage",
+        "conditions": "Inflicts",
+        "heals": "Heals",
+    },
+    "creatures": {
+        "saves": "Forces Saves",
+        "damage_types": "Deals Damage",
+        "conditions": "Inflicts",
+        "legendary": "Legendary",
+        "lair": "Lair",
+    },
+    "equipment": {"bonus": "Bonus", "charges": "Charges", "cursed": "Cursed"},
+}
+"""Fields that are read out of the text, and their labels, by entity type. Every other one is in a line of the page."""
+
+
+def declared(entity: Entity, printed: set[str]) -> list[tuple[str, str]]:
+    """Labels and values of these fields, but for flags that are not set and labels that the page has."""
+    fields = UNPRINTED.get(entity.type, {}).items()
+    said = [(label, _said(entity.fields.get(name))) for name, label in fields if label not in printed]
+    return [(label, value) for label, value in said if value]
+
+
+def _said(value: Value | None) -> str:
+    match value:
+        case None | False:
+            return ""
+        case True:
+            return "yes"
+        case int() | float():
+            return amount(value)
+        case str():
+            return value
+    return ", ".join(value)

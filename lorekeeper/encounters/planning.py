@@ -1,0 +1,168 @@
+"""Encounters from a library: given monsters by their names, or proposals from the creatures that a viewer sees."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from lorekeeper.encounters.arithmetic import limit_lines, limits, party_line, rated
+from lorekeeper.encounters.asked import parse_monster, singulars
+from lorekeeper.encounters.proposals import PROPOSALS, Encounter, Monster, chosen, encounters, rating_of, xp_of
+from lorekeeper.encounters.shapes import Budget, Pattern, hardest, patterns
+from lorekeeper.encounters.shelf import CREATURES, Shelf, Wanted
+from lorekeeper.encounters.tables import DIFFICULTIES
+from lorekeeper.entities import Entity
+from lorekeeper.errors import FilterError, NotFoundError
+from lorekeeper.printable import one_line, shown
+from lorekeeper.render.source import amount
+from lorekeeper.search.one import find_entry
+from lorekeeper.search.query import Query
+from lorekeeper.search.results import ResultPage
+from lorekeeper.text.facts import format_rating
+from lorekeeper.views.view import View
+
+MAX_KINDS = 50
+"""Most kinds of monsters."""
+
+SEEDS = 1_000_000
+"""Seeds that are drawn are below this."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Encounters for a party.
+
+    Attributes:
+        levels: of the characters.
+        rules: "2014" or "2024".
+        difficulty: that was asked for, None if monsters were given.
+        encounters: the one that was given, or proposals.
+        notes: what the reader should know.
+        seed: repeats the proposals, None if monsters were given.
+    """
+
+    levels: tuple[int, ...]
+    rules: str
+    difficulty: str | None
+    encounters: list[Encounter]
+    notes: list[str] = field(default_factory=list)
+    seed: int | None = None
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """XP by difficulty."""
+        return limits(self.levels, self.rules)
+
+    @property
+    def head(self) -> list[str]:
+        """The party, and how its thresholds or budgets come about."""
+        return [party_line(self.levels), *limit_lines(self.levels, self.rules)]
+
+
+async def rules_of(view: View, rules: str | None) -> str:
+    """The rules that are asked for, else those of the library's edition, else those of 2024."""
+    known = list(DIFFICULTIES)
+    if rules is not None and rules not in known:
+        raise FilterError(f"unknown rules {shown(rules)}; known: {', '.join(known)}")
+    return rules or next((name for name in view.searcher.documents.edition if name in known), known[-1])
+
+
+# --- given monsters --------------------------------------------------------------------------------------------------
+
+
+async def rate(view: View, levels: tuple[int, ...], rules: str, monsters: Sequence[str]) -> Plan:
+    """How hard monsters are that are given by number and name or uri.
+
+    Raises:
+        FilterError: a number or a uri is wrong, or there are too many kinds.
+        NotFoundError: there is no such creature; the message has the nearest names.
+    """
+    if len(monsters) > MAX_KINDS:
+        raise FilterError(f"at most {MAX_KINDS} kinds of monsters, not {len(monsters)}; give a number with each name")
+    notes: list[str] = []
+    found: dict[str, Monster] = {}
+    for count, name in map(parse_monster, monsters):
+        entity, note = await _creature(view, name, rules)
+        before = found[entity.uri].count if entity.uri in found else 0
+        found[entity.uri] = Monster(entity, before + count)
+        notes += filter(None, [note])
+    given = sorted(found.values(), key=lambda monster: -(rating_of(monster.entity) or 0))
+    counted = [
+        monster for monster in given if rating_of(monster.entity) is not None and xp_of(monster.entity) is not None
+    ]
+    unknown = [one_line(monster.entity.name) for monster in given if monster not in counted]
+    if not counted:
+        raise NotFoundError(f"no challenge rating is known of {', '.join(unknown)}; name other monsters")
+    if unknown:
+        notes.append(f"Without a known challenge rating, and not counted: {', '.join(unknown)}.")
+    rating = rated(levels, [monster.foes for monster in counted], rules)
+    return Plan(levels, rules, None, [Encounter("", tuple(given), "", rating)], notes)
+
+
+async def _creature(view: View, name: str, rules: str) -> tuple[Entity, str | None]:
+    """The creature of a name, also of several or misspelt, of the edition of the rules if there is one; and a note."""
+
+    async def search(query: Query) -> ResultPage:
+        return await view.search(replace(query, edition=(rules,)))
+
+    names = [name] if name.startswith("lore://") else [name, *singulars(name)]
+    for each in names:
+        try:
+            found = await find_entry(search, view.entities_at, each, [CREATURES])
+        except NotFoundError:
+            if each == names[-1]:
+                break
+            continue
+        if found.entity.type != CREATURES:
+            raise FilterError(f"{shown(name)} is no creature, but of {found.entity.type}; take uris of creatures")
+        return found.entity, found.note
+    found = await find_entry(search, view.entities_at, name, [CREATURES])
+    return found.entity, found.note
+
+
+# --- proposals -------------------------------------------------------------------------------------------------------
+
+
+async def propose(
+    view: View, levels: tuple[int, ...], rules: str, difficulty: str, wanted: Wanted, seed: int | None
+) -> Plan:
+    """Encounters of a difficulty, from the creatures that the viewer sees.
+
+    Raises:
+        FilterError: a filter, a document or a query is wrong.
+    """
+    drawn = random.SystemRandom().randrange(SEEDS) if seed is None else seed
+    budget, order = Budget.of(levels, rules, difficulty), random.Random(drawn)  # noqa: S311 - a choice that can be repeated
+    shelf = await Shelf.of(view, wanted, rules)
+    found = await asyncio.to_thread(patterns, budget, shelf.counts)
+    if not all(found.values()) and await shelf.widen():
+        found = await asyncio.to_thread(patterns, budget, shelf.counts)
+    enough = any(found.values())
+    if not enough:
+        found = await asyncio.to_thread(hardest, budget, shelf.counts)
+    picked = chosen(found, budget, order)
+    ratings = {rating for several in picked.values() for pattern in several for rating, _ in pattern.parts}
+    pools = await shelf.pools(sorted(ratings), order)
+    made = await asyncio.to_thread(encounters, picked, pools, budget, order)
+    short = _lacking(found, len(made)) if enough else _unfit(budget, shelf, found)
+    return Plan(levels, rules, difficulty, made, [*shelf.notes, *filter(None, [short])], drawn)
+
+
+def _lacking(found: Mapping[str, Sequence[Pattern]], made: int) -> str:
+    """Which shapes no creatures fit, or that there are fewer proposals than usual; "" if nothing lacks."""
+    missing = [shape for shape, several in found.items() if not several]
+    if missing:
+        return f"No creatures here fit as {' or as '.join(missing)}."
+    return f"Only {made} different ones fit." if made < PROPOSALS else ""
+
+
+def _unfit(budget: Budget, shelf: Shelf, found: Mapping[str, Sequence[Pattern]]) -> str:
+    """Why nothing is within a budget."""
+    if not sum(shelf.counts.values()):
+        return "No creature on the shelf meets these filters."
+    if any(found.values()):
+        return f"Nothing here reaches {amount(budget.least)} XP; these come nearest."
+    weakest = min(shelf.counts)
+    return f"Nothing here is within {amount(budget.most)} XP: the weakest creature has CR {format_rating(weakest)}."

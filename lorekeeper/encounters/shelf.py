@@ -1,0 +1,133 @@
+"""The creatures of a library that may be proposed: how many of each challenge rating, and some of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lorekeeper.editions import edition_label
+from lorekeeper.encounters.proposals import rating_of
+from lorekeeper.entities import Entity
+from lorekeeper.printable import one_line
+from lorekeeper.render.source import amount
+from lorekeeper.search.query import MAX_LIMIT, Query
+from lorekeeper.views.view import View
+
+CREATURES = "creatures"
+
+POOL = 16
+"""Creatures of one challenge rating that are looked at: as many at random, if there are more."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which creatures are wanted.
+
+    Attributes:
+        filters: as `filters.parse_filters` reads them.
+        where: further ones, in the grammar of `lorekeeper.where`.
+        wordings: what they are like, in words; [] for any.
+        documents: keys of the only documents; None for all.
+    """
+
+    filters: Mapping[str, object] = field(default_factory=dict)
+    where: str | None = None
+    wordings: Sequence[str] = ()
+    documents: Sequence[str] | None = None
+
+
+class Shelf:
+    """The creatures that meet the filters, by challenge rating.
+
+    Attributes:
+        counts: number of creatures by challenge rating.
+    """
+
+    def __init__(self, view: View, query: Query, rules: str) -> None:
+        self._view, self._rules = view, rules
+        self._query = query.resolved()
+        self._found: list[Entity] | None = None
+        self._documents: list[str] | None = None
+        self._others: list[str] = []
+        self.counts: dict[float, int] = {}
+        self._unknown = 0
+        self._said: list[str] = []
+
+    @classmethod
+    async def of(cls, view: View, wanted: Wanted, rules: str) -> Shelf:
+        """The creatures under the filters, those of the books of an edition if none is named."""
+        text = next(iter(wanted.wordings), None)
+        query = Query(
+            [CREATURES],
+            text,
+            wanted.filters,
+            wanted.documents,
+            limit=MAX_LIMIT if text else 1,
+            where=wanted.where,
+            order=None if text else "name",
+            edition=(rules,),
+            also=wanted.wordings[1:],
+        )
+        page = await view.search(query)
+        shelf = cls(view, query, rules)
+        shelf._said += filter(None, [page.note and one_line(page.note)])
+        if text:
+            shelf._found = [result.entity for result in page.results]
+            shelf._count([rating_of(each) for each in shelf._found])
+        else:
+            await shelf._choose_documents(wanted.documents)
+        return shelf
+
+    async def _choose_documents(self, documents: Sequence[str] | None) -> None:
+        registry = self._view.searcher.documents
+        scope = (await registry.scopes([CREATURES], documents))[CREATURES]
+        present = (await self._view.cache.documents([CREATURES])).keys()
+        keys = sorted(present if scope is None else present & set(scope))
+        own = [key for key in keys if await registry.edition_of(key) in (self._rules, "")]
+        self._others = [] if documents is not None else [key for key in keys if key not in own]
+        self._documents = keys if documents is not None else own
+        await self._count_stored()
+
+    async def widen(self) -> bool:
+        """Take the books of other editions too; whether there are any."""
+        if not self._others:
+            return False
+        before = sum(self.counts.values())
+        self._documents, self._others = [*(self._documents or []), *self._others], []
+        await self._count_stored()
+        if sum(self.counts.values()) == before:
+            return False
+        few = f"only {amount(before)} creature{'s' if before > 1 else ''}" if before else "no creature"
+        label = edition_label(self._rules)
+        self._said.append(f"Of the {label} edition {few} met these filters, too few: other editions are taken too.")
+        return True
+
+    async def _count_stored(self) -> None:
+        values = await self._view.cache.count_values(
+            CREATURES, "challenge_rating", self._documents, **self._query.filters
+        )
+        self.counts = {float(rating): number for rating, number in values.counts.items()}
+        self._unknown = values.total - values.known
+
+    def _count(self, ratings: Sequence[float | None]) -> None:
+        self.counts = {rating: ratings.count(rating) for rating in ratings if rating is not None}
+        self._unknown = ratings.count(None)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the search has to say, and what is left out."""
+        left_out = f"Left out, since their challenge rating is unknown: {amount(self._unknown)}."
+        return [*self._said, *([left_out] if self._unknown else [])]
+
+    async def pools(self, ratings: Sequence[float], order: random.Random) -> dict[float, list[Entity]]:
+        """Creatures of some challenge ratings, `POOL` at random of each."""
+        if self._found is not None:
+            return {rating: [each for each in self._found if rating_of(each) == rating] for rating in ratings}
+        cache, picked = self._view.cache, []
+        for rating in ratings:
+            filters = {**self._query.filters, "challenge_rating": rating}
+            found = sorted(await cache.identities(CREATURES, self._documents, **filters))
+            picked += order.sample(found, min(POOL, len(found)))
+        loaded = await cache.load(CREATURES, picked)
+        return {rating: [each for each in loaded if rating_of(each) == rating] for rating in ratings}

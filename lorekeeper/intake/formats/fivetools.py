@@ -1,0 +1,85 @@
+"""Homebrew files of 5etools, which are read as a whole: any entry can be a copy of another, also of one in another file."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lorekeeper.intake.formats.text_file import Entry, TextFile
+from lorekeeper.intake.json_stream import UNDECODED, Window
+from lorekeeper.intake.streams import Source
+from lorekeeper.normalize import fivetools
+from lorekeeper.normalize.fivetools import Brew, Importer, Index, Problem
+
+MAX_FILE_CHARS = 64 << 20
+"""Longest file: reading it takes about ten times as much memory."""
+
+MAX_OTHER_CHARS = 48 << 20
+"""Most characters of all files of an import in which the objects are looked for that others are copies of."""
+
+HEAD_CHARS = 10_000
+"""Characters from which another file of the import is recognised."""
+
+
+def recognises(_: str, head: str) -> bool:
+    """Whether a file is homebrew of 5etools, or a list of such files, by the beginning of its text."""
+    return fivetools.recognises(head) or fivetools.recognises_index(head)
+
+
+def read(file: TextFile) -> Iterator[Entry]:
+    """The entities of a file; its problems are reported with the list and the number of the object in it.
+
+    Raises:
+        ValueError: it cannot be read at all.
+    """
+    text = file.whole(MAX_FILE_CHARS)
+    if text is None:
+        return
+    if not fivetools.recognises(text[:HEAD_CHARS]):
+        file.skip(f"{file.path.name}: list of homebrew files")
+        return
+    brew = Brew.read(text, lambda reason: file.warn(reason, str(file.path)))
+    name = file.path.name.removesuffix(".gz").rsplit(".", 1)[0]
+
+    def report(problem: Problem) -> None:
+        where = f"{file.path}: {problem.place}" if problem.place else str(file.path)
+        (file.fail if problem.is_failure else file.warn)(problem.reason, where)
+
+    importer = Importer(brew, name, lambda: file.all_files.once(_index), file.document, report)
+    documents = file.all_files.once(_documents)
+    for entity in importer.entities():
+        if entity.type == "documents":
+            if entity.identity in documents:
+                continue
+            documents.add(entity.identity)
+        yield Entry(file.audiences.decided(entity), str(file.path))
+    for kind, number in importer.skipped().items():
+        file.skip(f"{file.path.name}: {kind}", number)
+
+
+def _documents(_: Sequence[Path]) -> set[tuple[str, str]]:
+    """The identities of the documents that the import has a record of: files of one title say different things of it."""
+    return set()
+
+
+def _index(paths: Sequence[Path]) -> Index:
+    """The objects of all homebrew files among these; what cannot be read is told where it is imported itself."""
+    index, remaining = Index([]), MAX_OTHER_CHARS
+    for path in paths:
+        try:
+            with Source(path, threading.Event()) as source:
+                window = Window(source.text())
+                if not fivetools.recognises(window.peek(HEAD_CHARS)):
+                    continue
+                text = window.rest(min(MAX_FILE_CHARS, remaining) + 1)
+            remaining -= len(text)
+            if remaining < 0:
+                index.limit = MAX_OTHER_CHARS
+                break
+            if not UNDECODED.search(text):
+                index.add(Brew.read(text, lambda _: None))
+        except (OSError, EOFError, ValueError, zlib.error):
+            continue
+    return index

@@ -1,0 +1,22 @@
+"""Homebrew files of 5etools to entities: JSON with a list for each kind of thing.
+
+`recognises` tells such a file by its beginning, `Brew.read` parses it, and `Importer` makes its entries. Markup becomes text,
+copies are resolved over all files of an import, and what is not understood is told and left out, never the rest of the file.
+"""
+
+from lorekeeper.normalize.fivetools.brew import Brew, Index
+from lorekeeper.normalize.fivetools.importer import SOURCE, Importer, Problem
+from lorekeeper.normalize.fivetools.kinds import KINDS, fields_of
+from lorekeeper.normalize.fivetools.reading import is_homebrew, is_index
+
+__all__ = ["SOURCE", "Brew", "Importer", "Index", "Problem", "fields_of", "recognises", "recognises_index"]
+
+
+def recognises(head: str) -> bool:
+    """Whether a text begins like a homebrew file."""
+    return is_homebrew(head, frozenset(KINDS))
+
+
+def recognises_index(head: str) -> bool:
+    """Whether a text is a list of homebrew files, which has no content of its own."""
+    return is_index(head)

@@ -1,0 +1,144 @@
+"""One object of a homebrew file that is being made into an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Protocol
+
+from lorekeeper.normalize.fivetools.entries import Writer
+from lorekeeper.normalize.fivetools.tags import Reader
+from lorekeeper.normalize.fivetools.values import Object, listed, mapping, text
+
+Data = dict[str, object]
+
+
+class Find(Protocol):
+    """Finds objects."""
+
+    def __call__(self, kind: str, name: str, source: str, *, everywhere: bool = True) -> list[Object]:
+        """All objects of a kind with that name and source: of the file, or else of all files of the import."""
+
+
+@dataclass(frozen=True)
+class Codes:
+    """What the codes of a file stand for, beside those that every file has.
+
+    Attributes:
+        schools: schools of magic.
+        feature_types: types of optional features.
+        item_types, item_properties: of equipment.
+        units: of distance.
+    """
+
+    schools: Mapping[str, str] = field(default_factory=dict)
+    feature_types: Mapping[str, str] = field(default_factory=dict)
+    item_types: Mapping[str, str] = field(default_factory=dict)
+    item_properties: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An object with all that is needed to read it.
+
+    Attributes:
+        kind: the key under which it stands in its file: "monster", "spell", ...
+        obj: the object, with what it inherits.
+        codes: of its file.
+        find: finds other objects of the import.
+        tell: reports a problem.
+        used: objects that were read as parts of others, by `id`.
+    """
+
+    kind: str
+    obj: Object
+    codes: Codes
+    find: Find
+    tell: Callable[[str], None]
+    used: set[int] = field(default_factory=set)
+
+    def of(self, obj: Object) -> Subject:
+        """Another object in the place of this one."""
+        return replace(self, obj=obj)
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Reads its texts."""
+        return Reader(self._variables())
+
+    @cached_property
+    def writer(self) -> Writer:
+        """Writes its entries."""
+        return Writer(self.reader, self.feature)
+
+    @cached_property
+    def name(self) -> str:
+        """Its name, "" without one."""
+        return self.words("name")
+
+    @property
+    def source(self) -> str:
+        """The code of its source, "" without one."""
+        return text(self.obj.get("source")).strip()
+
+    def value(self, key: str) -> object:
+        """A value of the object, None if there is none."""
+        return self.obj.get(key)
+
+    def words(self, key: str) -> str:
+        """A text of the object in one line, "" if there is none."""
+        return self.reader.plain(text(self.obj.get(key)))
+
+    def prose(self, *keys: str, headings: int = 0) -> str:
+        """Entries under these keys, one after the other, as Markdown."""
+        return self.writer.markdown([entry for key in keys for entry in listed(self.obj.get(key))], headings)
+
+    def names(self, key: str) -> str:
+        """The texts of a list with commas, in one line."""
+        return ", ".join(filter(None, (self.plain(each) for each in listed(self.obj.get(key)))))
+
+    def plain(self, value: object) -> str:
+        """A text, or entries, in one line: a text has no emphasis."""
+        return self.reader.plain(value) if isinstance(value, str) else self.writer.line(value)
+
+    def fluff(self) -> str:
+        """The description that stands apart from the rules: in the object itself, or in a list of its own."""
+        own = self.obj.get("fluff")
+        found = mapping(own) if not isinstance(own, list) else {"entries": own}
+        if not found.get("entries"):
+            name, everywhere = text(self.obj.get("name")), self.obj.get("hasFluff") is True
+            found = next(iter(self.find(f"{self.kind}Fluff", name, self.source, everywhere=everywhere)), {})
+            self.used.add(id(found))
+        entries = listed(found.get("entries"))
+        return self.writer.markdown([self._without_own_name(entry) for entry in entries])
+
+    def _without_own_name(self, entry: object) -> object:
+        """An entry without a heading that only repeats the name of the object."""
+        is_own = (
+            isinstance(entry, Mapping) and text(entry.get("name")).casefold() == text(self.obj.get("name")).casefold()
+        )
+        return {**mapping(entry), "name": None} if is_own else entry
+
+    def _variables(self) -> Mapping[str, str]:
+        inherits = mapping(self.obj.get("inherits"))
+        return {key: text(value) for key, value in {**self.obj, **inherits}.items() if text(value)}
+
+    def feature(self, kind: str, named: str) -> Object | None:
+        """A class feature by its uid: the parts after the name must be those of the feature, where both have them."""
+        name, *parts = [part.strip() for part in named.split("|")]
+        keys = FEATURE_PARTS.get(kind, ())
+        for found in self.find(kind, name, ""):
+            wanted = zip(keys, parts, strict=False)
+            if all(not part or text(found.get(key)).casefold() in ("", part.casefold()) for key, part in wanted):
+                self.used.add(id(found))
+                return found
+        return None
+
+
+FEATURE_PARTS = {
+    "classFeature": ("className", "classSource", "level", "source"),
+    "subclassFeature": ("className", "classSource", "subclassShortName", "subclassSource", "level", "source"),
+}
+"""What the parts of the uid of a class feature are, after its name."""

@@ -1,0 +1,141 @@
+"""Reading the loosely typed values of 5etools objects, and writing them in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+Object = Mapping[str, object]
+
+ABILITIES = {
+    "str": "strength",
+    "dex": "dexterity",
+    "con": "constitution",
+    "int": "intelligence",
+    "wis": "wisdom",
+    "cha": "charisma",
+}
+
+SIZES = {"F": "fine", "D": "diminutive", "T": "tiny", "S": "small", "M": "medium", "L": "large", "H": "huge"} | {
+    "G": "gargantuan",
+    "C": "colossal",
+    "V": "varies",
+}
+
+_NUMBER = re.compile(r"\s*[+-]?\d{1,12}(?:\.\d{1,6})?\s*")
+
+
+def mapping(value: object) -> Object:
+    """The value if it is an object, otherwise an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def listed(value: object) -> list[object]:
+    """The items of a list; a single value as a list; none of null."""
+    if isinstance(value, list):
+        return value
+    return [] if value is None else [value]
+
+
+def objects(value: object) -> list[Object]:
+    """The objects in a list; a single object as a list."""
+    return [each for each in listed(value) if isinstance(each, Mapping)]
+
+
+def texts(value: object) -> list[str]:
+    """The texts in a list; a single text as a list."""
+    return [each for each in listed(value) if isinstance(each, str) and each.strip()]
+
+
+def text(value: object) -> str:
+    """A text or a number as text, "" for anything else."""
+    if isinstance(value, bool):
+        return ""
+    return str(value) if isinstance(value, (str, int, float)) else ""
+
+
+def number(value: object) -> int | float | None:
+    """A number, also as a text that has nothing else; None for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value)
+    if not isinstance(value, (int, float)):
+        return None
+    return int(value) if value == int(value) else value
+
+
+def joined(words: Iterable[str], last: str = "and") -> str:
+    """Words as a list in a sentence: "a, b, and c"."""
+    found = [word for word in words if word]
+    if len(found) < 3:
+        return f" {last} ".join(found)
+    return f"{', '.join(found[:-1])}, {last} {found[-1]}"
+
+
+def capital(words: str) -> str:
+    """A text that begins with a capital letter."""
+    return words[:1].upper() + words[1:]
+
+
+def title(words: str) -> str:
+    """Words with capitals, but for small ones: "Sleight of Hand"."""
+    parts = words.replace("_", " ").split(" ")
+    return " ".join(part if part in ("of", "and", "the", "with") else capital(part) for part in parts)
+
+
+def ability(code: object) -> str:
+    """The name of an ability, by its abbreviation or name; "" if it is none."""
+    return ABILITIES.get(text(code).strip().lower()[:3], "")
+
+
+def sizes(value: object) -> list[str]:
+    """Sizes by their names."""
+    return [SIZES.get(code.strip().upper(), code.strip().lower()) for code in texts(value)]
+
+
+def uid(value: object) -> tuple[str, str]:
+    """(name, source) of "longsword|phb"; ("", "") if it is no text."""
+    parts = value.split("|") if isinstance(value, str) else [""]
+    return parts[0].strip(), parts[1].strip() if len(parts) > 1 else ""
+
+
+def without_empty(data: Object) -> dict[str, object]:
+    """An object without what says nothing: null, "", empty lists and objects. 0 and false stay."""
+    return {key: value for key, value in data.items() if value is not None and value not in ("", [], {})}
+
+
+def amount(value: float) -> str:
+    """A number as people write it: 1,500 and 2.5."""
+    return f"{int(value):,}" if value == int(value) else f"{value:,.2f}".rstrip("0")
+
+
+def coins(copper: object) -> str:
+    """A price in copper pieces in the largest coin that has no fraction: "8 gp" of 800."""
+    price = number(copper)
+    if price is None:
+        return ""
+    for worth, coin in ((100, "gp"), (10, "sp")):
+        if price % worth == 0:
+            return f"{amount(price / worth)} {coin}"
+    return f"{amount(price)} cp"
+
+
+def first(values: Sequence[object]) -> object:
+    """The first value, None without one."""
+    return values[0] if values else None
+
+
+def thawed(value: object) -> object:
+    """A copy of a JSON value that can be changed, one stack frame a level."""
+    if isinstance(value, list):
+        items: list[object] = []
+        for item in value:
+            items.append(thawed(item))  # noqa: PERF401 (a comprehension takes a second frame)
+        return items
+    if not isinstance(value, Mapping):
+        return value
+    result: dict[str, object] = {}
+    for key, item in value.items():
+        result[key] = thawed(item)
+    return result

@@ -1,0 +1,90 @@
+"""The armor class of a creature, by the rule of its calculation (SRD 5.1, "Armor")."""
+
+from __future__ import annotations
+
+from lorekeeper.normalize.foundry import formulas
+from lorekeeper.normalize.foundry.features import carried
+from lorekeeper.normalize.foundry.sheets import Sheet
+from lorekeeper.normalize.foundry.values import Object, at, first_number, first_text, objects, text, whole
+from lorekeeper.normalize.foundry.words import ARMOR_WEIGHTS
+
+UNARMORED = 10
+SHIELD = 2
+DEXTERITY_LIMITS = {"light": None, "medium": 2, "heavy": 0}
+"""Most of the Dexterity modifier that counts, by the weight of the armour."""
+
+_FORMULAS = {
+    "mage": "13 + @abilities.dex.mod",
+    "draconic": "10 + @abilities.dex.mod + @abilities.cha.mod",
+    "unarmoredMonk": "10 + @abilities.dex.mod + @abilities.wis.mod",
+    "unarmoredBarb": "10 + @abilities.dex.mod + @abilities.con.mod",
+    "unarmoredBard": "10 + @abilities.dex.mod + @abilities.cha.mod",
+}
+
+_SAID = frozenset({"flat", "natural"})
+
+
+def armor_class(actor: Object, sheet: Sheet) -> int | None:
+    """The armor class of an actor; None if it has neither one nor abilities from which it follows.
+
+    A ``flat`` value counts only for the calculations that say so: elsewhere it is a leftover.
+    """
+    stated = at(actor, "system.attributes.ac")
+    way = _by_effect(actor) or first_text(stated, "calc")
+    override = whole(at(stated, "override"))
+    flat = whole(at(stated, "flat")) if stated else whole(at(actor, "system.attributes.ac"))
+    if override:
+        return override
+    if flat and way in _SAID:
+        return flat
+    if flat and not way:  # Black Flag, where natural armour may be worn with a shield
+        return flat + _shield(actor)
+    formula = first_text(stated, "formula") if way == "custom" else _FORMULAS.get(way, "")
+    counted = formulas.value(formula, sheet.at) if formula else None
+    if counted is not None:
+        return counted + _shield(actor)
+    return _worn(actor, sheet) if sheet.modifiers else None
+
+
+_CALCULATION = "system.attributes.ac.calc"
+
+
+def _by_effect(actor: Object) -> str:
+    """The calculation that an effect on the actor sets, as Mage Armor does; "" for none."""
+    effects = [effect for effect in objects(actor.get("effects")) if effect.get("disabled") is not True]
+    changes = [change for effect in effects for change in objects(effect.get("changes"))]
+    return next((text(c.get("value")) for c in changes if c.get("key") == _CALCULATION), "")
+
+
+def _worn(actor: Object, sheet: Sheet) -> int:
+    """The best armour that is worn, or none, and a shield."""
+    dexterity = sheet.modifiers.get("dexterity", 0)
+    if not sheet.scores:  # Black Flag counts the modifier that it prints, which may have the proficiency bonus in it
+        dexterity = sheet.save("dexterity") or dexterity
+    suits = [_suit(item, dexterity) for item in carried(actor) if _weight(item) in ARMOR_WEIGHTS]
+    return max(suits or [UNARMORED + dexterity]) + _shield(actor)
+
+
+def _suit(item: Object, dexterity: int) -> int:
+    weight = _weight(item)
+    limit = whole(at(item, "system.armor.dex"))
+    limit = DEXTERITY_LIMITS.get(weight) if limit is None else limit
+    own = whole(first_number(item, "system.armor.value")) or UNARMORED
+    return own + _magical(item) + (dexterity if limit is None else min(dexterity, limit))
+
+
+def _shield(actor: Object) -> int:
+    shields = [item for item in carried(actor) if _weight(item) == "shield"]
+    return max(((whole(at(i, "system.armor.value")) or SHIELD) + _magical(i) for i in shields), default=0)
+
+
+def _weight(item: Object) -> str:
+    """The weight of armour, or "shield"; "" for anything else."""
+    if text(item.get("type")) not in ("equipment", "armor"):
+        return ""
+    kind = first_text(item, "system.type.category", "system.type.value")
+    return kind if kind in ARMOR_WEIGHTS or kind == "shield" else ""
+
+
+def _magical(item: Object) -> int:
+    return formulas.value(first_text(item, "system.magicalBonus", "system.armor.magicalBonus")) or 0

@@ -1,0 +1,273 @@
+"""Documents of Foundry VTT: which kind an object is, its shape in earlier versions, and how documents refer to each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lorekeeper.normalize.foundry.values import Object, at, mapping, objects, text
+
+SYSTEMS = {"dnd5e": "dnd5e", "black-flag": "black-flag"}
+"""The systems that are read."""
+
+COLLECTIONS = ("actors", "items", "journal", "tables", "folders", "adventures")
+"""What a key begins with, as in ``!actors!id``, if it is read."""
+
+OTHERS = frozenset({"macros", "scenes", "playlists", "cards", "combats", "messages", "users", "settings", "fog"})
+"""Collections without lore."""
+
+ACTORS = frozenset({"npc", "character", "vehicle", "lair", "group", "encounter", "siege"})
+
+NESTED = {"actors": "actors", "items": "items", "journal": "journal", "tables": "tables", "folders": "folders"}
+"""The lists of an adventure, which holds documents of all kinds."""
+
+MAX_FOLDERS = 12
+"""Most folders that lie in each other."""
+
+_KEY = re.compile(r"!([a-z]+)!([A-Za-z0-9]{1,40})")
+_ID_IN_NAME = re.compile(r"(?:^|[-._])([A-Za-z0-9]{16})(?:\.[a-z.]{2,9})?$")
+_REFERENCE = re.compile(r"(?:^|\.)(Actor|Item|JournalEntryPage|JournalEntry|RollTable|Advancement)(?=\.)")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A primary document.
+
+    Attributes:
+        collection: one of `COLLECTIONS`.
+        id: its ``_id``; "" if it has none.
+        raw: the object in its current shape.
+        where: file, and line or place in it.
+        packs: names of the folders and of the file that it is in, by which references name a pack.
+        in_pack: whether its key says that it is from a compendium, in which ownership means nothing.
+    """
+
+    collection: str
+    id: str
+    raw: Object
+    where: str
+    packs: frozenset[str] = frozenset()
+    in_pack: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its name, "" if it has none."""
+        return text(self.raw.get("name"))
+
+    @property
+    def type(self) -> str:
+        """Its type within its collection, "" if it has none."""
+        return text(self.raw.get("type"))
+
+    @property
+    def system(self) -> Object:
+        """What its system says of it."""
+        return mapping(self.raw.get("system"))
+
+
+class NoDocumentError(ValueError):
+    """An object that is no document, or none that can be told."""
+
+
+def documents(raw: object, where: str, packs: Iterable[str] = ()) -> Iterator[Document]:
+    """The documents of an object: itself, or those of an adventure.
+
+    Raises:
+        NoDocumentError: it is none; the message says why.
+    """
+    if not isinstance(raw, Mapping):
+        raise NoDocumentError(f"it must be a JSON object, not {type(raw).__name__}")
+    collection, key_id = _keyed(raw)
+    if collection == "adventures":
+        for name in NESTED:
+            for part in objects(raw.get(name)):
+                yield _document(name, part, where, packs, in_pack=True)
+        return
+    yield _document(collection or _collection_of(raw), raw, where, packs, in_pack="_key" in raw, key_id=key_id)
+
+
+def _document(
+    collection: str, raw: Object, where: str, packs: Iterable[str], *, in_pack: bool, key_id: str = ""
+) -> Document:
+    own = text(raw.get("_id")) or key_id or _id_in_name(where)
+    return Document(collection, own, modern(raw), where, frozenset(packs), in_pack)
+
+
+def _keyed(raw: Object) -> tuple[str, str]:
+    match = _KEY.match(text(raw.get("_key")))
+    return (match[1], match[2]) if match else ("", "")
+
+
+def _id_in_name(where: str) -> str:
+    """The id in the name of an exported file: ``fvtt-Item-fireball-phbsplFireball00.json``."""
+    match = _ID_IN_NAME.search(re.split(r"[/\\]", where)[-1].removesuffix(".gz"))
+    return match[1] if match else ""
+
+
+_FOLDER_KEYS = frozenset({"sorting", "sortingMode"})
+
+
+def _collection_of(raw: Object) -> str:
+    """The collection of an object without a key, by its own keys."""
+    if "pages" in raw or (isinstance(raw.get("content"), str) and "type" not in raw):
+        return "journal"
+    if "results" in raw:
+        return "tables"
+    if "journal" in raw and ("actors" in raw or "scenes" in raw):
+        return "adventures"
+    if not _FOLDER_KEYS.isdisjoint(raw) and "system" not in raw:
+        return "folders"
+    kind = raw.get("type")
+    if not isinstance(kind, str) or not kind:
+        raise NoDocumentError("it has no type, so that it cannot be told what it is")
+    if "system" not in raw and "data" not in raw:
+        raise NoDocumentError(f"a document of the type {kind[:40]!r} without 'system': there is nothing in it")
+    return "actors" if kind in ACTORS or "prototypeToken" in raw or "items" in raw else "items"
+
+
+def system_of(raw: Object) -> str:
+    """The key of the game system that a document is for; by its shape where it does not say."""
+    said = text(at(raw, "_stats.systemId")) or text(at(raw, "_stats.exportSource.systemId"))
+    said = said or text(at(raw, "flags.exportSource.system"))
+    if said:
+        return said
+    system = mapping(raw.get("system"))
+    signs = ("circle", "identifier.value", "traits.movement.base", "description.source")
+    return "black-flag" if any(at(system, sign) not in (None, {}, "") for sign in signs) else "dnd5e"
+
+
+# --- shapes of earlier versions -------------------------------------------------------------------------------------
+
+_RENAMED = {"data": "system", "permission": "ownership"}
+
+
+def modern(raw: Object) -> dict[str, Any]:
+    """A document in its current shape: version 9 had other names for two keys, and pairs for damage."""
+    found: dict[str, Any] = {_RENAMED.get(key, key): value for key, value in raw.items() if key != "prototypeToken"}
+    for key, renamed in _RENAMED.items():
+        if key in raw and renamed in raw:
+            found[renamed] = raw[renamed]
+    if isinstance(found.get("system"), Mapping):
+        found["system"] = _modern_system(found["system"])
+    if isinstance(found.get("content"), str) and "pages" not in found and "type" not in found:
+        page = {"name": found.get("name"), "type": "text", "text": {"format": 1, "content": found["content"]}}
+        found["pages"] = [{**page, "ownership": {"default": -1}}]
+    for parts in ("items", "pages"):
+        if isinstance(found.get(parts), list):
+            found[parts] = [modern(part) if isinstance(part, Mapping) else part for part in found[parts]]
+    return found
+
+
+def _modern_system(system: Object) -> dict[str, Any]:
+    found = dict(system)
+    components = found.get("components")
+    if isinstance(components, Mapping) and "required" not in components and "properties" not in found:
+        found["properties"] = [key for key, value in components.items() if value is True]
+    if isinstance(found.get("source"), str) and "circle" not in found:
+        found["source"] = {"custom": found["source"]}
+    old = objects_of_pairs(at(found, "damage.parts"))
+    if (old or found.get("actionType")) and "activities" not in found:
+        found["activities"] = {"": _activity(found, old)}
+    return found
+
+
+def objects_of_pairs(value: object) -> list[Object]:
+    """Parts of damage that are pairs of a formula and a type, as objects."""
+    pairs = value if isinstance(value, list) else []
+    return [
+        {"custom": {"enabled": True, "formula": text(pair[0])}, "types": [text(pair[1])]}
+        for pair in pairs[:20]
+        if isinstance(pair, list) and len(pair) == 2
+    ]
+
+
+_KINDS = {"save": "save", "heal": "heal", "mwak": "attack", "rwak": "attack", "msak": "attack", "rsak": "attack"}
+
+
+def _activity(system: Object, parts: list[Object]) -> Object:
+    """What an item does, in one activity, as versions from 4 on of dnd5e have it."""
+    kind = text(system.get("actionType"))
+    ability = text(at(system, "save.ability"))
+    attack = {
+        "ability": system.get("ability"),
+        "bonus": system.get("attackBonus"),
+        "type": {
+            "value": "ranged" if kind.startswith("r") else "melee",
+            "classification": "spell" if kind.endswith("sak") else "weapon",
+        },
+    }
+    return {
+        "type": _KINDS.get(kind, "utility"),
+        "activation": system.get("activation"),
+        "damage": {"parts": parts},
+        "attack": attack,
+        "save": {"ability": [ability] if ability else [], "dc": {"formula": text(at(system, "save.dc"))}},
+    }
+
+
+# --- references -----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Index:
+    """The documents of one import, by id.
+
+    Attributes:
+        by_id: primary documents; several may have one id.
+        pages: pages of journals, each with its journal.
+    """
+
+    by_id: dict[str, list[Document]] = field(default_factory=dict)
+    pages: dict[str, list[tuple[Document, Object]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, found: Iterable[Document]) -> Index:
+        """The index of some documents."""
+        index = cls()
+        for document in found:
+            index.by_id.setdefault(document.id, []).append(document)
+            for page in objects(document.raw.get("pages")):
+                index.pages.setdefault(text(page.get("_id")), []).append((document, page))
+        return index
+
+    def document(self, uuid: str, pack: str = "") -> Document | None:
+        """The document that a reference means, None if it is not in the import."""
+        parts = uuid.split(".")
+        pack = pack or (parts[2] if parts[0] == "Compendium" and len(parts) > 3 else "")
+        return _preferred(self.by_id.get(_primary_id(uuid), []), pack)
+
+    def page(self, uuid: str) -> tuple[Document, Object] | None:
+        """The page that a reference means, with its journal."""
+        found = self.pages.get(uuid.rpartition(".")[2], [])
+        wanted = _primary_id(uuid)
+        return next((pair for pair in found if pair[0].id == wanted), found[0] if found else None)
+
+    def folders(self, document: Document) -> list[str]:
+        """The names of the folders that a document lies in, the outermost first."""
+        names: list[str] = []
+        seen: set[str] = set()
+        parent = text(document.raw.get("folder"))
+        while parent and parent not in seen and len(seen) < MAX_FOLDERS:
+            seen.add(parent)
+            folder = _preferred(
+                [d for d in self.by_id.get(parent, []) if d.collection == "folders"], *sorted(document.packs)
+            )
+            if folder is None:
+                break
+            names.append(folder.name)
+            parent = text(folder.raw.get("folder"))
+        return [name for name in reversed(names) if name]
+
+
+def _preferred(found: list[Document], *packs: str) -> Document | None:
+    """The document in one of these packs, else the first."""
+    return next((d for d in found if not d.packs.isdisjoint(packs)), found[0] if found else None)
+
+
+def _primary_id(uuid: str) -> str:
+    """The id of the primary document in a reference such as ``Compendium.dnd5e.spells.Item.ID`` or ``Actor.ID.Item.ID``."""
+    match = _REFERENCE.search(uuid)
+    rest = uuid[match.end() + 1 :] if match else uuid.rpartition(".")[2]
+    return rest.partition(".")[0]

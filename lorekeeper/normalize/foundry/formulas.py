@@ -1,0 +1,122 @@
+"""Formulas of Foundry VTT: dice, and numbers that depend on a creature, such as ``@abilities.str.mod + 2``."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable
+
+MAX_CHARS = 200
+"""Longest formula that is worked out."""
+
+_PATH = re.compile(r"@([A-Za-z0-9_.-]{1,80})")
+_FLAVOUR = re.compile(r"\[[^\[\]]{0,200}\]|#.*")
+_DICE = re.compile(r"(\d{0,4})d(\d{1,4})", re.IGNORECASE)
+_SUCCESSES = re.compile(r"(?<=\d)(?:cs|cf|kh|kl|dh|dl|[xr])[<>=]*\d{0,3}\b")
+_TIMES = re.compile(r"\s?\*\s?")
+
+_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_FUNCTIONS: dict[str, Callable[..., float]] = {
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "round": round,
+    "min": min,
+    "max": max,
+    "abs": abs,
+}
+
+Values = Callable[[str], float | None]
+"""Gives the number at a path after ``@``; None if it is not known."""
+
+
+def nothing_known(_: str) -> None:
+    """No number is known."""
+
+
+def value(formula: str, values: Values = nothing_known) -> int | None:
+    """The number that a formula without dice gives, rounded down; None if it cannot be worked out."""
+    formula = _FLAVOUR.sub("", formula).strip()
+    if not formula or len(formula) > MAX_CHARS:
+        return None
+    missing: list[str] = []
+
+    def replaced(match: re.Match[str]) -> str:
+        found = values(match[1])
+        if found is None:
+            missing.append(match[1])
+        return f"({found or 0})"
+
+    filled = _PATH.sub(replaced, formula)
+    if missing or _DICE.search(filled):
+        return None
+    try:
+        found = _worked_out(ast.parse(filled, mode="eval").body)
+    except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
+        return None
+    return math.floor(found) if math.isfinite(found) and abs(found) < 10**9 else None
+
+
+def _worked_out(node: ast.AST) -> float:
+    match node:
+        case ast.Constant(value=int() | float() as number) if abs(number) < 10**9:
+            return number
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_worked_out(operand)
+        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+            return _worked_out(operand)
+        case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATORS:
+            return _OPERATORS[type(operation)](_worked_out(left), _worked_out(right))
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
+            return _FUNCTIONS[name](*map(_worked_out, arguments))
+    raise ValueError("not a formula")
+
+
+def shown(formula: str, values: Values = nothing_known) -> str:
+    """A formula as people read it: its dice, and a number where one follows from the values that are known.
+
+    "1d4 * 10" is "1d4 × 10", "2d6 + @mod" is "2d6 + 3" if the modifier is known and "2d6 + modifier" if not.
+    """
+    plain = _SUCCESSES.sub("", _FLAVOUR.sub("", formula[:MAX_CHARS])).strip()
+    number = value(plain, values)
+    if number is not None:
+        return str(number)
+
+    def named(match: re.Match[str]) -> str:
+        found = values(match[1])
+        if found is not None:
+            return f"{found:g}"
+        return _NAMES.get(match[1], match[1].rpartition(".")[2].replace("-", " "))
+
+    text = _TIMES.sub(" × ", _PATH.sub(named, plain))
+    text = re.sub(r"\s*\+\s*-\s*|\s*-\s+", " - ", text)
+    return re.sub(r"\s*\+\s*", " + ", " ".join(text.split())).removeprefix("+ ").strip()
+
+
+_NAMES = {"mod": "modifier", "prof": "proficiency bonus"}
+
+
+def average(number: int, sides: int, bonus: int = 0) -> int:
+    """The average of dice, rounded down, as the books print it."""
+    return number * (sides + 1) // 2 + bonus
+
+
+def average_of(formula: str) -> int | None:
+    """The average of a formula such as "2d8 + 4", rounded down; None if it is no sum of dice and numbers."""
+    total = 0.0
+    for sign, term in re.findall(r"([+-]?)\s*([^+\-\s]+)", formula[:MAX_CHARS]):
+        dice = _DICE.fullmatch(term)
+        if dice:
+            amount = int(dice[1] or 1) * (int(dice[2]) + 1) / 2
+        elif term.isdecimal() and len(term) < 7:
+            amount = int(term)
+        else:
+            return None
+        total += -amount if sign == "-" else amount
+    return math.floor(total) if _DICE.search(formula) else None

@@ -1,0 +1,353 @@
+"""Actors: creatures as stat blocks in the shape of Open5e; vehicles; lairs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from lorekeeper.normalize.foundry import formulas
+from lorekeeper.normalize.foundry.armor import UNARMORED, armor_class
+from lorekeeper.normalize.foundry.enrich import told
+from lorekeeper.normalize.foundry.features import Feature, features, spellcasting, spells_of
+from lorekeeper.normalize.foundry.lookups import legendary
+from lorekeeper.normalize.foundry.scope import Scope
+from lorekeeper.normalize.foundry.sheets import Sheet
+from lorekeeper.normalize.foundry.values import (
+    Object,
+    at,
+    first_number,
+    first_text,
+    items,
+    known,
+    mapping,
+    objects,
+    plain,
+    text,
+    texts,
+    whole,
+)
+from lorekeeper.normalize.foundry.words import (
+    BYPASSES,
+    LANGUAGE_TAGS,
+    LANGUAGES,
+    LENGTHS,
+    SIZES,
+    SKILLS,
+    plural,
+    spoken,
+)
+from lorekeeper.terms import MOVEMENTS, PHYSICAL, SENSES
+
+FEET_PER_METER = 10 / 3
+"""The games count 1.5 m for 5 feet."""
+
+_PLURALS = {"fey": "fey", "undead": "undead", "monstrosity": "monstrosities"}
+
+
+def creature(actor: Object, scope: Scope) -> dict[str, object]:
+    """The stat block of an actor, in the keys of Open5e."""
+    system, sheet = mapping(actor.get("system")), scope.doer.sheet
+    return known(
+        {
+            "desc": _biography(system, scope),
+            **_kind(system),
+            "armor_class": armor_class(actor, sheet),
+            "armor_detail": _armor_detail(system, sheet),
+            "hit_points": whole(at(system, "attributes.hp.max")),
+            "hit_dice": first_text(system, "attributes.hp.formula"),
+            "challenge_rating": plain(sheet.rating),
+            "speed": _speed(system),
+            **_abilities(sheet, system),
+            **_senses(system, sheet),
+            "languages": _languages(system),
+            "resistances_and_immunities": _defences(system),
+            "environments": _environments(system),
+            "gear": _gear(actor),
+            **_deeds(actor, scope),
+            "spell_list": spells_of(actor),
+        }
+    )
+
+
+def _biography(system: Object, scope: Scope) -> str:
+    """What everybody knows of a creature; what only the game master does goes to the secrets."""
+    biography = mapping(at(system, "details.biography")) or mapping(system.get("biography"))
+    secret = told(biography.get("value"), scope)
+    scope.secrets[:0] = [secret] if secret else []
+    return told(biography.get("public"), scope)
+
+
+def _deeds(actor: Object, scope: Scope) -> dict[str, object]:
+    """Traits and actions, with the spells of a creature whose features do not list them."""
+    system = mapping(actor.get("system"))
+    traits, actions, introduction = features(actor, scope)
+    _with_resistances(traits, system)
+    casting = spellcasting(actor, scope, [feature["name"] for feature in (*traits, *actions)])
+    has_legendary = any(action.get("action_type") == "LEGENDARY_ACTION" for action in actions)
+    return {
+        "traits": [*traits, *([casting] if casting else [])],
+        "actions": actions,
+        "legendary_desc": (introduction or _introduction(system, scope)) if has_legendary else "",
+    }
+
+
+def _armor_detail(system: Object, sheet: Sheet) -> str:
+    """Natural armor, unless the armor class is that of a creature without any."""
+    unarmored = UNARMORED + sheet.modifiers.get("dexterity", 0)
+    flat = whole(at(system, "attributes.ac.flat")) or unarmored
+    return "natural armor" if at(system, "attributes.ac.calc") == "natural" and flat != unarmored else ""
+
+
+def _kind(system: Object) -> dict[str, object]:
+    kind = mapping(at(system, "details.type")) or mapping(at(system, "traits.type"))
+    size = first_text(system, "traits.size")
+    name = text(kind.get("value"))
+    name = text(kind.get("custom")) if name in ("", "custom") else name
+    swarm = text(kind.get("swarm"))
+    subtype = text(kind.get("subtype")) or ", ".join(map(spoken, texts(kind.get("tags"))))
+    subtype = "" if subtype.lower().startswith("any ") else subtype
+    return {
+        "size": SIZES.get(size, size),
+        "type": f"swarm of {SIZES.get(swarm, swarm)} {_plural(name)}" if swarm and name else spoken(name),
+        "subtype": subtype.lower() if subtype else "",
+        "alignment": first_text(system, "details.alignment").lower(),
+    }
+
+
+def _plural(name: str) -> str:
+    return _PLURALS.get(name, f"{name}s")
+
+
+def _with_resistances(traits: list[Feature], system: Object) -> None:
+    """Add to Legendary Resistance how often it is used a day, which the actor counts."""
+    most = whole(at(system, "resources.legres.max"))
+    for trait in traits:
+        if trait["name"] == "Legendary Resistance" and most and "usage_limits" not in trait:
+            trait["usage_limits"] = {"type": "PER_DAY", "param": most}
+
+
+def _introduction(system: Object, scope: Scope) -> str:
+    return told(at(system, "biography.legendary"), scope) or legendary(system)
+
+
+# --- numbers --------------------------------------------------------------------------------------------------------
+
+
+def _speed(system: Object) -> dict[str, object]:
+    """Speeds in feet by kind of movement, in the shape of Open5e."""
+    movement = mapping(at(system, "attributes.movement")) or mapping(at(system, "traits.movement"))
+    base = first_number(movement, "base")
+    unit = LENGTHS.get(text(movement.get("units")) or "ft", "")
+    by_kind = mapping(movement.get("types")) or movement
+    values: dict[str, object] = {}
+    for kind in MOVEMENTS:
+        found = formulas.value(text(by_kind.get(kind)), lambda path: base if path == "base" else None)
+        if found or (found == 0 and kind == "walk"):
+            values[kind] = _feet(found, unit)
+    hover = movement.get("hover") is True or "hover" in texts(movement.get("tags"))
+    if not any(values.values()):
+        return {}
+    return {**values, "unit": "feet", **({"hover": True} if hover else {})}
+
+
+def _feet(found: float, unit: str) -> float | int | None:
+    if unit == "foot":
+        return plain(found)
+    return plain(round(found * FEET_PER_METER)) if unit == "meter" else None
+
+
+def _abilities(sheet: Sheet, system: Object) -> dict[str, object]:
+    """Scores or modifiers, and what follows from them: saves, skills, passive Perception."""
+    saves = {} if not sheet.scores else {a: bonus for a in sheet.scores if (bonus := sheet.save(a)) is not None}
+    skills = {
+        name: bonus
+        for name in SKILLS.values()
+        if (first_number(sheet.skill_entry(name), "value") or 0) > 0 and (bonus := sheet.skill(name)) is not None
+    }
+    stated = whole(at(system, "attributes.perception"))
+    bonus = formulas.value(first_text(system, "attributes.init.bonus") or "0", sheet.at) or 0
+    initiative = (
+        sheet.modifiers["dexterity"] + bonus if sheet.rules == "2024" and "dexterity" in sheet.modifiers else None
+    )
+    return {
+        "ability_scores": sheet.scores,
+        "modifiers": {} if sheet.scores else _printed(sheet),
+        "saving_throws": saves,
+        "skill_bonuses": skills,
+        "passive_perception": stated or sheet.passive("perception"),
+        "stealth": whole(at(system, "attributes.stealth")),
+        "initiative_bonus": initiative,
+    }
+
+
+def _printed(sheet: Sheet) -> dict[str, int]:
+    """The modifiers of Black Flag's stat blocks: those of saves."""
+    return {ability: sheet.save(ability) or modifier for ability, modifier in sheet.modifiers.items()}
+
+
+def _senses(system: Object, sheet: Sheet) -> dict[str, object]:
+    """Ranges in feet."""
+    senses = mapping(at(system, "attributes.senses")) or mapping(at(system, "traits.senses"))
+    ranges = mapping(senses.get("ranges")) or mapping(senses.get("types")) or senses
+    unit = LENGTHS.get(text(senses.get("units")) or "ft", "")
+    found: dict[str, object] = {}
+    for sense in (*SENSES, "keensense"):
+        distance = formulas.value(text(ranges.get(sense)), sheet.at)
+        if distance:
+            found[f"{sense}_range" if sense in SENSES else sense] = _feet(distance, unit)
+    special = text(senses.get("special"))
+    return {**found, **({"special_senses": special} if special else {})}
+
+
+# --- words ----------------------------------------------------------------------------------------------------------
+
+
+EVERY_LANGUAGE = frozenset({"standard", "exotic"})
+"""The groups that together are all languages."""
+
+
+def _languages(system: Object) -> dict[str, object]:
+    """The line of languages, in the shape of Open5e."""
+    languages = mapping(at(system, "traits.languages")) or mapping(at(system, "proficiencies.languages"))
+    named = [key for key in texts(languages.get("value")) if key != "custom"]
+    if set(named) >= EVERY_LANGUAGE:
+        named = ["ALL", *(key for key in named if key not in EVERY_LANGUAGE)]
+    names = [LANGUAGES.get(key, spoken(key)).title().replace("'S", "'s") for key in named]
+    custom = texts(languages.get("custom"))
+    names = [name for name in names if not any(said.lower().startswith(f"{name.lower()} ") for said in custom)] + custom
+    tags = texts(languages.get("tags"))
+    names += [LANGUAGE_TAGS[tag] for tag in tags if tag in LANGUAGE_TAGS and tag != "cantSpeak"]
+    told_ = ", ".join(names)
+    if "cantSpeak" in tags and told_:
+        told_ = f"understands {told_} but can't speak"
+    telepathy = first_number(languages, "communication.telepathy.value", "communication.telepathy.range")
+    unit = LENGTHS.get(first_text(languages, "communication.telepathy.units") or "ft", "")
+    if telepathy and unit:
+        reach = f"telepathy {plain(telepathy)} {'ft.' if unit == 'foot' else plural(unit, telepathy)}"
+        told_ = ", ".join(filter(None, (told_, reach)))
+    return {"as_string": told_} if told_ else {}
+
+
+_DAMAGE = {"damage_immunities": "di", "damage_resistances": "dr", "damage_vulnerabilities": "dv"}
+
+
+def _defences(system: Object) -> dict[str, object]:
+    """The lines of immunities, resistances and vulnerabilities, in the shape of Open5e."""
+    found: dict[str, object] = {}
+    for name, short in _DAMAGE.items():
+        own = mapping(at(system, f"traits.{short}")) or mapping(at(system, f"traits.damage.{name.partition('_')[2]}"))
+        found[f"{name}_display"] = _damage_line(own)
+    conditions = mapping(at(system, "traits.ci")) or mapping(at(system, "traits.condition.immunities"))
+    names = [spoken(key) for key in texts(conditions.get("value"))] + texts(conditions.get("custom"))
+    found["condition_immunities_display"] = ", ".join(names)
+    return {name: value for name, value in found.items() if value}
+
+
+def _damage_line(own: Object) -> str:
+    """ "cold, fire; bludgeoning, piercing, slashing from nonmagical attacks"."""
+    types = [key for key in texts(own.get("value")) if key]
+    bypasses = [BYPASSES[key] for key in texts(own.get("bypasses")) if key in BYPASSES]
+    weapons = [key for key in types if key in PHYSICAL] if bypasses else []
+    weapons += [key for key in texts(own.get("nonmagical")) if key not in weapons]
+    told_ = ", ".join(spoken(key) for key in types if key not in weapons)
+    told_ = "; ".join(filter(None, (told_, *texts(own.get("custom")))))
+    if not weapons:
+        return told_
+    materials = [word for word in bypasses if word.startswith("not ")]
+    attacks = "nonmagical attacks" if "nonmagical" in bypasses or own.get("nonmagical") else "attacks"
+    details = f" that are {' and '.join(materials)}" if materials else ""
+    rest = f"{', '.join(weapons)} from {attacks}{details}"
+    return "; ".join(filter(None, (told_, rest)))
+
+
+def _environments(system: Object) -> list[str]:
+    """Where it is met."""
+    named = re.split(r"[,;/]", first_text(system, "details.environment"))
+    habitats = objects(at(system, "details.habitat.value"))
+    named += [text(habitat.get("subtype")) or text(habitat.get("type")) for habitat in habitats]
+    named += texts(at(system, "details.habitat.custom"))
+    return list(dict.fromkeys(name.strip().lower() for name in named if name.strip() and name != "any"))
+
+
+def _gear(actor: Object) -> list[str]:
+    """What it carries, as the stat blocks of 2024 list it."""
+    return [text(i.get("name")) for i in objects(actor.get("items")) if "gear" in texts(at(i, "system.properties"))]
+
+
+# --- vehicles and lairs ---------------------------------------------------------------------------------------------
+
+
+def vehicle(actor: Object, scope: Scope) -> dict[str, object]:
+    """A vehicle, as a piece of equipment."""
+    system = mapping(actor.get("system"))
+    traits, actions, _ = features(actor, scope)
+    biography = mapping(at(system, "details.biography"))
+    secret = told(biography.get("value"), scope)
+    scope.secrets[:0] = [secret] if secret else []
+    kind = first_text(system, "vehicleType", "traits.type.value", "details.type")
+    size = first_text(system, "traits.size")
+    return known(
+        {
+            "desc": "\n\n".join(filter(None, _vehicle_texts(system, scope))),
+            "category": "vehicle",
+            "vehicle_type": spoken(kind),
+            "size": SIZES.get(size, size),
+            "hit_points": whole(at(system, "attributes.hp.max")),
+            "damage_threshold": whole(at(system, "attributes.ac.threshold")) or whole(at(system, "attributes.hp.dt")),
+            "vehicle_armor_class": whole(at(system, "attributes.ac.value")) or whole(at(system, "attributes.ac.flat")),
+            "speed": _line_of_speed(_speed(system)),
+            "crew": _amount(system, "attributes.crew.required", "attributes.actions.stations"),
+            "passengers": _amount(system, "attributes.passengers.max"),
+            "capacity": _capacity(system),
+            "traits": [*traits, *actions],
+        }
+    )
+
+
+def _vehicle_texts(system: Object, scope: Scope) -> list[str]:
+    biography = mapping(at(system, "details.biography"))
+    described = told(at(system, "description.value") or biography.get("public"), scope)
+    return [described, told(at(system, "description.actions"), scope)]
+
+
+def _line_of_speed(speeds: Mapping[str, object]) -> str:
+    kinds = [(kind, speeds[kind]) for kind in MOVEMENTS if speeds.get(kind)]
+    return ", ".join(f"{'' if kind == 'walk' else f'{kind} '}{feet} ft." for kind, feet in kinds)
+
+
+def _amount(system: Object, *paths: str) -> object:
+    return plain(first_number(system, *paths))
+
+
+def _capacity(system: Object) -> str:
+    most = first_number(system, "attributes.cargo.max", "attributes.capacity.cargo")
+    unit = first_text(system, "attributes.cargo.units")
+    return f"{plain(most):,} {plural(unit or 'ton', most)}" if most else ""
+
+
+_LAIR_TEXTS = {"lairActions": "Lair Actions", "regionalEffects": "Regional Effects"}
+
+
+def lair(actor: Object, scope: Scope) -> dict[str, object]:
+    """A lair: what it does, and how it changes the region around it."""
+    description = mapping(at(actor, "system.description"))
+    traits, actions, _ = features(actor, scope)
+    desc = [told(description.get("value"), scope)]
+    effects = {"lairActions": actions, "regionalEffects": traits}
+    for key, heading in _LAIR_TEXTS.items():
+        listed = [f"- **{feature['name']}.** {' '.join(str(feature['desc']).split())}" for feature in effects[key]]
+        body = "\n\n".join(filter(None, (told(description.get(key), scope), "\n".join(listed))))
+        desc.append(f"## {heading}\n\n{body}" if body else "")
+    desc.append(told(description.get("conclusion"), scope))
+    return known({"desc": "\n\n".join(filter(None, desc))})
+
+
+def is_empty(data: Mapping[str, object]) -> bool:
+    """Whether a stat block says nothing about its creature."""
+    return not any(items(data.get(key)) for key in ("traits", "actions")) and not {
+        "hit_points",
+        "challenge_rating",
+        "armor_class",
+        "desc",
+        "ability_scores",
+    } & set(data)

@@ -1,0 +1,74 @@
+"""Tables that are rolled on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypedDict
+
+from lorekeeper.normalize.foundry.documents import Index
+from lorekeeper.normalize.foundry.values import Object, first_text, items, objects, text, whole
+
+MAX_ROWS = 2_000
+
+Line = Callable[[object], str]
+"""Writes a text in HTML in one line."""
+
+
+class Table(TypedDict, total=False):
+    """A table that is rolled on: for each row the numbers that hit it, from the first to the last."""
+
+    columns: list[str]
+    rows: list[list[str]]
+    dice: str
+    ranges: list[list[int]]
+
+
+def table_of(raw: Object, index: Index, line: Line) -> Table:
+    """The table of a document; rows without a range, or without a text, are left out."""
+    results = sorted(objects(raw.get("results")), key=lambda result: (_range(result) or [0, 0])[0])[:MAX_ROWS]
+    told = [(found, _result(result, index, line)) for result in results if (found := _range(result))]
+    rows = [(found, body) for found, body in told if body]
+    dice = text(raw.get("formula"))
+    table: Table = {
+        "columns": ["Result"],
+        "rows": [[body] for _, body in rows],
+        "ranges": [found for found, _ in rows],
+    }
+    if dice:
+        table["dice"] = f"1{dice}" if dice.startswith("d") else dice
+    return table
+
+
+def _range(result: Object) -> list[int] | None:
+    ends = [whole(end) for end in items(result.get("range"))[:2]]
+    first, last = ends if len(ends) == 2 else (None, None)
+    return [first, last] if first is not None and last is not None and first <= last else None
+
+
+def _span(found: list[int]) -> str:
+    first, last = found
+    return str(first) if first == last else f"{first}–{last}"
+
+
+def _result(result: Object, index: Index, line: Line) -> str:
+    """What a row says: its text, the name in front of it, or the document that it means."""
+    body = line(result.get("description") or result.get("text"))
+    name = text(result.get("name"))
+    if name and body and name.lower() not in body.lower():
+        return f"**{name}.** {body}"
+    if body or name:
+        return body or name
+    uuid = text(result.get("documentUuid")) or text(result.get("documentId")) or text(result.get("resultId"))
+    document = index.document(uuid, first_text(result, "documentCollection").rpartition(".")[2]) if uuid else None
+    return document.name if document else ""
+
+
+def markdown(found: Table) -> str:
+    """A table as Markdown."""
+    if not found["rows"]:
+        return ""
+    columns = [found.get("dice") or "Roll", *found["columns"]]
+    rows = [[_span(numbers), *row] for numbers, row in zip(found["ranges"], found["rows"], strict=True)]
+    lines = [[cell.replace("|", r"\|") for cell in row] for row in (columns, *rows)]
+    shown = [f"| {' | '.join(row)} |" for row in lines]
+    return "\n".join([shown[0], "|---|---|", *shown[1:]])

@@ -1,0 +1,71 @@
+"""The tables of a page: what stands in their cells, and what they are called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lorekeeper.render.prose import HEADING
+
+MAX_CAPTION = 100
+"""Longest line that is a caption, in characters."""
+
+_CELLS = re.compile(r"(?<!\\)\|")
+_RULE = re.compile(r"\|(?:\s*:?-+:?\s*\|)+")
+_MARKS = re.compile(r"[*_`]+")
+_NAMED = re.compile(r"\s*\(table\)|^table[:.]?\s+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table within a page.
+
+    Attributes:
+        name: its caption, or the heading that it stands under; "" if it stands under that of the page only.
+        columns: its headings.
+        rows: cells by row; a row may have fewer or more of them than there are columns.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def page_tables(page: str) -> Iterator[PageTable]:
+    """The tables of a page that `render.pages.markdown` has made, in order."""
+    heading, before, block = "", "", list[str]()
+    for line in [*page.split("\n"), ""]:
+        if line.startswith("|"):
+            block.append(line)
+            continue
+        if block:
+            yield from _read(_caption(before) or heading, block)
+            block, before = [], ""
+        match = HEADING.fullmatch(line)
+        if match:
+            heading, before = plain(match[2]) if len(match[1]) > 1 else "", ""
+        elif line.strip():
+            before = line
+
+
+def plain(text: str) -> str:
+    """A text without the marks of Markdown, in one line."""
+    return " ".join(_MARKS.sub("", text).split())
+
+
+def _caption(line: str) -> str:
+    """The caption of a table: a line before it that is bold or in italics as a whole, or ends with a colon."""
+    text = line.strip()
+    is_marked = text[:1] in "*_" and text[-1:] in "*_:."
+    return _NAMED.sub("", plain(text).rstrip(":.")) if text and is_marked and len(text) < MAX_CAPTION else ""
+
+
+def _read(name: str, block: Sequence[str]) -> Iterator[PageTable]:
+    rows = [_row(line) for line in block if not _RULE.fullmatch(line)]
+    if len(rows) > 1:
+        yield PageTable(name, rows[0], tuple(rows[1:]))
+
+
+def _row(line: str) -> tuple[str, ...]:
+    return tuple(plain(cell) for cell in _CELLS.split(line.strip().removeprefix("|").removesuffix("|")))

@@ -1,0 +1,1 @@
+"""Dice, and tables of entries that are rolled on."""

@@ -1,0 +1,251 @@
+"""Tables that are rolled on: in the text of any entry, or as entries of their own, and what a roll on one gives."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import TypedDict
+
+from lorekeeper.entities import Entity
+from lorekeeper.errors import NotFoundError
+from lorekeeper.folding import fold
+from lorekeeper.printable import shown
+from lorekeeper.render.pages import markdown
+from lorekeeper.render.tables import page_tables
+from lorekeeper.rolling.dice import Dice, dice_in, dice_of
+
+HUNDRED = 100
+"""What "00" means on two ten-sided dice."""
+
+_RANGE = re.compile(r"(\d{1,6})(?: ?(?:-|–|—|to|bis) ?(\d{1,6}))?(\+)?")
+_ENDING = re.compile(r"(?:^\(|\b)(?:roll(?:ed)?|result|die|dice)\b\)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table.
+
+    Attributes:
+        least: smallest number that hits it.
+        most: largest one.
+        cells: what it says, by column.
+    """
+
+    least: int
+    most: int
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that can be rolled on.
+
+    Attributes:
+        name: its caption, or the heading that it stands under; else the name of its entry.
+        dice: what is thrown.
+        columns: headings of the columns behind that of the numbers.
+        rows: in order.
+    """
+
+    name: str
+    dice: Dice
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    def roll(self, random: Random) -> Rolled:
+        """Throw the dice, and those that the row then asks for."""
+        number = self.dice.roll(random)
+        row = next((row for row in self.rows if row.least <= number <= row.most), None)
+        cells = row.cells if row else ()
+        further = [(written, dice.roll(random)) for cell in cells for written, dice in dice_in(cell)]
+        return Rolled(self, number, row, tuple(further))
+
+
+@dataclass(frozen=True)
+class Rolled:
+    """What a roll on a table has given.
+
+    Attributes:
+        table: that was rolled on.
+        number: that came.
+        row: that it hit; None where the table says nothing of the number.
+        further: the dice that the row asks for, as written, and what came.
+    """
+
+    table: Table
+    number: int
+    row: Row | None
+    further: tuple[tuple[str, int], ...]
+
+    @property
+    def text(self) -> str:
+        """What the row says, a column each, with its headings if there are several."""
+        if self.row is None:
+            return "nothing: the table has no row for this number"
+        columns, cells = self.table.columns, self.row.cells
+        if len(cells) == 1:
+            return cells[0]
+        named = zip((*columns, *[""] * len(cells)), cells, strict=False)
+        return "; ".join(f"{column}: {cell}" if column else cell for column, cell in named if cell)
+
+    def line(self) -> str:
+        """The roll in one line, for people and models."""
+        further = "".join(f" [{written}: {number}]" for written, number in self.further)
+        return f"{self.table.name}, {self.table.dice}: {self.number}. {self.text}{further}"
+
+    def content(self) -> dict[str, object]:
+        """``{"table", "dice", "number", "result", "columns", "further"}``."""
+        cells = self.row.cells if self.row else ()
+        return {
+            "table": self.table.name,
+            "dice": str(self.table.dice),
+            "number": self.number,
+            "result": self.text,
+            "cells": dict(zip(self.table.columns, cells, strict=False)),
+            "further": [{"dice": written, "number": number} for written, number in self.further],
+        }
+
+
+def tables_of(entity: Entity, page: str | None = None) -> list[Table]:
+    """The tables of an entry that can be rolled on, in order: one that it is itself, or those in its text.
+
+    Args:
+        entity: has them.
+        page: as `render.pages.markdown` has made it; None to make it here.
+    """
+    own = _own_table(entity)
+    text = markdown(entity) if page is None and own is None else page or ""
+    return [own] if own else told_apart(list(tables_in(entity.name, text)))
+
+
+def told_apart(tables: Sequence[Table]) -> list[Table]:
+    """Tables whose names differ as far as their columns do: of several under one heading, "Acolyte: Ideal"."""
+    numbers = Counter(table.name for table in tables)
+    return [
+        replace(table, name=f"{table.name}: {table.columns[0]}")
+        if numbers[table.name] > 1 and len(table.columns) == 1 and table.columns[0]
+        else table
+        for table in tables
+    ]
+
+
+def chosen(entity: Entity, name: str | None = None) -> list[Table]:
+    """The tables of an entry to roll on: all of them, or the one of a name.
+
+    Args:
+        entity: has them.
+        name: of one table, or a part of it, or its number from 1 on.
+
+    Raises:
+        NotFoundError: it has none, or none of that name.
+    """
+    tables = tables_of(entity)
+    if not tables:
+        raise NotFoundError(
+            f"{shown(entity.name)} has no table to roll on: the first column of one is headed by dice, as d100"
+        )
+    if name is None:
+        return tables
+    wanted = fold(name)
+    numbered = [tables[int(name) - 1]] if name.isdecimal() and 1 <= int(name[:4]) <= len(tables) else []
+    found = [table for table in tables if fold(table.name) == wanted] or numbered
+    found = found or [table for table in tables if wanted and wanted in fold(table.name)]
+    if not found:
+        known = "; ".join(table.name for table in tables)
+        raise NotFoundError(f"{shown(entity.name)} has no table {shown(name)}; it has: {known}")
+    return found[:1]
+
+
+# --- tables as entries -----------------------------------------------------------------------------------------------
+
+
+def _own_table(entity: Entity) -> Table | None:
+    """The table that an entry is, from ``{"columns", "rows", "dice", "ranges"}``."""
+    told = entity.data.get("table")
+    if not isinstance(told, Mapping):
+        return None
+    rows, ranges = _lists(told.get("rows")), _lists(told.get("ranges"))
+    columns = told.get("columns")
+    headings = tuple(map(str, columns)) if isinstance(columns, list) else ()
+    numbers = [found for found in map(_numbers, ranges) if found]
+    if not rows or len(numbers) != len(rows):
+        return None
+    dice = dice_of(str(told.get("dice") or "")) or Dice(1, max(most for _, most in numbers))
+    first = 1 if headings and _dice_heading(headings[0]) else 0  # a column of the numbers themselves says nothing
+    listed = [Row(*found, tuple(map(str, row[first:]))) for found, row in zip(numbers, rows, strict=True)]
+    return Table(entity.name, dice, headings[first:], tuple(listed))
+
+
+class TableData(TypedDict):
+    """A table as the data of an entry have it: cells by row, and for each row the least and the most that hits it."""
+
+    columns: list[str]
+    rows: list[list[str]]
+    dice: str
+    ranges: list[list[int]]
+
+
+def as_data(table: Table) -> TableData:
+    """A table for an entry of its own, with a first column of the numbers; `tables_of` reads it back."""
+    rows = [[_range_text(row), *row.cells] for row in table.rows]
+    ranges = [[row.least, row.most] for row in table.rows]
+    return {"columns": [str(table.dice), *table.columns], "rows": rows, "dice": str(table.dice), "ranges": ranges}
+
+
+def _range_text(row: Row) -> str:
+    return str(row.least) if row.least == row.most else f"{row.least}–{row.most}"
+
+
+def _lists(value: object) -> list[list[object]]:
+    return [row for row in value if isinstance(row, list)] if isinstance(value, list) else []
+
+
+def _numbers(found: Sequence[object]) -> tuple[int, int] | None:
+    if len(found) != 2 or not all(isinstance(number, int) for number in found):
+        return None
+    least, most = (int(str(number)) for number in found)
+    return (least, most) if least <= most else None
+
+
+# --- tables in texts -------------------------------------------------------------------------------------------------
+
+
+def tables_in(name: str, page: str) -> Iterator[Table]:
+    """The tables of a page whose first column is headed by dice, in order.
+
+    Args:
+        name: of those without a caption or heading.
+        page: as `render.prose.prose` or `render.pages.markdown` makes it.
+    """
+    for table in page_tables(page):
+        dice = _dice_heading(table.columns[0])
+        if dice is None:
+            continue
+        read = [(_hit(row[0], dice.most), row[1:]) for row in table.rows if row]
+        rows = tuple(Row(*found, cells) for found, cells in read if found)
+        if rows:
+            yield Table(table.name or name, dice, table.columns[1:], rows)
+
+
+def _dice_heading(heading: str) -> Dice | None:
+    """The dice that head a column: d100, Roll 1d6, d8 result."""
+    return dice_of(_ENDING.sub("", heading).strip(" :"))
+
+
+def _hit(text: str, highest: int) -> tuple[int, int] | None:
+    """The numbers that hit a row: 7, 01–20, 96-00 of a hundred, 20+."""
+    match = _RANGE.fullmatch(text.strip().rstrip(".)"))
+    if not match:
+        return None
+    least, most = (_number(part, highest) for part in (match[1], match[2] or match[1]))
+    most = highest if match[3] else most
+    return (least, most) if least <= most else None
+
+
+def _number(text: str, highest: int) -> int:
+    """A number; 0 and 00 are the highest one, as on dice with ten sides."""
+    number = int(text)
+    return highest if number == 0 and highest in (10, HUNDRED) else number

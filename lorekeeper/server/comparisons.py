@@ -1,0 +1,224 @@
+"""`compare_entries`: what differs between entries, as structured content and as text that says the same.
+
+Text from entries is indented, or behind a label of ours in one line: a line of an entry is never taken for one of ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from pydantic import Field
+
+from lorekeeper.differences import MAX_ENTRIES, Differences, Passage, Row, differences
+from lorekeeper.differences.align import CELLS
+from lorekeeper.differences.result import Runs, same_texts
+from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.errors import FilterError
+from lorekeeper.printable import one_line, shown
+from lorekeeper.search.one import entries_of
+from lorekeeper.search.versions import Versions, versions
+from lorekeeper.server.answers import Answer, JsonObject, source_of
+from lorekeeper.server.arguments import Texts
+from lorekeeper.server.tool import Arguments, Tool, model, optional_text
+from lorekeeper.text.secrecy import is_secret
+from lorekeeper.views.view import View
+
+LETTERS = "ABCD"
+"""What the text calls the entries."""
+
+MAIN_TEXT = "Text"
+"""Where sentences stand that have no heading."""
+
+SEARCHED = [name for name, collection in COLLECTIONS.items() if collection.tool]
+
+
+async def compare(view: View, arguments: Arguments) -> Answer:
+    """The answer to a call of the tool."""
+    found = await _entries(view, arguments.get("uris"), arguments.get("name"))
+    result = await asyncio.to_thread(differences, found.entities)
+    heads = [await _head(view, entity) for entity in found.entities]
+    note = " ".join(filter(None, [found.note, _more(found.left_out)])) or None
+    return Answer(comparison_content(result, heads, note), comparison_text(result, heads, note))
+
+
+async def compared(view: View, uris: Sequence[str], name: str | None) -> Differences:
+    """What differs between the entries of some uris, or between the versions of a name.
+
+    Raises:
+        FilterError: too few or too many uris, one of them twice, or a name beside them.
+        NotFoundError: there is no such entry, or only one of that name.
+    """
+    return await asyncio.to_thread(differences, (await _entries(view, uris, name)).entities)
+
+
+async def _entries(view: View, uris: Sequence[str] | None, name: str | None) -> Versions:
+    if bool(uris) == bool(name):
+        raise FilterError(f"give either uris (2 to {MAX_ENTRIES}), or name, to compare all versions of an entry")
+    if name:
+        return await versions(view.search, name, SEARCHED, MAX_ENTRIES)
+    given = [uri.strip() for uri in uris or ()]
+    if not 2 <= len(given) <= MAX_ENTRIES:
+        raise FilterError(
+            f"give 2 to {MAX_ENTRIES} uris, not {len(given)}; or name, to compare all versions of an entry"
+        )
+    found = [(await entries_of(view.entities_at, uri))[0] for uri in given]
+    for number, entity in enumerate(found):
+        if entity.uri in [other.uri for other in found[:number]]:
+            raise FilterError(f"uris has {shown(entity.uri)} twice; an entry is compared with others")
+    return Versions(found, [], None)
+
+
+def _more(left_out: Sequence[str]) -> str:
+    return f"{len(left_out)} more of that name, to compare by uri: {', '.join(left_out)}" if left_out else ""
+
+
+async def _head(view: View, entity: Entity) -> JsonObject:
+    """What the answer says of an entry."""
+    registry = view.searcher.documents
+    title = (await registry.titles()).get(entity.document) or entity.document_name or entity.document
+    head = {
+        "uri": entity.uri,
+        "name": one_line(entity.name),
+        "type": entity.type,
+        "kind": one_line(entity.kind),
+        "document": entity.document,
+        "document_name": one_line(title),
+        "edition": await registry.edition_of(entity.document),
+    }
+    return {**head, "secret": True} if is_secret(entity) else head
+
+
+# --- structured content ----------------------------------------------------------------------------------------------
+
+
+def comparison_content(result: Differences, heads: Sequence[JsonObject], note: str | None) -> JsonObject:
+    """A comparison as structured content; ``heads`` says what the entries are."""
+    return {
+        "entries": list(heads),
+        "facts": [
+            {"label": one_line(fact.label), "values": [marked(value) for value in fact.values]}
+            for fact in result.differing_facts
+        ],
+        "texts": [
+            {
+                "places": [None if place is None else place_of(place) for place in passage.places],
+                "rows": [[marked(each) for each in row.texts] for row in rows],
+            }
+            for passage, rows in result.differing_passages
+        ],
+        "same": {"facts": result.same_facts, "sentences": result.same_sentences},
+        "note": note and one_line(note),
+    }
+
+
+def marked(runs: Runs | None) -> str | None:
+    """A text in one line, with its changed words in bold; null for none."""
+    if runs is None:
+        return None
+    return one_line("".join(f"**{run.text}**" if run.changed else run.text for run in runs))
+
+
+def place_of(path: Sequence[str]) -> str:
+    """Headings and name of a passage in one line."""
+    return one_line(" > ".join(path)) or MAIN_TEXT
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+
+def comparison_text(result: Differences, heads: Sequence[JsonObject], note: str | None) -> str:
+    """The same for models and people to read."""
+    parts = [
+        f"{letter}. {head['name']} ({head['kind']}) from {source_of(head)} | {head['uri']}{_secret(head)}"
+        for letter, head in zip(LETTERS, heads, strict=False)
+    ]
+    if note:
+        parts.append(f"Note: {one_line(note)}")
+    parts += _facts(result)
+    parts += [line for passage, rows in result.differing_passages for line in passage_lines(passage, rows)]
+    same = f"{_count(result.same_facts, 'fact')} and {_count(result.same_sentences, 'sentence')}"
+    return "\n".join([*parts, f"The same in all, and left out: {same}. **Bold** words differ."])
+
+
+def _secret(head: JsonObject) -> str:
+    return " | secret" if "secret" in head else ""
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _facts(result: Differences) -> Iterator[str]:
+    facts = result.differing_facts
+    yield "## Facts" if facts else "No fact differs."
+    for fact in facts:
+        values = " | ".join(f"{letters}: {value or 'none'}" for letters, value in by_text(fact.values))
+        yield f"- {one_line(fact.label)}: {values}"
+
+
+def by_text(texts: Sequence[Runs | None]) -> list[tuple[str, str | None]]:
+    """Texts with the letters of the entries that have them, those that say the same once."""
+    return [
+        (", ".join(LETTERS[number] for number in numbers), found)
+        for numbers, found in same_texts(list(map(marked, texts)))
+    ]
+
+
+def passage_lines(passage: Passage, rows: Sequence[Row]) -> Iterator[str]:
+    """A heading, and below it the sentences that differ; those that the same entries lack stand together."""
+    yield f"## {heading(passage)}"
+    if not rows:
+        yield "   the same text"
+    for lacking, group in groupby(rows, lambda row: [text is None for text in row.texts]):
+        if sum(lacking) < len(lacking) - 1:
+            yield from (f"   {letters}: {text}" for row in group for letters, text in by_text(row.texts) if text)
+        else:
+            letter = LETTERS[lacking.index(False)]
+            yield f"   only {letter}: {_joined(filter(None, map(marked, _only(group))))}"
+
+
+def _only(rows: Iterator[Row]) -> Iterator[Runs | None]:
+    return (text for row in rows for text in row.texts if text is not None)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """Sentences one after the other; rows of a table behind semicolons."""
+    parts = [f"{found};" if CELLS in found else found for found in texts]
+    return " ".join(parts).removesuffix(";")
+
+
+def heading(passage: Passage) -> str:
+    """Where a passage stands, and in which entries, unless all have it there."""
+    places: dict[str, list[str]] = {}
+    for letter, place in zip(LETTERS, passage.places, strict=False):
+        if place is not None:
+            places.setdefault(place_of(place), []).append(letter)
+    if len(places) == 1 and None not in passage.places:
+        return next(iter(places))
+    return "; ".join(f"{place} ({', '.join(letters)})" for place, letters in places.items())
+
+
+COMPARISON: JsonObject = {
+    "type": "object",
+    "description": (
+        "entries; facts: label, values; texts: places, rows: a sentence per entry (null: none), changed words in **; same "
+        "(counts, left out); note"
+    ),
+}
+
+COMPARE_ENTRIES = Tool(
+    name="compare_entries",
+    title="Compare entries",
+    description="What differs between entries or editions: facts and sentences.",
+    arguments=model(
+        "compare_entries",
+        {
+            "uris": (Texts | None, Field(None, description=f"2-{MAX_ENTRIES}")),
+            "name": optional_text("all versions of it"),
+        },
+    ),
+    run=compare,
+    output=COMPARISON,
+)

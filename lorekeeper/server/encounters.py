@@ -1,0 +1,200 @@
+"""`plan_encounter`: encounters for a party, as structured content and as text that says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from lorekeeper.editions import edition_label
+from lorekeeper.encounters.asked import parse_difficulty, parse_party
+from lorekeeper.encounters.planning import Plan, propose, rate, rules_of
+from lorekeeper.encounters.proposals import Encounter, Monster, rating_of, xp_of
+from lorekeeper.encounters.shelf import Wanted
+from lorekeeper.entities import Entity
+from lorekeeper.errors import FilterError
+from lorekeeper.printable import one_line
+from lorekeeper.server.answers import Answer, JsonObject
+from lorekeeper.server.arguments import Texts, Wordings
+from lorekeeper.server.tool import Arguments, Tool, model
+from lorekeeper.text.facts import format_rating
+from lorekeeper.text.secrecy import is_secret
+from lorekeeper.views.view import View
+
+FILTERS = {
+    "environment": "environments",
+    "type": "type",
+    "cr_min": "challenge_rating_min",
+    "cr_max": "challenge_rating_max",
+}
+"""Parameters that narrow the proposals, and the filters that they set."""
+
+Party = Annotated[
+    int | str | list[int | str], WithJsonSchema({"type": ["array", "string"], "items": {"type": "integer"}})
+]
+"""Levels of characters, in any of the ways in which callers write them."""
+
+Rules = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
+"""Rules by their year."""
+
+NARROWING = (*FILTERS, "where", "semantic_query", "documents")
+
+
+async def plan(view: View, arguments: Arguments) -> Answer:
+    """The answer to a call of the tool."""
+    found = await planned(view, arguments)
+    editions = {
+        monster.entity.document: await view.searcher.documents.edition_of(monster.entity.document)
+        for encounter in found.encounters
+        for monster in encounter.monsters
+    }
+    content = plan_content(found, editions)
+    return Answer(content, plan_text(content))
+
+
+async def planned(view: View, arguments: Arguments) -> Plan:
+    """The encounters that a call asks for.
+
+    Raises:
+        FilterError: the party, a monster, a filter or the difficulty is wrong, or monsters are given and filters too.
+        NotFoundError: there is no monster of a name; the message has the nearest ones.
+    """
+    party, monsters = arguments["party"], arguments.get("monsters")
+    levels = parse_party(party if isinstance(party, list) else [party])
+    rules = await rules_of(view, arguments.get("rules"))
+    difficulty = parse_difficulty(arguments.get("difficulty"), rules)
+    given = [name for name in (*NARROWING, "seed") if name in arguments]
+    if monsters is not None and given:
+        raise FilterError(f"monsters are rated as they are given: leave out {', '.join(given)}, or monsters")
+    if monsters is not None:
+        if not monsters:
+            raise FilterError("monsters is empty; leave it out to be proposed some, or list them as in '3 goblin'")
+        return await rate(view, levels, rules, monsters)
+    asked = arguments.get("semantic_query", [])
+    wanted = Wanted(
+        {target: arguments[name] for name, target in FILTERS.items() if name in arguments},
+        arguments.get("where"),
+        [asked] if isinstance(asked, str) else asked,
+        arguments.get("documents"),
+    )
+    return await propose(view, levels, rules, difficulty, wanted, arguments.get("seed"))
+
+
+# --- structured content ----------------------------------------------------------------------------------------------
+
+
+def plan_content(found: Plan, editions: dict[str, str]) -> JsonObject:
+    """Encounters as structured content; ``editions`` says of which edition each document is."""
+    content: JsonObject = {
+        "rules": found.rules,
+        "party": list(found.levels),
+        "difficulty": found.difficulty,
+        "budget": found.limits,
+        "arithmetic": found.head,
+        "encounters": [_encounter(each, editions) for each in found.encounters],
+        "note": one_line(" ".join(found.notes)) or None,
+    }
+    return content if found.seed is None else {**content, "seed": found.seed}
+
+
+def _encounter(encounter: Encounter, editions: dict[str, str]) -> JsonObject:
+    return {
+        "title": encounter.title,
+        "reason": one_line(encounter.reason),
+        "monsters": [_monster(monster, editions) for monster in encounter.monsters],
+        "difficulty": encounter.rating.difficulty,
+        "xp": encounter.rating.xp,
+        "adjusted_xp": encounter.rating.adjusted,
+        "arithmetic": [one_line(line) for line in encounter.rating.lines],
+        "advice": [one_line(line) for line in encounter.rating.advice],
+    }
+
+
+def _monster(monster: Monster, editions: dict[str, str]) -> JsonObject:
+    entity: Entity = monster.entity
+    content: JsonObject = {
+        "count": monster.count,
+        "name": one_line(entity.name),
+        "uri": entity.uri,
+        "cr": rating_of(entity),
+        "xp": xp_of(entity),
+        "document": entity.document,
+        "edition": editions[entity.document],
+    }
+    return {**content, "secret": True} if is_secret(entity) else content
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+
+def plan_text(content: JsonObject) -> str:
+    """The same for models and people to read; ``content`` is the structured one."""
+    party, *limits = content["arithmetic"]
+    parts = [f"{party}. Rules of {content['rules']}: {'; '.join(limits)}"]
+    if content["note"]:
+        parts.append(f"Note: {content['note']}")
+    if not content["encounters"]:
+        parts.append("Nothing found. Take fewer filters, or another difficulty.")
+    for number, encounter in enumerate(content["encounters"], 1):
+        parts += _lines(encounter, number)
+    if "seed" in content:
+        parts.append(f"seed={content['seed']} proposes these again, another number others.")
+    return "\n".join(parts)
+
+
+def _lines(encounter: JsonObject, number: int) -> Iterator[str]:
+    if encounter["title"]:
+        yield f"{number}. {encounter['title'].capitalize()}: {encounter['difficulty']}. {encounter['reason']}"
+    else:
+        yield f"Difficulty: {encounter['difficulty']}"
+    yield from (f"   {described(monster)} | {monster['uri']}{_secret(monster)}" for monster in encounter["monsters"])
+    yield from (f"   {line}" for line in encounter["arithmetic"])
+    yield from (f"   Take care: {line}" for line in encounter["advice"])
+
+
+def described(monster: JsonObject) -> str:
+    """ "3 × Goblin (CR 1/4, 50 XP) from srd-2014 [2014]"."""
+    rating = "CR unknown" if monster["cr"] is None else f"CR {format_rating(monster['cr'])}"
+    points = "" if monster["xp"] is None else f", {monster['xp']:,} XP"
+    label = edition_label(monster["edition"])
+    source = f"{monster['document']} [{label}]" if label and label not in monster["document"] else monster["document"]
+    return f"{monster['count']:,} × {monster['name']} ({rating}{points}) from {source}"
+
+
+def _secret(monster: JsonObject) -> str:
+    return " | secret" if "secret" in monster else ""
+
+
+ENCOUNTERS: JsonObject = {
+    "type": "object",
+    "description": (
+        "rules, party, difficulty, budget, arithmetic; encounters: title, reason, monsters, difficulty, xp, adjusted_xp, "
+        "arithmetic, advice; note; seed"
+    ),
+}
+
+PLAN_ENCOUNTER = Tool(
+    name="plan_encounter",
+    title="Plan an encounter",
+    description="Rate monsters for a party, or propose three encounters from the library.",
+    arguments=model(
+        "plan_encounter",
+        {
+            "party": (Party, Field(description='levels: [3,3,4] or "4x3" (four of level 3)')),
+            "difficulty": (str | None, Field(None, description="easy to deadly (2014); low, moderate, high (2024)")),
+            "rules": (Rules | None, Field(None, description="2014, 2024")),
+            "monsters": (Texts | None, Field(None, description='to rate: "3 goblin" or uri; else filters to propose:')),
+            "environment": (Texts | None, Field(None)),
+            "type": (Texts | None, Field(None)),
+            "cr_min": (float | str | None, Field(None)),
+            "cr_max": (float | str | None, Field(None)),
+            "where": (str | None, Field(None)),
+            "semantic_query": (Wordings | None, Field(None)),
+            "documents": (Texts | None, Field(None)),
+            "seed": (int | None, Field(None)),
+        },
+    ),
+    run=plan,
+    output=ENCOUNTERS,
+)

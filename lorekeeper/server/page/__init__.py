@@ -1,0 +1,1 @@
+"""The library as web pages, beside MCP and the REST gateway."""

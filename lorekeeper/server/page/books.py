@@ -1,0 +1,164 @@
+"""The shelf: books and vaults with their covers, what the library holds, and what it is doing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.render.drawing import chart, cover
+from lorekeeper.server.answers import JsonObject, document_list
+from lorekeeper.server.page.site import Asked, Page, Site, nothing, trusted
+from lorekeeper.server.rest.operations import DOCUMENT, DOCUMENTS
+from lorekeeper.text.facts import format_rating
+from lorekeeper.views.view import View
+
+CHARTS = (
+    ("Spells by level", "spells", "level"),
+    ("Creatures by challenge rating", "creatures", "challenge_rating"),
+    ("Items by rarity", "equipment", "rarity"),
+)
+"""Title, type and field of the charts."""
+
+RARITIES = ("common", "uncommon", "rare", "very rare", "legendary", "artifact")
+
+SHORT = {"uncommon": "unc.", "common": "com.", "very rare": "v.rare", "legendary": "leg.", "artifact": "art."}
+"""Labels that would be too long below a bar."""
+
+
+@dataclass(frozen=True)
+class Book:
+    """A document as the shelf shows it.
+
+    Attributes:
+        document: as the gateway describes it.
+        edition: code of its edition, "" if that is unknown.
+        cover: SVG.
+        vault: whether it is a folder of notes.
+    """
+
+    document: JsonObject
+    edition: str
+    cover: Markup
+    vault: bool
+
+    @property
+    def entries(self) -> int:
+        """Number of its entries."""
+        return sum(self.document["counts"].values())
+
+
+async def _books(site: Site, request: Request) -> Response:
+    view = site.view(request)
+    books = [await _book(view, document) for document in await document_list(view)]
+    books = sorted((book for book in books if book.entries), key=lambda book: (not book.vault, -book.entries))
+    charts = await _charts(view, None)
+    state = await library_state(site) if view.viewer.sees_all else None
+    totals = _totals(books)
+    return site.page(request, "books.html", books=books, charts=charts, state=state, totals=totals)
+
+
+async def _one_book(site: Site, request: Request) -> Response:
+    view, key = site.view(request), request.path_params["key"]
+    document = next((each for each in await document_list(view) if each["key"] == key), None)
+    if document is None:
+        raise nothing("there is no such book in the library")
+    book = await _book(view, document)
+    return site.page(request, "book.html", book=book, charts=await _charts(view, key), totals=_totals([book]))
+
+
+async def _book(view: View, document: JsonObject) -> Book:
+    key, counts = document["key"], document["counts"]
+    largest = max(counts, key=lambda name: counts[name], default="rules")
+    drawing = trusted(cover(key, document["name"], largest))
+    return Book(document, await view.searcher.documents.edition_of(key), drawing, "notes" in counts)
+
+
+def _totals(books: Sequence[Book]) -> list[tuple[str, str, int]]:
+    """Name, label and number of entries of each type that there are any of."""
+    numbers = {name: sum(book.document["counts"].get(name, 0) for book in books) for name in COLLECTIONS}
+    return [(name, COLLECTIONS[name].label, number) for name, number in numbers.items() if number]
+
+
+async def _charts(view: View, key: str | None) -> list[tuple[str, Markup]]:
+    """The charts that have anything to show, with their titles."""
+    charts = []
+    for title, entity_type, field in CHARTS:
+        counted = await view.cache.count_values(entity_type, field, key)
+        drawing = chart(title, _bars(counted.counts))
+        if drawing:
+            charts.append((title, trusted(drawing)))
+    return charts
+
+
+def _bars(counts: Mapping[str | int | float | bool, int]) -> list[tuple[str, int]]:
+    """Numbers in order, written as people do; of texts those that are rarities, the most common one first."""
+    numbers = sorted((value, n) for value, n in counts.items() if isinstance(value, int | float))
+    if numbers:
+        return [(format_rating(value), n) for value, n in numbers]
+    return [(SHORT.get(name, name), counts[name]) for name in RARITIES if name in counts]
+
+
+# --- what the library is doing ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class State:
+    """What the library is doing, for its game master.
+
+    Attributes:
+        vaults: the folders of notes, as ``lorekeeper vault list`` shows them.
+        source: the server that books are synced with, "" for none.
+        synced: when something was last read from it completely, in seconds since 1970; 0 for never.
+        behind: what kept it from being read, "" if nothing did.
+        work: what is being done, with how much of it is done and how much there is; 0 where that is not known.
+    """
+
+    vaults: Sequence[Mapping[str, object]]
+    source: str
+    synced: float
+    behind: str
+    work: Sequence[tuple[str, int, int]]
+
+
+async def library_state(site: Site) -> State:
+    """What the library is doing now."""
+    library = site.library
+    vaults = [status.as_dict() for status in await library.vaults.status()]
+    steps = library.vaults.steps
+    work = [("reading notes", steps.done, steps.total)] if steps.done < steps.total else []
+    if not library.ready:
+        work.append((library.activity, 0, 0))
+    source = library.source
+    if source is None or library.offline:
+        return State(vaults, "", 0, "", work)
+    known = await asyncio.to_thread(source.known)
+    read = [time for listed in known.lists.values() for time in listed.whole.values()]
+    work += [(f"reading {name} again", reading.read.objects, 0) for name, reading in known.refresh.reading.items()]
+    return State(vaults, source.base_url, max(read, default=0), known.refresh.problem, work)
+
+
+async def _state(site: Site, request: Request) -> Response:
+    if not site.view(request).viewer.sees_all:
+        raise nothing("there is no such page")
+    return site.page(request, "_state.html", state=await library_state(site))
+
+
+def _list_twin(_: Request) -> Asked:
+    return DOCUMENTS, {}
+
+
+def _book_twin(request: Request) -> Asked:
+    return DOCUMENT, {"key": request.path_params["key"]}
+
+
+PAGES = (
+    Page("/books", _books, _list_twin),
+    Page("/state", _state),
+    Page("/books/{key:rest}", _one_book, _book_twin),
+)

@@ -1,0 +1,119 @@
+"""Signing in on a page, with a token or a link that holds once, and signing out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from http import HTTPStatus
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from lorekeeper.errors import TokenError
+from lorekeeper.people.sessions import Opened
+from lorekeeper.printable import one_line
+from lorekeeper.server.browsers import PROOF, SIGN_IN, SIGN_OUT, again, forget, own_path, remember, session_key
+from lorekeeper.server.exchange import Exchange
+from lorekeeper.server.identity import VIEWER, callers_of
+from lorekeeper.server.page.site import Page, Site, redirect
+from lorekeeper.server.recording import EXCHANGE
+from lorekeeper.server.rest.problems import bad_request
+
+logger = logging.getLogger(__name__)
+
+WRONG = "No one at the table has this token, or its time is over. Copy the whole of it; it begins with lk_, as a rule."
+
+USED = "This link has been used already, or is older than five minutes. Ask for a new one, or sign in with your token."
+
+MAX_CHALLENGE = 100
+"""Longest challenge, in characters."""
+
+
+async def _sign_in(site: Site, request: Request) -> Response:
+    next_ = own_path(request.query_params.get("next"))
+    if request.method == "POST":
+        return await _with_token(site, request)
+    key = request.query_params.get("key")
+    if key and request.method == "GET":
+        return await _with_link(site, request, key)
+    if VIEWER in request.scope:
+        return redirect(next_)
+    return again(request.scope, next_) or _form(site, request, next_)
+
+
+async def _with_token(site: Site, request: Request) -> Response:
+    fields = parse_qs((await request.body()).decode("utf-8", "replace"))
+    token, next_ = (fields.get(name, [""])[0].strip() for name in ("token", "next"))
+    try:
+        opened = await asyncio.to_thread(callers_of(request.scope).sessions.sign_in, token.encode())
+    except TokenError as error:
+        await _failed(request, error)
+        return _form(site, request, own_path(next_), WRONG)
+    return await _signed_in(request, opened, own_path(next_))
+
+
+async def _with_link(site: Site, request: Request, key: str) -> Response:
+    try:
+        opened = await asyncio.to_thread(callers_of(request.scope).sessions.redeem, key.encode())
+    except TokenError as error:
+        await _failed(request, error)
+        return _form(site, request, "/", USED)
+    return await _signed_in(request, opened, "/")
+
+
+async def _signed_in(request: Request, opened: Opened, next_: str) -> Response:
+    """The response that gives the browser its key; the session it had before ends."""
+    await _end(request)
+    exchange = request.scope.get(EXCHANGE)
+    if isinstance(exchange, Exchange):
+        exchange.viewer = opened.viewer
+    response = redirect(next_)
+    response.headers["cache-control"] = "no-store"
+    remember(response, request.scope, opened.key, opened.seconds)
+    return response
+
+
+async def _failed(request: Request, error: TokenError) -> None:
+    address = one_line(request.client.host) if request.client else ""
+    logger.warning("refused %s, %s: %s", address, SIGN_IN, error)
+    await callers_of(request.scope).failures.pause(address)
+
+
+def _form(site: Site, request: Request, next_: str, problem: str = "") -> Response:
+    status = HTTPStatus.UNAUTHORIZED if problem else HTTPStatus.OK
+    response = site.page(request, "sign-in.html", status, next=next_, problem=problem)
+    response.headers["cache-control"] = "no-store"
+    if problem:
+        response.headers["www-authenticate"] = "Bearer"
+    return response
+
+
+async def _sign_out(_: Site, request: Request) -> Response:
+    await _end(request)
+    response = redirect(SIGN_IN)
+    forget(response, request.scope)
+    return response
+
+
+async def _end(request: Request) -> None:
+    if key := session_key(request.scope):
+        await asyncio.to_thread(callers_of(request.scope).sessions.end, key.encode("latin-1", "replace"))
+
+
+async def _prove(_: Site, request: Request) -> Response:
+    """That this server reads the file with the links, and has been asked itself, at the address where it listens."""
+    challenge = request.query_params.get("challenge", "")
+    if not 0 < len(challenge) <= MAX_CHALLENGE:
+        raise bad_request(f"a challenge has at most {MAX_CHALLENGE} characters")
+    host, port = request.scope.get("server") or ("", 0)
+    sessions = callers_of(request.scope).sessions
+    answers = await asyncio.to_thread(sessions.answers, f"{challenge} {host} {port}")
+    return JSONResponse({"answers": answers}, headers={"cache-control": "no-store"})
+
+
+PAGES = (
+    Page(SIGN_IN, _sign_in, methods=("GET", "POST")),
+    Page(SIGN_OUT, _sign_out, methods=("POST",)),
+    Page(PROOF, _prove),
+)

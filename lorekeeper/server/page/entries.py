@@ -1,0 +1,161 @@
+"""Pages of entries: the entry as its book prints it, and beside it where it is from, its other versions, and what is like it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lorekeeper.attribution import Attribution, attribution
+from lorekeeper.entities import Entity, parse_uri
+from lorekeeper.folding import fold
+from lorekeeper.render import markdown
+from lorekeeper.render.html import Article
+from lorekeeper.render.mentions import Mention
+from lorekeeper.rolling.tables import Table, tables_of
+from lorekeeper.search.query import Query
+from lorekeeper.search.results import Result
+from lorekeeper.server.answers import subclasses
+from lorekeeper.server.linked import related_of
+from lorekeeper.server.page.beside import beside
+from lorekeeper.server.page.named import condition_words, entries_named
+from lorekeeper.server.page.notes import note_values
+from lorekeeper.server.page.site import Asked, Page, Site, entry_address, entry_uri, nothing, trusted
+from lorekeeper.server.page.versions import MAX_VERSIONS, Version, below, version_of, versions_of
+from lorekeeper.server.rest.operations import ENTITY
+from lorekeeper.text.secrecy import is_secret, secrecy
+from lorekeeper.views.view import View
+
+MAX_ALIKE = 6
+"""Most entries that are like it."""
+
+MAX_TABLES = 40
+"""Most tables to roll on that are listed, and rolled on at once."""
+
+SCHEME = "lore://"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An entry as a page shows it; its fields are what ``_entry.html`` reads.
+
+    Attributes:
+        entity: the entry.
+        html: its page, made safe by `render.html`.
+        version: where it is from.
+        source: its credits.
+        secret: what keeps it from players, "" for nothing.
+        versions: all versions of it, itself included, in order of preference; none if it is the only one.
+        below: subclasses of a class and subraces of a race that are of other documents.
+        spells: how many spells a class has.
+        tables: those to roll on.
+    """
+
+    entity: Entity
+    html: Markup
+    version: Version
+    source: Attribution
+    secret: str
+    versions: Sequence[Version]
+    below: Sequence[Version]
+    spells: int
+    tables: Sequence[Table]
+
+
+async def article(view: View, uri: str) -> dict[str, object]:
+    """The values of ``_entry.html`` for an entry.
+
+    Raises:
+        NotFoundError: the viewer sees no entry of that uri.
+    """
+    entity = await found(view, uri)
+    note = await note_values(view, entity) if entity.type == "notes" else {}
+    return {"entity": entity, "entry": await shown(view, entity), **note}
+
+
+async def found(view: View, uri: str) -> Entity:
+    """The entry of a uri; NotFoundError if the viewer sees none."""
+    try:
+        entities = await view.entities_at(*parse_uri(uri))
+    except ValueError as error:
+        raise nothing(str(error)) from error
+    if not entities:
+        raise nothing("there is no such entry in the library")
+    return entities[0]
+
+
+async def shown(view: View, entity: Entity) -> Shown:
+    """An entry with all that its page has."""
+    record = await view.cache.get_entity("documents", entity.document, entity.document)
+    versions = await versions_of(view, entity)
+    return Shown(
+        entity,
+        trusted("" if entity.type == "notes" else await html_of(view, entity)),  # notes have templates of their own
+        next((each for each in versions if each.own), None) or await version_of(view, entity, own=True),
+        attribution(record, entity),
+        secrecy(entity) if is_secret(entity) else "",
+        versions if len(versions) > 1 else (),
+        await below(view, entity),
+        await view.cache.count_entities("spells", classes=entity.name) if entity.kind == "class" else 0,
+        (await asyncio.to_thread(tables_of, entity))[:MAX_TABLES],
+    )
+
+
+async def html_of(view: View, entity: Entity) -> str:
+    """The page of an entry as HTML, with links to what it names."""
+    parts, related = await subclasses(view, entity), await related_of(view, entity)
+    words = await condition_words(view)
+
+    def read() -> tuple[Article, list[Mention]]:
+        page = Article(markdown(entity, subclasses=parts, related=related))
+        return page, page.mentions(words)
+
+    page, mentions = await asyncio.to_thread(read)
+    named = await entries_named(view, entity, mentions)
+    paths = {mention: entry_address(other.uri) for mention, other in named.items()}
+    return await asyncio.to_thread(page.html, path_of, paths)
+
+
+def path_of(uri: str) -> str | None:
+    """The page of an entry that text links to; None for any other address."""
+    return entry_address(uri) if uri.startswith(SCHEME) else None
+
+
+# --- pages -----------------------------------------------------------------------------------------------------------
+
+
+async def _entry(site: Site, request: Request) -> Response:
+    view, uri = site.view(request), entry_uri(request)
+    other = request.query_params.get("beside")
+    if other:
+        compared = await beside(view, await found(view, uri), await found(view, other))
+        return site.page(request, "beside.html", compared=compared)
+    return site.page(request, "entry.html", **await article(view, uri))
+
+
+async def _alike(site: Site, request: Request) -> Response:
+    """What is like an entry: the list alone where a part of a page is asked for, else a page of its own."""
+    view = site.view(request)
+    entity = await found(view, request.query_params.get("uri", ""))
+    return site.page(request, "alike.html", entity=entity, alike=await _similar(view, entity))
+
+
+async def _similar(view: View, entity: Entity) -> list[Result]:
+    """The entries of the same type that are nearest in meaning, without its own versions."""
+    page = await view.search(Query([entity.type], similar_to=entity.uri, limit=MAX_ALIKE + MAX_VERSIONS))
+    others = [result for result in page.results if fold(result.entity.name) != fold(entity.name)]
+    return others[:MAX_ALIKE]
+
+
+def _twin(request: Request) -> Asked:
+    return ENTITY, dict(request.path_params)
+
+
+PAGES = (
+    Page("/entries/{type}/{document}/{slug:rest}", _entry, _twin),
+    Page("/alike", _alike),
+)

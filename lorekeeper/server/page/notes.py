@@ -1,0 +1,162 @@
+"""A note as a page: its text, its outline, and what is beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from lorekeeper.dates import written
+from lorekeeper.entities import Entity
+from lorekeeper.render.graph import MAX_NODES, Node, graph_svg
+from lorekeeper.render.note_html import (
+    MAX_DEPTH,
+    MAX_EMBEDDED,
+    Heading,
+    Quoted,
+    embedded_paths,
+    fact_rows,
+    linking_lines,
+    note_body,
+)
+from lorekeeper.server.linked import Connections, connections_of
+from lorekeeper.server.page.sessions import session_notes
+from lorekeeper.server.page.site import address, entry_address, trusted
+from lorekeeper.text.notes import aliases
+from lorekeeper.text.secrecy import secrecy
+from lorekeeper.views.view import View
+
+DAY_CHARS = len("2026-11-20")
+
+
+@dataclass(frozen=True)
+class Backlink:
+    """A note that links to another one, and the lines with which it does."""
+
+    note: Entity
+    lines: Sequence[Quoted]
+
+
+@dataclass(frozen=True)
+class NotePage:
+    """What the page of a note shows.
+
+    Attributes:
+        aliases: its other names.
+        facts: keys, and values as HTML.
+        html: its text.
+        outline: its headings.
+        secrecy: what keeps it from players; "" if nothing does.
+        folders: names of its folders, with the searches for what is in them.
+        tags: its tags, with the searches for what has them.
+        changed: the day of its last change.
+        session: number and date of the session that it is about; "" for none.
+        before: the session before it, None if there is none.
+        after: the one after it.
+        connections: what it is connected with.
+        backlinks: the notes that link to it.
+        graph: the picture of these with what is one step further, "" if there is nothing to show.
+        near: the picture without that, for narrow screens.
+    """
+
+    aliases: Sequence[str]
+    facts: Sequence[tuple[str, Markup]]
+    html: Markup
+    outline: Sequence[Heading]
+    secrecy: str
+    folders: Sequence[tuple[str, str]]
+    tags: Sequence[tuple[str, str]]
+    changed: str
+    session: str
+    before: Entity | None
+    after: Entity | None
+    connections: Connections
+    backlinks: Sequence[Backlink]
+    graph: Markup
+    near: Markup
+
+
+async def note_values(view: View, entity: Entity) -> dict[str, object]:
+    """The values of ``_note.html`` for a note, all of it as its viewer sees it."""
+    connections = await connections_of(view, entity, MAX_NODES)
+    before, after = await _sessions_beside(view, entity)
+    others = await _embedded(view, entity)
+    body = await asyncio.to_thread(note_body, entity, entry_address, others)
+    nodes = [Node(each.name, each.kind, entry_address(each.uri)) for each in connections.notes]
+    page = NotePage(
+        aliases=aliases(entity),
+        facts=[(key, trusted(value)) for key, value in fact_rows(entity, entry_address)],
+        html=trusted(body.html),
+        outline=body.outline,
+        secrecy=secrecy(entity),
+        folders=_folders(entity),
+        tags=_tags(entity),
+        changed=_day(entity, "modified"),
+        session=_session(entity),
+        before=before,
+        after=after,
+        connections=connections,
+        backlinks=[Backlink(each, linking_lines(each, entity.slug)) for each in connections.linking],
+        graph=trusted(graph_svg(nodes, connections.edges)),
+        near=trusted(graph_svg(nodes, connections.edges, steps=1)),
+    )
+    return {"note": page}
+
+
+async def _embedded(view: View, entity: Entity) -> dict[str, Entity]:
+    """The notes that are embedded in a note, and those in these."""
+    found: dict[str, Entity] = {}
+    wanted = embedded_paths(entity)
+    for _ in range(MAX_DEPTH):
+        new = [path for path in dict.fromkeys(wanted) if path not in found][: MAX_EMBEDDED - len(found)]
+        loaded = await view.cache.load("notes", [(entity.document, path) for path in new]) if new else []
+        found |= {each.slug: each for each in loaded}
+        wanted = [path for each in loaded for path in embedded_paths(each)]
+    return found
+
+
+async def _sessions_beside(view: View, entity: Entity) -> tuple[Entity | None, Entity | None]:
+    """The sessions before and after one."""
+    if entity.kind != "session":
+        return None, None
+    notes = await session_notes(view, entity.document)
+    places = [place for place, note in enumerate(notes) if note.identity == entity.identity]
+    if not places:
+        return None, None
+    place = places[0]
+    before = notes[place + 1] if place + 1 < len(notes) else None
+    return before, notes[place - 1] if place else None
+
+
+def _folders(entity: Entity) -> list[tuple[str, str]]:
+    """The folders of a note, outermost first."""
+    names = entity.slug.split("/")[:-1]
+    return [(name, notes_with("folder", "/".join(names[: depth + 1]))) for depth, name in enumerate(names)]
+
+
+def _tags(entity: Entity) -> list[tuple[str, str]]:
+    """The tags of a note, without those that contain others."""
+    listed = entity.fields.get("tags")
+    found = [str(tag) for tag in listed] if isinstance(listed, tuple) else []
+    inner = [tag for tag in found if not any(other.startswith(f"{tag}/") for other in found)]
+    return [(tag.replace(" ", "-"), notes_with("tag", tag)) for tag in inner]
+
+
+def notes_with(field: str, value: str) -> str:
+    """The address of the search for notes of which a field has a value."""
+    plain = value.replace('"', " ")
+    quoted = plain if plain.replace("/", "").replace("-", "").isalnum() else f'"{plain}"'
+    return address("/", q=f"type:note {field}:{quoted}")
+
+
+def _session(entity: Entity) -> str:
+    number = entity.fields.get("session")
+    parts = [f"Session {number}"] if number is not None else []
+    return ", ".join([*parts, *filter(None, [_day(entity, "session_date")])])
+
+
+def _day(entity: Entity, field: str) -> str:
+    value = entity.fields.get(field)
+    return written(value)[:DAY_CHARS] if isinstance(value, int) else ""

@@ -1,0 +1,72 @@
+"""The routes of the pages: the tables of their modules, the JSON twins, and the files that they load."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from lorekeeper.library import Library
+from lorekeeper.server.page import books, door, entries, printing, rolls, search, seen, sessions, spells, topics
+from lorekeeper.server.page.files import files
+from lorekeeper.server.page.seen import AsSeen, Players
+from lorekeeper.server.page.site import HEADERS, Endpoint, Page, Site, nothing
+
+KEPT = "public, max-age=31536000, immutable"
+"""How long files may be kept whose addresses change with their contents."""
+
+
+async def _static(_: Site, request: Request) -> Response:
+    file = files().get(request.path_params["name"])
+    if file is None:
+        raise nothing("there is no such file")
+    headers = {**HEADERS, "cache-control": KEPT, "vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(file.packed, headers={**headers, "content-encoding": "gzip"}, media_type=file.media_type)
+    return Response(file.content, headers=headers, media_type=file.media_type)
+
+
+MODULES = (search, entries, printing, books, sessions, topics, spells, rolls, door, seen)
+"""Those that have pages."""
+
+PAGES = (*(page for module in MODULES for page in module.PAGES), Page("/static/{name}", _static))
+
+
+def routes(library: Library, players: Players = tuple) -> list[Route]:
+    """The pages over a library. What belongs to no page is a page that says so.
+
+    Args:
+        library: the library.
+        players: gives the players at the table, as whom the game master may want to see the pages. Blocking.
+    """
+    site = Site(library)
+
+    def route(path: str, page: Page, *, twin: bool = False) -> Route:
+        return Route(path, AsSeen(Endpoint(site, page, twin=twin), players))
+
+    return [
+        *(route(_twin(page.path), page, twin=True) for page in PAGES if page.twin),
+        *(route(page.path, page) for page in PAGES),
+        route("/{path:rest}", Page("/{path:rest}", _nothing)),
+    ]
+
+
+def _twin(path: str) -> str:
+    return f"{path}.json"
+
+
+async def _nothing(site: Site, request: Request) -> Response:
+    return site.refusal(request, HTTPStatus.NOT_FOUND, "There is no such page.")
+
+
+def not_found(library: Library) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """What answers where other routes say that there is nothing: what is forbidden looks like what does not exist."""
+    site = Site(library)
+
+    async def answer(request: Request, _: Exception) -> Response:
+        return await _nothing(site, request)
+
+    return answer

@@ -1,0 +1,205 @@
+"""What was played: the sessions of a vault as a time line, and the notes that have changed last."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lorekeeper.dates import written
+from lorekeeper.entities import Entity
+from lorekeeper.folding import fold
+from lorekeeper.printable import one_line
+from lorekeeper.render import linked_paths
+from lorekeeper.search.dossier.about import all_names
+from lorekeeper.search.dossier.lines import date_of, session_of
+from lorekeeper.search.dossier.mentions import newest_first
+from lorekeeper.search.dossier.names import Lexicon
+from lorekeeper.search.dossier.relations import is_telling
+from lorekeeper.search.dossier.sources import SESSION
+from lorekeeper.search.dossier.stretches import Stretch, stretches
+from lorekeeper.search.query import MAX_LIMIT
+from lorekeeper.search.recent import recent_notes
+from lorekeeper.server.page.site import Asked, Page, Site, address
+from lorekeeper.server.rest.operations import RECENT, SEARCH
+from lorekeeper.server.rest.problems import bad_request
+from lorekeeper.text.notes import note_facts
+from lorekeeper.views.view import View
+
+NOTES = "notes"
+
+MOST = 1000
+"""Most sessions of a vault that are read."""
+
+LIMIT = 50
+"""Sessions a page."""
+
+PEOPLE = ("npc", "character")
+"""Kinds of notes on somebody who can appear."""
+
+MOST_PEOPLE = 12
+"""Most people that are listed of a session."""
+
+READ_CHARS = 20_000
+"""Characters of a session in which names are looked for."""
+
+FIRST_CHARS = 260
+"""Longest beginning of a session."""
+
+FEW_WORDS = 5
+"""A sentence of fewer words says little."""
+
+MOST_SENTENCES = 40
+"""Sentences that are looked at for one that tells something."""
+
+_FACT = re.compile(r"[^.!?:]{1,40}:|.*[|·→]")
+"""How a sentence begins that is a key and its value, or part of a table."""
+
+WORLD_DATES = frozenset(
+    ("world date", "in world date", "game date", "in game date", "ingame date", "fantasy date", "date in world", "day")
+)
+"""Folded keys of facts that say when a session is in the world."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session on the time line.
+
+    Attributes:
+        note: its note.
+        number: None for none.
+        date: when it was played, as 2026-11-20; "" if that is not known.
+        world: when it is in the world, as written; "" if that is not known.
+        beginning: its first sentence.
+        people: who appears.
+    """
+
+    note: Entity
+    number: int | None
+    date: str
+    world: str
+    beginning: str
+    people: Sequence[Entity]
+
+
+async def session_notes(view: View, document: str) -> list[Entity]:
+    """The notes on the sessions of a vault, the latest first."""
+    return newest_first(await view.cache.get_entities(NOTES, document, limit=MOST, kind=SESSION))
+
+
+async def _sessions(site: Site, request: Request) -> Response:
+    view, oldest = site.view(request), request.query_params.get("order") == "oldest"
+    await view.refresh()
+    vaults = await _vaults(view)
+    chosen = request.query_params.get("vault") or next((key for key, _, number in vaults if number), "")
+    notes = await session_notes(view, chosen) if any(key == chosen for key, _, _ in vaults) else []
+    notes, offset = (notes[::-1] if oldest else notes), _offset(request)
+    people = await view.cache.get_entities(NOTES, chosen, limit=MOST, kind=list(PEOPLE)) if notes else []
+    shown = await asyncio.to_thread(_shown, notes[offset : offset + LIMIT], people)
+    further = {"vault": chosen, "order": "oldest" if oldest else None}
+    return site.page(
+        request,
+        "sessions.html",
+        sessions=shown,
+        vaults=[(name, address("/sessions", vault=key), key == chosen) for key, name, number in vaults if number],
+        total=len(notes),
+        oldest=oldest,
+        turned=address("/sessions", vault=chosen, order=None if oldest else "oldest"),
+        previous=address("/sessions", **further, offset=max(offset - LIMIT, 0)) if offset else "",
+        following=address("/sessions", **further, offset=offset + LIMIT) if offset + LIMIT < len(notes) else "",
+    )
+
+
+async def _vaults(view: View) -> list[tuple[str, str, int]]:
+    """Key and title of each document that has notes, and how many sessions it has."""
+    keys = await view.cache.documents([NOTES])
+    titles = {each.slug: each.name for each in await view.cache.load("documents", [(key, key) for key in keys])}
+    counted = [(key, await view.cache.count_entities(NOTES, key, kind=SESSION)) for key in keys]
+    return [(key, titles.get(key, key), number) for key, number in sorted(counted, key=lambda each: -each[1])]
+
+
+def _offset(request: Request) -> int:
+    text = request.query_params.get("offset", "0")
+    if not (text.isascii() and text.isdecimal() and len(text) <= 6):
+        raise bad_request("offset is a number")
+    return int(text)
+
+
+def _shown(notes: Sequence[Entity], people: Sequence[Entity]) -> list[Session]:
+    by_path = {each.slug: each for each in people}
+    by_name = {name: each for each in people for name in all_names(each)}
+    lexicon = Lexicon(by_name)
+    return [_session(note, by_path, by_name, lexicon) for note in notes]
+
+
+def _session(note: Entity, by_path: Mapping[str, Entity], by_name: Mapping[str, Entity], lexicon: Lexicon) -> Session:
+    parts = stretches(note)
+    linked = [by_path[path] for path in linked_paths(note) if path in by_path]
+    people = {each.slug: each for each in (*linked, *_named(parts, by_name, lexicon))}
+    facts = note_facts(note).items()
+    world = next((value for key, value in facts if fold(key) in WORLD_DATES), "")
+    return Session(
+        note,
+        session_of(note),
+        date_of(note) or "",
+        one_line(world, 60),
+        _beginning(parts),
+        list(people.values())[:MOST_PEOPLE],
+    )
+
+
+def _beginning(parts: Sequence[Stretch]) -> str:
+    """The first sentence that tells something, and is no secret; a fact, such as a date, only if there is no other."""
+    sentences = (sentence for part in parts if not part.mark for sentence in part.sentences)
+    found = list(islice((each for each in sentences if len(each.split()) >= FEW_WORDS), MOST_SENTENCES))
+    telling = (each for each in found if not _FACT.match(each) and each.endswith((".", "!", "?")))
+    return one_line(next(telling, found[0] if found else ""), FIRST_CHARS)
+
+
+def _named(parts: Sequence[Stretch], by_name: Mapping[str, Entity], lexicon: Lexicon) -> list[Entity]:
+    """The people whose names are in a text, in the order in which they are met."""
+    text = "\n".join(part.text for part in parts if not part.mark)[:READ_CHARS]
+    found = {by_name[m.name].slug: by_name[m.name] for m in lexicon.mentions(text) if is_telling(m)}
+    return list(found.values())
+
+
+# --- the newest notes ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Day:
+    """The notes of one day."""
+
+    date: str
+    notes: list[Entity]
+
+
+async def _recent(site: Site, request: Request) -> Response:
+    view = site.view(request)
+    await view.refresh()
+    days: list[Day] = []
+    for each in await recent_notes(view.cache, request.query_params.get("since"), MAX_LIMIT):
+        date = written(each.date)[: len("2026-11-20")]
+        if not days or days[-1].date != date:
+            days.append(Day(date, []))
+        days[-1].notes.append(each.note)
+    return site.page(request, "recent.html", days=days)
+
+
+def _recent_twin(request: Request) -> Asked:
+    since = request.query_params.get("since")
+    return RECENT, {"limit": MAX_LIMIT} | ({"since": since} if since else {})
+
+
+def _sessions_twin(request: Request) -> Asked:
+    vault, offset = request.query_params.get("vault"), _offset(request)
+    arguments = {"types": [NOTES], "kind": SESSION, "order": "newest", "limit": LIMIT, "offset": offset}
+    return SEARCH, arguments | ({"documents": [vault]} if vault else {})
+
+
+PAGES = (Page("/sessions", _sessions, _sessions_twin), Page("/recent", _recent, _recent_twin))

@@ -1,0 +1,225 @@
+"""What all pages share: templates, headers, who looks, refusals as pages, and the JSON twin of each page."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from http import HTTPStatus
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from lorekeeper.dates import written
+from lorekeeper.errors import LoreKeeperError, NotFoundError
+from lorekeeper.library import Library
+from lorekeeper.render.graph import kind_class
+from lorekeeper.server.answers import JsonObject
+from lorekeeper.server.callers import Caller
+from lorekeeper.server.identity import CALLER, VIEWER, viewer_of
+from lorekeeper.server.page.files import FOLDER, static
+from lorekeeper.server.page.shown import note
+from lorekeeper.server.rest.operations import Operation
+from lorekeeper.server.rest.problems import UNEXPECTED, RefusedError, problem, status_of
+from lorekeeper.server.rest.routes import json_response
+from lorekeeper.views.view import View
+
+logger = logging.getLogger(__name__)
+
+POLICY = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+"""Content-Security-Policy of every page: scripts, styles, images and requests of this server only, and nothing inline."""
+
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+PRIVATE = {"cache-control": "private, no-cache", "vary": "Cookie, Authorization, HX-Request, HX-Target"}
+"""A page is for one person, and may be kept if it is compared before each use."""
+
+Asked = tuple[Operation, JsonObject]
+"""An operation of the gateway and its arguments."""
+
+SEEN = "lorekeeper.seen"
+"""Where the scope of a request of the game master has as whom he wants to see the pages."""
+
+Handler = Callable[["Site", Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is at a path.
+
+    Attributes:
+        path: for Starlette.
+        handler: answers.
+        twin: what the same path with ``.json`` behind it asks of the gateway; None for a page without such a twin.
+        methods: by which it is asked for.
+    """
+
+    path: str
+    handler: Handler
+    twin: Callable[[Request], Asked] | None = None
+    methods: Sequence[str] = field(default=("GET",))
+
+
+class Site:
+    """The pages over a library.
+
+    Args:
+        library: what is shown, as far as the sender of a request may see it.
+    """
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+
+    def view(self, request: Request) -> View:
+        """What the sender of a request sees of the library."""
+        return self.library.view(viewer_of(request.scope))
+
+    def page(self, request: Request, template: str, status: int = HTTPStatus.OK, /, **values: object) -> Response:
+        """A template as a response; only that it is still the same, if the browser has it already."""
+        shared = {
+            "request": request,
+            "viewer": request.scope.get(VIEWER),
+            "partial": is_partial(request),
+            "seen": request.scope.get(SEEN),
+            "signed_in": _signed_in(request),
+        }
+        content = templates().get_template(template).render(**shared, **values)
+        note(request, values)
+        body = content.encode()
+        tag = f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
+        headers = {**HEADERS, **PRIVATE, "etag": tag}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+        return Response(body, status, headers, "text/html; charset=utf-8")
+
+    async def twin(self, request: Request, asked: Asked) -> Response:
+        """What the gateway answers to the same question."""
+        operation, arguments = asked
+        tool, checked = operation.check(arguments)
+        view = self.view(request)
+        with self.library.questions.one():
+            await view.refresh()
+            answer = await tool.run(view, checked)
+        return json_response(request, answer.structured)
+
+    def refusal(self, request: Request, status: int, detail: str) -> Response:
+        """A page that says what is wrong; without the rest of the page for a part of one."""
+        return self.page(request, "refusal.html", status, status=status, title=HTTPStatus(status).phrase, detail=detail)
+
+
+@cache
+def templates() -> Environment:
+    """The templates of all pages."""
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters["time"] = lambda seconds: written(seconds)[:16].replace("T", " ")
+    environment.filters["kind"] = lambda kind: f"k-{kind_class(kind)}"
+    environment.globals |= {"static": static, "address": address, "entry_address": entry_address}
+    return environment
+
+
+class Endpoint:
+    """A page as an ASGI application.
+
+    Args:
+        site: has it.
+        page: which one.
+        twin: whether its JSON twin is meant.
+    """
+
+    def __init__(self, site: Site, page: Page, *, twin: bool = False) -> None:
+        self._site, self._page, self._twin = site, page, twin
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            response = await self._response(request)
+        except RefusedError as refusal:
+            response = self._refusal(request, refusal.status, refusal.detail)
+        except LoreKeeperError as error:
+            response = self._refusal(request, status_of(error), str(error))
+        except ClientDisconnect:
+            return
+        except Exception:
+            logger.exception("the page %s failed", self._page.path)
+            response = self._refusal(request, HTTPStatus.INTERNAL_SERVER_ERROR, UNEXPECTED)
+        await response(scope, receive, send)
+
+    async def _response(self, request: Request) -> Response:
+        methods = ("GET",) if self._twin else self._page.methods
+        if request.method not in (*methods, *(["HEAD"] if "GET" in methods else [])):
+            raise RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, f"use {', '.join(methods)}")
+        if self._twin and self._page.twin:
+            return await self._site.twin(request, self._page.twin(request))
+        return await self._page.handler(self._site, request)
+
+    def _refusal(self, request: Request, status: int, detail: str) -> Response:
+        if self._twin or self._page.path.endswith(".json"):
+            return problem(request.scope, status, detail)
+        return self._site.refusal(request, status, detail)
+
+
+def trusted(html: str) -> Markup:
+    """HTML or SVG that our own code has made of escaped text."""
+    return Markup(html)  # noqa: S704
+
+
+def _signed_in(request: Request) -> str:
+    """Who has signed in on the page, whoever the page is shown as; "" for nobody."""
+    caller = request.scope.get(CALLER)
+    return caller.viewer.person or "Game master" if isinstance(caller, Caller) and caller.has_session else ""
+
+
+def is_partial(request: Request) -> bool:
+    """Whether a request is for a part of a page; going back in the history is for the whole of it."""
+    return "hx-request" in request.headers and "hx-history-restore-request" not in request.headers
+
+
+def target(request: Request) -> str:
+    """The id of the element that a part of a page is for, "" for whole pages."""
+    return request.headers.get("hx-target", "") if is_partial(request) else ""
+
+
+def address(path: str, **parameters: object) -> str:
+    """A path with parameters; those that are None, "" or 0 are left out."""
+    given = {name: value for name, value in parameters.items() if value}
+    return f"{path}?{urlencode(given, doseq=True)}" if given else path
+
+
+def entry_address(uri: str) -> str:
+    """The address of the page of an entry: what follows ``lore://`` in its uri is its path."""
+    return f"/entries/{uri.removeprefix('lore://')}"
+
+
+def entry_uri(request: Request) -> str:
+    """The uri of the entry whose page is asked for."""
+    values = request.path_params
+    return f"lore://{values['type']}/{quote(values['document'], safe='')}/{quote(values['slug'], safe='')}"
+
+
+def redirect(path: str) -> Response:
+    """See another page."""
+    return RedirectResponse(path, HTTPStatus.SEE_OTHER, HEADERS)
+
+
+def nothing(detail: str) -> NotFoundError:
+    """There is nothing at an address."""
+    return NotFoundError(detail)

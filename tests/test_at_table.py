@@ -1,0 +1,96 @@
+"""The commands for the game at the table: what they print, and their exit statuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from lorekeeper.cli.command import DONE, FAILED, WRONG_USE
+from tests.support.commands import environment, run_inside
+from tests.support.libraries import shelf_folder
+from tests.support.samples import ALMANAC, ATLAS
+
+LANDINGS = [f"lore://spells/{book}/soft-landing" for book in (ATLAS, ALMANAC)]
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Run:
+    """Run a command on the shelf."""
+    folder = shelf_folder(tmp_path_factory)
+    return partial(run_inside, folder, env=environment(folder))
+
+
+@pytest.mark.parametrize("asked", [LANDINGS, ["soft", "landing"]], ids=["uris", "name"])
+def test_versions_of_a_spell_are_compared(run, asked):
+    done = run("compare", *asked)
+    assert done.returncode == DONE, done.stderr
+    for text in (
+        *LANDINGS,
+        "1st-level",
+        "2nd-level",
+        "30 feet",
+        "60 feet",
+        "like feathers",
+        "The same in all, and left out:",
+    ):
+        assert text in done.stdout
+    assert "reaction" not in done.stdout.lower()
+
+
+def test_a_comparison_as_json_marks_what_differs(run):
+    content = json.loads(run("compare", *LANDINGS, "--json").stdout)
+    assert [entry["uri"] for entry in content["entries"]] == LANDINGS
+    assert {"label": "Range", "values": ["**60** feet", "**30** feet"]} in content["facts"]
+    assert content["same"]["facts"] > 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "said"),
+    [
+        (LANDINGS[:1], WRONG_USE, "give 2 to 4 uris"),
+        (LANDINGS[:1] * 2, WRONG_USE, "twice"),
+        ([*LANDINGS, "lore://spells/none/none"], FAILED, "there is no lore://spells/none/none"),
+        (["tide", "lance"], FAILED, "only one entry is called Tide Lance"),
+        (["plimpfork"], FAILED, "no entry is called 'plimpfork'"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(run, asked, status, said):
+    done = run("compare", *asked)
+    assert (done.returncode, said in done.stderr, done.stdout) == (status, True, "")
+
+
+def test_monsters_are_rated(run):
+    done = run("encounter", "4x3", "--monster", "2 mire hulks", "--rules", "2014")
+    assert done.returncode == DONE, done.stderr
+    assert "Adjusted: 3,600 × 1.5 (2 monsters) = 5,400 XP" in done.stdout
+
+
+def test_encounters_are_proposed(run):
+    done = run("encounter", "4x5", "--environment", "swamp", "--difficulty", "high", "--seed", "4", "--json")
+    content = json.loads(done.stdout)
+    assert (done.returncode, content["seed"], content["difficulty"]) == (DONE, 4, "high")
+    assert {monster["name"] for each in content["encounters"] for monster in each["monsters"]} <= {
+        "Mire Hulk",
+        "Brine Hound",
+    }
+    assert content["encounters"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "said"),
+    [
+        (["0"], WRONG_USE, "a level is a whole number from 1 to 20"),
+        (["4x3", "--monster", "goblinn"], FAILED, "no entry is called"),
+        (["4x3", "--monster", "mire hulk", "--cr-min", "2"], WRONG_USE, "leave out cr_min"),
+        (["1", "--cr-min", "8"], FAILED, "Nothing here is within"),
+    ],
+)
+def test_what_cannot_be_planned_is_said(run, asked, status, said):
+    done = run("encounter", *asked)
+    assert (done.returncode, said in done.stdout + done.stderr) == (status, True)

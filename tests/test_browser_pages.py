@@ -1,0 +1,125 @@
+"""Every kind of page, in a real browser: nothing that some people cannot use, nothing wider than a phone, printed, as JSON."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.support import axe
+from tests.support.libraries import table_folder
+from tests.support.serving import http_server
+
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+
+STARTER = "lorekeeper-starter"
+
+ENTRIES = {
+    "spell": f"spells/{STARTER}/fireball",
+    "creature": f"creatures/{STARTER}/adult-red-dragon",
+    "item": f"equipment/{STARTER}/flame-tongue",
+    "class": f"character_options/{STARTER}/wizard",
+    "rule": f"rules/{STARTER}/grappled",
+    "note": "notes/drowned-bells/NPCs%2FMaudlin%20Fetch.md",
+    "session": "notes/drowned-bells/Sessions%2FSession%201%20-%20The%20Empty%20Ferry.md",
+}
+
+PAGES = {
+    "start": "/",
+    "results": "/?q=fire",
+    "nothing found": "/?q=zzyzx+qqq",
+    **{f"{kind} beside the list": f"/?q=fire&open=lore://{path}" for kind, path in ENTRIES.items()},
+    **{kind: f"/entries/{path}" for kind, path in ENTRIES.items()},
+    "filtered": "/?q=type:creature+cr:5..8",
+    "help with a filter": "/?q=fire+levle<=3",
+    "shelf": "/books",
+    "book": f"/books/{STARTER}",
+    "vault": "/books/drowned-bells",
+    "sessions": "/sessions",
+    "recent": "/recent",
+    "topics": "/topics",
+    "dossier": "/topics?q=maudlin",
+    "spells of a class": "/spells/wizard",
+    "alike": f"/alike?uri=lore://{ENTRIES['spell']}",
+    "side by side": f"/entries/{ENTRIES['spell']}?beside=lore://spells/{STARTER}/fire-storm",
+    "cards to print": f"/print?uri=lore://{ENTRIES['spell']}&uri=lore://{ENTRIES['creature']}",
+}
+
+TWINS = {
+    "/?q=fire": "/search.json?q=fire",
+    "/books": "/books.json",
+    f"/books/{STARTER}": f"/books/{STARTER}.json",
+    "/sessions": "/sessions.json",
+    "/recent": "/recent.json",
+    "/topics?q=maudlin": "/topics.json?q=maudlin",
+    **{f"/entries/{path}": f"/entries/{path}.json" for path in ENTRIES.values()},
+}
+"""Pages, and the same as JSON."""
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory) -> Iterator[str]:
+    with http_server(table_folder(tmp_path_factory)) as address:
+        yield address.removesuffix("/mcp")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_there_is_nothing_that_some_people_cannot_use(window, scheme):
+    opened = window(color_scheme=scheme)
+    opened.expect("404 (Not Found)")
+    findings = []
+    for name, path in {**PAGES, "nothing": "/nothing-here"}.items():
+        opened.page.goto(path)
+        findings += [f"{name}: {each}" for each in axe.findings(opened.page)]
+    opened.page.goto("/")
+    opened.page.keyboard.press("?")
+    opened.page.get_by_role("dialog").wait_for()
+    findings += [f"help: {each}" for each in axe.findings(opened.page)]
+    assert not findings, "\n".join(findings)
+
+
+def test_nothing_is_wider_than_a_phone(window):
+    page = window(**PHONE).page
+    widths = {}
+    for name, path in PAGES.items():
+        page.goto(path)
+        widths[name] = page.evaluate("Math.max(document.documentElement.scrollWidth, innerWidth)")
+    assert {name: width for name, width in widths.items() if width != 390} == {}
+
+
+@pytest.mark.parametrize("kind", ENTRIES)
+def test_an_entry_is_printed_without_what_is_around_it(window, kind):
+    pypdf = pytest.importorskip("pypdf")
+    page = window().page
+    page.goto(PAGES[f"{kind} beside the list"])
+    name = page.locator("#reading article h1").inner_text()
+    printed = pypdf.PdfReader(io.BytesIO(page.pdf(format="A4")))
+    text = " ".join(sheet.extract_text() for sheet in printed.pages)
+    assert name.split()[0].casefold() in text.casefold()
+    assert "Shelf" not in text
+    assert "entries found" not in text
+
+
+def test_several_entries_go_on_one_sheet_as_cards(window):
+    pypdf = pytest.importorskip("pypdf")
+    page = window().page
+    names = ("fireball", "fire-bolt", "fire-shield", "light", "shield", "web")
+    page.goto("/print?" + "&".join(f"uri=lore://spells/{STARTER}/{name}" for name in names))
+    sheets = pypdf.PdfReader(io.BytesIO(page.pdf(format="A4", prefer_css_page_size=True))).pages
+    text = " ".join(sheet.extract_text() for sheet in sheets).casefold()
+    assert [name for name in names if name.replace("-", " ") not in text] == []
+    assert len(sheets) <= 2
+
+
+def test_pages_have_a_twin_in_json(origin):
+    with httpx.Client(base_url=origin) as client:
+        for page, twin in TWINS.items():
+            assert client.get(page).headers["content-type"].startswith("text/html")
+            answer = client.get(twin)
+            assert answer.headers["content-type"].startswith("application/json"), twin
+            assert answer.status_code == 200, twin
+            assert answer.json()

@@ -1,0 +1,190 @@
+"""Signing in and out in a real browser, and the page as players see it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support import axe
+from tests.support.commands import run_lorekeeper
+from tests.support.libraries import table_folder
+from tests.support.serving import http_server
+from tests.support.vaults import write
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+
+ODA = """---
+visibility: players
+---
+# Oda Quickwater
+
+She ferries people over the Sallow Fen.
+
+## GM only
+
+She drowned once, and the marsh gave her back.
+"""
+
+ODA_PAGE = "/entries/notes/drowned-bells/NPCs%2FOda%20Quickwater.md"
+
+SECRETS = ("Maudlin", "drowned once", "the marsh gave")
+"""Words that no player meets: a name that only notes have which no mark shares, and what the game master alone reads of one."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A server with a table around it: its address, and the tokens of who is there."""
+
+    origin: str
+    master: str
+    player: str
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory) -> Iterator[Table]:
+    folder = table_folder(tmp_path_factory)
+    write(folder / "drowned-bells", {"NPCs/Oda Quickwater.md": ODA})
+    synced = run_lorekeeper(folder, "vault", "sync")
+    assert synced.returncode == 0, synced.stderr
+    added = run_lorekeeper(folder, "people", "add", "Ana", "--role", "player", "--json")
+    with http_server(folder, HTTP_TOKEN="the master's own word") as address:
+        yield Table(address.removesuffix("/mcp"), "the master's own word", json.loads(added.stdout)["token"])
+
+
+@pytest.fixture(scope="module")
+def origin(table) -> str:
+    return str(table.origin)
+
+
+def sign_in(page: Page, token: str) -> None:
+    page.get_by_label("Your token").fill(token)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def reads(page: Page, path: str) -> str:
+    """All that a page says, in its text and in its source."""
+    page.goto(path)
+    return page.content() + page.locator("body").inner_text()
+
+
+@pytest.mark.parametrize(("path", "shown"), [("/?q=bugbear", "Bugbear"), (ODA_PAGE, "Oda Quickwater")])
+def test_who_is_not_signed_in_is_asked_to_and_comes_back_to_the_page(window, table, path, shown):
+    page = window().page
+    page.goto(path)
+    assert page.url.startswith(f"{table.origin}/sign-in")
+    sign_in(page, table.player)
+    page.get_by_text(shown, exact=True).first.wait_for()
+    assert page.get_by_text("Ana", exact=True).is_visible()
+
+
+def test_the_key_of_a_session_is_out_of_reach_of_scripts(window, table):
+    page = window().page
+    page.goto("/sign-in")
+    sign_in(page, table.player)
+    page.wait_for_url(f"{table.origin}/")
+    (cookie,) = page.context.cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert table.player not in cookie["value"]
+    assert page.evaluate("document.cookie") == ""
+
+
+def test_a_wrong_token_is_refused_and_said(window, table):
+    opened = window()
+    opened.expect("401 (Unauthorized)")
+    opened.page.goto("/sign-in")
+    sign_in(opened.page, "lk_not_a_token")
+    opened.page.get_by_role("alert").wait_for()
+    assert opened.page.context.cookies() == []
+    opened.page.goto("/books")
+    assert "/sign-in" in opened.page.url
+
+
+def test_signing_out_ends_it_on_the_server_too(window, table):
+    page = window().page
+    page.goto("/sign-in")
+    sign_in(page, table.player)
+    page.wait_for_url(f"{table.origin}/")
+    kept = page.context.cookies()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/sign-in*")
+    page.context.add_cookies(kept)
+    page.goto("/books")
+    assert "/sign-in" in page.url
+
+
+def test_players_read_what_is_theirs_and_no_secret_on_any_page(window, table):
+    page = window().page
+    page.goto("/sign-in")
+    sign_in(page, table.player)
+    page.wait_for_url(f"{table.origin}/")
+    note = "notes/drowned-bells/NPCs%2FOda%20Quickwater.md"
+    paths = [
+        "/",
+        "/?q=oda+quickwater",
+        "/?q=drowned",
+        "/?q=reed+witch",
+        f"/entries/{note}",
+        f"/?q=oda&open=lore://{note}",
+        "/books",
+    ]
+    said = {path: reads(page, path) for path in paths}
+    assert {path: [word for word in SECRETS if word in text] for path, text in said.items()} == {
+        path: [] for path in paths
+    }
+    assert "ferries people" in said[f"/entries/{note}"]
+    assert "Oda Quickwater" in said["/?q=oda+quickwater"]
+
+
+def test_the_game_master_reads_all_of_it(window, table):
+    page = window().page
+    page.goto("/sign-in")
+    sign_in(page, table.master)
+    page.wait_for_url(f"{table.origin}/")
+    assert "Maudlin" in reads(page, "/?q=reed+witch")
+    assert "drowned once" in reads(page, ODA_PAGE)
+
+
+def test_the_game_master_can_see_the_pages_as_players_do(window, table):
+    page = window().page
+    page.goto("/sign-in")
+    sign_in(page, table.master)
+    page.wait_for_url(f"{table.origin}/")
+    page.goto("/?q=reed+witch")
+    page.get_by_label("See as").select_option("Ana")
+    page.get_by_role("button", name="Show").click()
+    page.get_by_text("This is what Ana sees").wait_for()
+    assert page.url == f"{table.origin}/?q=reed+witch"
+    said = [reads(page, path) for path in ("/?q=reed+witch", ODA_PAGE)]
+    assert [word for text in said for word in SECRETS if word in text] == []
+    assert "ferries people" in said[1]
+    page.get_by_label("See as").select_option("game master")
+    page.get_by_role("button", name="Show").click()
+    page.get_by_text("drowned once").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_anybody_can_sign_in(window, scheme):
+    opened = window(color_scheme=scheme)
+    opened.expect("401 (Unauthorized)")
+    opened.page.goto("/sign-in")
+    findings = axe.findings(opened.page)
+    sign_in(opened.page, "wrong")
+    opened.page.get_by_role("alert").wait_for()
+    findings += axe.findings(opened.page)
+    assert not findings, "\n".join(findings)
+
+
+def test_without_scripts_one_can_sign_in_and_out(window, table):
+    page = window(java_script_enabled=False).page
+    page.goto("/sign-in")
+    sign_in(page, table.player)
+    page.get_by_role("searchbox").wait_for()
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_label("Your token").wait_for()

@@ -1,0 +1,331 @@
+"""The page to search on, in a real browser: typing, the keyboard, the history, narrow and dark screens, and without scripts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.browser import Watched
+from tests.support.libraries import table_folder
+from tests.support.serving import http_server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page, Route
+
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+
+OGRE = "lore://creatures/lorekeeper-starter/ogre"
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory) -> Iterator[str]:
+    with http_server(table_folder(tmp_path_factory)) as address:
+        yield address.removesuffix("/mcp")
+
+
+@pytest.fixture
+def page(window: Callable[..., Watched]) -> Page:
+    return window().page
+
+
+def names(page: Page) -> list[str]:
+    return page.locator(".hits .name").all_inner_texts()
+
+
+def found(page: Page, name: str) -> None:
+    """Wait until a result has that name."""
+    page.locator(".hits .name").get_by_text(name, exact=True).first.wait_for()
+
+
+def opened(page: Page, name: str) -> None:
+    """Wait until the entry beside the list has that name."""
+    page.locator("#reading article").get_by_text(name).first.wait_for()
+
+
+def query(page: Page) -> str:
+    return str(page.evaluate("new URL(location.href).searchParams.get('q') ?? ''"))
+
+
+def settled(page: Page) -> None:
+    """Wait until the results are those of what is in the box, with what meaning adds to them."""
+    page.wait_for_timeout(50)
+    page.wait_for_function("() => !document.querySelector('.pending, .htmx-request, .htmx-swapping, .htmx-settling')")
+
+
+def test_results_follow_every_key_and_the_address_has_the_search(page):
+    page.goto("/")
+    assert names(page) == []
+    box = page.get_by_role("searchbox")
+    seen = []
+    for word in ("fireb", "all", " lightning"):
+        box.press_sequentially(word)
+        settled(page)
+        assert query(page) == box.input_value()
+        seen.append(names(page))
+    assert "Fireball" in seen[0]  # before the word is whole
+    assert seen[1][0] == "Fireball"
+    assert seen[2] != seen[1]
+    assert page.locator(".hits mark").count()
+    page.reload()
+    assert box.input_value() == "fireball lightning"
+    assert names(page) == seen[2]
+
+
+def test_an_outdated_answer_never_replaces_a_newer_one(page):
+    page.goto("/")
+    box = page.get_by_role("searchbox")
+    box.press_sequentially("ghoul touch of the grave")
+    settled(page)
+    assert query(page) == "ghoul touch of the grave"
+    typed = names(page)
+    page.reload()
+    assert names(page) == typed
+    assert typed
+
+
+def test_what_meaning_adds_never_replaces_the_results_of_a_newer_key(page):
+    held: list[Route] = []
+    page.route(re.compile("q=fire&typing"), lambda route: held.append(route))
+    page.goto("/")
+    box = page.get_by_role("searchbox")
+    with page.expect_request(re.compile("q=fire&typing")):
+        box.press_sequentially("fire")
+    box.press_sequentially(" levle<=3")
+    page.locator("#results .note").get_by_text("levle").wait_for()
+    for route in held:
+        route.continue_()
+    settled(page)
+    assert held
+    assert "levle" in page.locator("#results").inner_text()
+
+
+def test_tests_typed_into_the_box_filter_what_is_found(page):
+    page.goto("/")
+    box = page.get_by_role("searchbox")
+    box.press_sequentially("level<=3 class:wizard ritual")
+    settled(page)
+    facts = page.locator(".hits .facts").all_inner_texts()
+    assert "Detect Magic" in names(page)
+    assert facts
+    assert all("wizard" in each and "ritual" in each for each in facts)
+    box.press_sequentially(" -school:divination")
+    settled(page)
+    fewer = names(page)
+    assert fewer
+    assert "Detect Magic" not in fewer
+    box.fill('type:spell "wall of"')
+    settled(page)
+    assert names(page)
+    assert all("Wall of" in name for name in names(page)[:3])
+
+
+def test_what_cannot_be_a_test_is_said_beside_the_results(page):
+    page.goto("/")
+    page.get_by_role("searchbox").press_sequentially("fire levle<=3")
+    settled(page)
+    assert "levle" in page.locator("#results").inner_text()
+
+
+def test_a_facet_narrows_the_search_by_what_it_writes_into_the_box(page):
+    page.goto("/?q=fire")
+    everything = total(page)
+    facet(page, "spell").click()
+    page.wait_for_url("**spell*")
+    settled(page)
+    assert "fire" in page.get_by_role("searchbox").input_value()
+    assert "spell" in page.get_by_role("searchbox").input_value()
+    narrowed = total(page)
+    assert 0 < narrowed < everything
+    assert set(page.locator(".hits .kind").all_inner_texts()) == {"spell"}
+    assert page.locator("#facets h2").get_by_text("level", exact=False).count()
+    facet(page, "spell").click()
+    page.wait_for_function("q => new URL(location.href).searchParams.get('q').trim() === q", arg="fire")
+    settled(page)
+    assert total(page) == everything
+    page.go_back()
+    page.wait_for_function("() => document.querySelector('#q').value.includes('spell')")
+    assert total(page) == narrowed
+
+
+def test_without_words_there_is_what_a_facet_promises(page):
+    page.goto("/?q=type:creature")
+    huge = facet(page, "huge")
+    promised = number(huge.locator("small").inner_text())
+    huge.click()
+    page.wait_for_url("**huge*")
+    settled(page)
+    assert 0 < total(page) == promised
+    assert all("huge" in facts for facts in page.locator(".hits .facts").all_inner_texts())
+
+
+def facet(page: Page, label: str) -> Locator:
+    """The value of a facet by its label."""
+    return page.locator("#facets a").filter(has=page.get_by_text(label, exact=True)).first
+
+
+def total(page: Page) -> int:
+    """How many entries a search has found."""
+    return number(page.locator("#results .count").inner_text())
+
+
+def number(text: str) -> int:
+    return int(re.sub(r"\D", "", text))
+
+
+def test_facets_follow_what_is_typed(page):
+    page.goto("/")
+    everything = number(facet(page, "creatures").locator("small").inner_text())
+    page.get_by_role("searchbox").press_sequentially("type:creature dragon")
+    settled(page)
+    page.locator("#facets h2").get_by_text("size", exact=False).first.wait_for()
+    assert 0 < number(facet(page, "creatures").locator("small").inner_text()) < everything
+
+
+def test_the_keyboard_is_enough(page):
+    page.goto("/books")
+    page.keyboard.press("/")
+    page.wait_for_url("**/")
+    page.wait_for_function("() => document.activeElement.id === 'q'")
+    page.keyboard.type("ogre")
+    settled(page)
+    page.keyboard.press("ArrowDown")
+    first, second = page.locator(".hits a").nth(0), page.locator(".hits a").nth(1)
+    assert first.evaluate("it => it === document.activeElement")
+    page.keyboard.press("ArrowDown")
+    assert second.evaluate("it => it === document.activeElement")
+    name = second.locator(".name").inner_text()
+    page.keyboard.press("Enter")
+    opened(page, name)
+    assert second.get_attribute("aria-current") == "true"
+    page.keyboard.press("Escape")
+    page.locator("#reading article").wait_for(state="detached")
+    assert query(page) == "ogre"
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => document.querySelector('#q').value === ''")
+    page.keyboard.press("ArrowUp")
+    page.get_by_role("searchbox").blur()
+    page.keyboard.press("?")
+    page.get_by_role("dialog").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="hidden")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "q"
+
+
+def test_enter_in_the_box_opens_the_best_result(page):
+    page.goto("/")
+    page.keyboard.type("magic missile")
+    settled(page)
+    page.keyboard.press("Enter")
+    opened(page, "Magic Missile")
+
+
+def test_enter_right_after_the_last_key_opens_what_that_key_finds(page):
+    page.goto("/?q=ogre")
+    box = page.get_by_role("searchbox")
+    box.evaluate(
+        """(box) => {
+          box.value = "magic missile";
+          box.dispatchEvent(new Event("input", { bubbles: true }));
+          box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+        }"""
+    )
+    opened(page, "Magic Missile")
+    assert query(page) == "magic missile"
+
+
+def test_back_and_forward_go_through_what_was_open(page):
+    page.goto("/?q=dragon")
+    shown = names(page)
+    texts = []
+    for place in (0, 1):
+        page.locator(".hits a").nth(place).click()
+        opened(page, shown[place])
+        texts.append(page.locator("#reading article").inner_text())
+    assert texts[0] != texts[1]
+    page.go_back()
+    opened(page, shown[0])
+    assert page.locator("#reading article").inner_text() == texts[0]
+    assert page.locator(".hits a[aria-current] .name").all_inner_texts() == [shown[0]]
+    page.go_back()
+    page.locator("#reading article").wait_for(state="detached")
+    assert names(page) == shown
+    page.go_forward()
+    opened(page, shown[0])
+    page.go_forward()
+    opened(page, shown[1])
+
+
+def test_the_next_page_of_results_has_others(page):
+    page.goto("/?q=dragon")
+    first = names(page)
+    page.get_by_role("link", name=re.compile("Next")).click()
+    page.wait_for_url("**offset=20*")
+    second = names(page)
+    assert first
+    assert second
+    assert not page.locator(".hits a").evaluate_all("links => links.some((it) => it.href.includes('offset=0'))")
+    assert page.locator(".hits").get_attribute("start") == "21"
+    page.get_by_role("link", name=re.compile("Previous")).click()
+    page.wait_for_function("() => !location.href.includes('offset')")
+    assert names(page) == first
+
+
+@pytest.mark.parametrize("path", ["/", "/?q=dragon", f"/?q=ogre&open={OGRE}", "/books"])
+def test_nothing_is_wider_than_a_phone(window, path):
+    page = window(**PHONE).page
+    page.goto(path)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("document.documentElement.clientWidth") == 390
+
+
+def test_on_a_phone_the_entry_covers_the_list(window):
+    page = window(**PHONE).page
+    page.goto("/?q=ogre")
+    page.locator(".hits a").first.tap()
+    opened(page, "Ogre")
+    assert page.locator(".hits").is_hidden()
+    page.get_by_role("link", name=re.compile("Results")).tap()
+    page.locator(".hits").wait_for()
+    assert page.locator("#reading article").count() == 0
+
+
+@pytest.mark.parametrize(("scheme", "is_dark"), [("dark", True), ("light", False)])
+def test_dark_and_light_follow_the_system_until_one_is_chosen(window, scheme, is_dark):
+    page = window(color_scheme=scheme).page
+    page.goto("/?q=ogre")
+    assert dark(page) is is_dark
+    page.get_by_role("button", name="Dark or light").click()
+    assert dark(page) is not is_dark
+    page.goto("/books")
+    assert dark(page) is not is_dark
+
+
+def dark(page: Page) -> bool:
+    """Whether the text of the page is brighter than its ground."""
+    text, ground = page.evaluate(
+        "() => { const style = getComputedStyle(document.body); return [style.color, style.backgroundColor]; }"
+    )
+    return brightness(text) > brightness(ground)
+
+
+def brightness(colour: str) -> int:
+    return sum(map(int, re.findall(r"\d+", colour)[:3]))
+
+
+def test_without_scripts_everything_can_still_be_searched_and_read(window):
+    page = window(java_script_enabled=False).page
+    page.goto("/")
+    page.get_by_role("searchbox").fill("fireball")
+    page.get_by_role("searchbox").press("Enter")
+    found(page, "Fireball")
+    page.locator(".hits a").first.click()
+    opened(page, "Fireball")
+    assert page.get_by_role("button", name="Dark or light").count() == 0
+    page.get_by_role("link", name="Shelf").click()
+    page.get_by_role("heading", name="Shelf").wait_for()

@@ -1,0 +1,282 @@
+"""XML compendiums and bestiaries in YAML: what they give, and what is said of those that cannot be read."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from lorekeeper.entities import Entity
+from lorekeeper.intake.files import Reader
+from lorekeeper.intake.reports import ImportReport
+from lorekeeper.notes.statblocks import read_stat_block
+from lorekeeper.render.pages import markdown
+
+XML = """<?xml version="1.0" encoding="UTF-8"?>
+<compendium version="5" auto_indent="NO">
+  <spell>
+    <name>Reed Song</name><level>2</level><school>EN</school><ritual>YES</ritual>
+    <time>1 action</time><range>60 feet</range><components>V, S, M (a reed worth 5 gp)</components>
+    <duration>Concentration, up to 10 minutes</duration><classes>Bard, Druid (Marsh), School: Enchantment</classes>
+    <text>Each creature of your choice must succeed on a Wisdom saving throw or be charmed.</text>
+    <text></text>
+    <text>Source: The Reed Book p. 12</text>
+    <roll>2d6</roll>
+  </spell>
+  <monster>
+    <name>Mire Heron</name><size>L</size><type>monstrosity, The Reed Book</type><alignment>unaligned</alignment>
+    <ac>13 (natural armor)</ac><hp>33 (6d10)</hp><speed>30 ft., fly 60 ft.</speed>
+    <str>14</str><dex>16</dex><con>10</con><int>3</int><wis>12</wis><cha>6</cha>
+    <save>Dex +5</save><skill>Perception +3, Stealth +5</skill><immune>poison</immune>
+    <senses>darkvision 60 ft.</senses><passive>13</passive><languages></languages><cr>1/2</cr>
+    <trait><name>Still</name><text>It has advantage on Stealth checks in reeds.</text></trait>
+    <action><name>Beak</name><text>Melee Weapon Attack: +5 to hit, reach 5 ft. Hit: 7 (1d8 + 3) piercing damage.</text>
+      <attack>Beak|5|1d8+3</attack></action>
+    <legendary><name>Cry</name><text>It cries.</text></legendary>
+    <environment>swamp, coastal</environment>
+  </monster>
+  <item>
+    <name>Boatman's Pike +1</name><type>M</type><magic>1</magic><detail>uncommon (requires attunement)</detail>
+    <weight>18</weight><value>200</value><dmg1>1d10</dmg1><dmgType>P</dmgType><property>H,R,2H,M</property>
+    <text>You have a +1 bonus to attack and damage rolls made with it.</text>
+  </item>
+  <item><name>Reed Coat</name><type>LA</type><ac>11</ac><stealth>YES</stealth><text>A coat.</text></item>
+  <class><name>Fen Warden</name><hd>10</hd><proficiency>Wisdom, Strength, Nature</proficiency>
+    <autolevel level="1"><feature><name>Mud Step</name><text>Mud does not slow you.</text></feature></autolevel></class>
+  <race><name>Toadfolk</name><size>S</size><speed>25</speed><trait><name>Leap</name><text>You leap far.</text></trait></race>
+  <background><name>Ferrier</name><trait><name>Boat</name><text>You own a boat.</text></trait></background>
+  <feat><name>Punter</name><prerequisite>Strength 13</prerequisite><text>You pole fast.</text></feat>
+  <encounter><name>On the water</name></encounter>
+</compendium>
+"""
+
+YAML = """---
+- name: Bog Lamp
+  size: tiny
+  type: elemental
+  ac: 14
+  hp: 9
+  hit_dice: 2d4 + 4
+  speed: 0 ft., fly 30 ft. (hover)
+  stats: [1, 18, 14, 6, 12, 10]
+  cr: 1/4
+  damage_immunities: fire, poison
+  traits:
+    - name: Glow
+      desc: It sheds dim light.
+- name: Bog Lamp, Elder
+  stats: [3, 18, 16, 8, 14, 12]
+  cr: 3
+  actions:
+    - [Burn, "Melee Spell Attack: +6 to hit. Hit: 9 (2d8) fire damage."]
+"""
+
+
+BOMB = (
+    "a: &a [" + "x, " * 9 + "]\n" + "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in ("ab", "bc", "cd"))
+)
+
+MERGES = "a: &a {x: 1}\n" + "".join(
+    f"{b}: &{b} {{<<: [{', '.join([f'*{a}'] * 9)}]}}\n" for a, b in pairwise("abcdefghij")
+)
+
+
+def read(path: Path) -> tuple[list[Entity], ImportReport]:
+    report = ImportReport()
+    return [entry.entity for entry in Reader([path], None, report).read()], report
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    return path
+
+
+@pytest.fixture(scope="module")
+def reed_book(tmp_path_factory) -> dict[str, Entity]:
+    entities, report = read(written(tmp_path_factory.mktemp("xml") / "Reed Book.xml", XML))
+    assert report.failed == []
+    assert report.warnings == []
+    assert report.skipped == {"Reed Book.xml: encounter": 1}
+    return {entity.name: entity for entity in entities}
+
+
+def test_every_kind_of_element_gives_its_entry(reed_book):
+    assert {name: (e.type, e.kind, e.document) for name, e in reed_book.items()} == {
+        "Reed Song": ("spells", "spell", "reed-book"),
+        "Mire Heron": ("creatures", "creature", "reed-book"),
+        "Boatman's Pike +1": ("equipment", "magic-item", "reed-book"),
+        "Reed Coat": ("equipment", "armor", "reed-book"),
+        "Fen Warden": ("character_options", "class", "reed-book"),
+        "Toadfolk": ("character_options", "race", "reed-book"),
+        "Ferrier": ("character_options", "background", "reed-book"),
+        "Punter": ("character_options", "feat", "reed-book"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        (
+            "Reed Song",
+            {
+                "level": 2,
+                "school": "enchantment",
+                "ritual": True,
+                "concentration": True,
+                "casting_time": "action",
+                "range": 60,
+                "classes": ("bard", "druid"),
+                "components": ("verbal", "somatic", "material"),
+                "material_cost": 5,
+                "duration": 10,
+                "saves": ("wisdom",),
+                "conditions": ("charmed",),
+            },
+        ),
+        (
+            "Mire Heron",
+            {
+                "challenge_rating": 0.5,
+                "type": ("monstrosity",),
+                "size": ("large",),
+                "armor_class": 13,
+                "hit_points": 33,
+                "speed_fly": 60,
+                "darkvision": 60,
+                "passive_perception": 13,
+                "immune": ("poison",),
+                "damage_types": ("piercing",),
+                "legendary": True,
+            },
+        ),
+        (
+            "Boatman's Pike +1",
+            {
+                "rarity": "uncommon",
+                "requires_attunement": True,
+                "bonus": 1,
+                "cost": 200,
+                "weight": 18,
+                "damage": 5.5,
+                "damage_type": "piercing",
+                "properties": ("heavy", "reach", "two handed"),
+            },
+        ),
+        ("Reed Coat", {"armor_class": 11, "category": ("light armor", "armor")}),
+        ("Fen Warden", {"hit_die": "d10"}),
+    ],
+)
+def test_what_an_element_says_is_filtered_by(reed_book, name, fields):
+    found = reed_book[name].fields
+    assert {key: found.get(key) for key in fields} == fields
+
+
+def test_pages_of_a_compendium_are_whole(reed_book):
+    heron = markdown(reed_book["Mire Heron"])
+    for part in (
+        "13 (natural armor)",
+        "33 (6d10)",
+        "16 (+3)",
+        "Dex +5",
+        "**Still.**",
+        "## Actions",
+        "**Beak.**",
+    ):
+        assert part in heron
+    assert "Mud does not slow you" in markdown(reed_book["Fen Warden"])
+    song = markdown(reed_book["Reed Song"])
+    assert "2nd-level enchantment" in song
+    assert "Source:" not in song
+    assert "The Reed Book" in song
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<compendium><spell></compendium>", "not well-formed"),
+        ("<campaign><pc/></campaign>", "Fight Club"),
+        ('<!DOCTYPE x [<!ENTITY a "b">]><compendium>&a;</compendium>', "DOCTYPE"),
+        ("<compendium><spell><name></name></spell></compendium>", "name"),
+        ("<compendium>\udcff</compendium>", "UTF-8"),
+    ],
+)
+def test_what_is_no_compendium_is_said_with_the_reason(tmp_path, text, said):
+    entities, report = read(written(tmp_path / "bad.xml", text))
+    assert entities == []
+    assert [said in failure.reason for failure in report.failed] == [True]
+
+
+def test_a_bestiary_gives_its_creatures(tmp_path):
+    entities, report = read(written(tmp_path / "bog.yaml", YAML))
+    assert report.failed == []
+    lamp, elder = entities
+    assert (lamp.name, lamp.document, lamp.fields["challenge_rating"], lamp.fields["armor_class"]) == (
+        "Bog Lamp",
+        "bog",
+        0.25,
+        14,
+    )
+    assert lamp.fields["immune"] == ("fire", "poison")
+    assert lamp.fields["hover"] is True
+    assert elder.fields["damage_types"] == ("fire",)
+    assert "**Glow.**" in markdown(lamp)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: [1", "no YAML"),
+        ("a: 1", "stats"),
+        ("!!python/object/apply:os.system ['true']", "no YAML"),
+        (BOMB, "no YAML"),
+        (MERGES, "merge keys"),
+        ("a:\n" + "  <<: {x: 1}\n" * 200, "merge keys"),
+        ("a: 1" + ":1" * 300_000, "digits"),
+        ("- &a {name: x, l: [" + "1," * 3000 + "]}\n" + "- *a\n" * 300, "too many values"),
+    ],
+)
+def test_what_is_no_bestiary_is_said_with_the_reason(tmp_path, text, said):
+    entities, report = read(written(tmp_path / "bad.yml", text))
+    assert entities == []
+    assert [said in failure.reason for failure in report.failed] == [True]
+
+
+SPELL = "<compendium><spell><name>Reed Song</name><level>1</level><text>{}</text></spell>{}</compendium>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SPELL.format("It charms herons.", " " * 1_000_000),
+        SPELL.format("It charms herons.", f"<!--{'<?xml ' * 200_000}-->"),
+        SPELL.format("It charms herons." + "\n" * 1_000_000 + "Source: ", ""),
+        SPELL.format("It charms herons." + " Source:" * 100_000, ""),
+    ],
+)
+def test_no_compendium_takes_long(tmp_path, text):
+    """Each of these took minutes or more while its time was quadratic."""
+    entities, report = read(written(tmp_path / "long.xml", text))
+    assert report.failed == []
+    assert "Reed Song" in [entity.name for entity in entities]
+
+
+def test_merge_keys_and_numbers_of_base_60_are_read_within_bounds():
+    values, _ = read_stat_block("base: &base {ac: 12, speed: 1:30}\nname: Heron\n<<: *base")
+    assert (values["ac"], values["speed"]) == (12, 90)
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_damaged_files_are_refused_or_read_never_half(tmp_path, seed, number):
+    """What is cut, doubled or overwritten gives whole entries and reasons."""
+    random = Random(f"{seed} {number}")
+    for text, suffix in ((XML, ".xml"), (YAML, ".yaml")):
+        place, length = random.randrange(len(text)), random.randrange(1, 60)
+        damaged = random.choice(
+            [text[:place], text[:place] + text[place + length :], text[:place] + "<&\0[{" + text[place:]]
+        )
+        entities, report = read(written(tmp_path / f"damaged{suffix}", damaged))
+        assert entities or report.failed
+        for entity in entities:
+            assert markdown(entity).startswith("# ")

@@ -1,0 +1,275 @@
+"""What differs between entries: found, marked, and said once; what is equal is left out."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lorekeeper.differences import Differences, differences
+from lorekeeper.differences.result import Runs
+from lorekeeper.differences.words import sentences
+from lorekeeper.entities import Entity
+from lorekeeper.intake.files import Reader
+from lorekeeper.intake.reports import ImportReport
+from tests.support.comparing import broken_laws, versions
+from tests.support.examples import examples
+
+
+def spell(text: str, document: str = "one", **data: Any) -> Entity:
+    content = {"name": "Tide Lance", "desc": text, "level": 2, "school": "evocation", **data}
+    return Entity("spells", "tide-lance", "Tide Lance", "spell", document, "own", content)
+
+
+def creature(document: str = "one", **data: Any) -> Entity:
+    return Entity("creatures", "heron", "Heron", "creature", document, "own", {"name": "Heron", **data})
+
+
+def shown(runs: Runs | None) -> str | None:
+    """A text with its changed words in brackets."""
+    return None if runs is None else "".join(f"[{run.text}]" if run.changed else run.text for run in runs)
+
+
+def facts_of(result: Differences) -> dict[str, tuple[str | None, ...]]:
+    return {fact.label: tuple(map(shown, fact.values)) for fact in result.differing_facts}
+
+
+def rows_of(result: Differences) -> list[tuple[str | None, ...]]:
+    return [tuple(map(shown, row.texts)) for _, rows in result.differing_passages for row in rows]
+
+
+def compared(*texts: str) -> list[tuple[str | None, ...]]:
+    result = differences([spell(text, str(number)) for number, text in enumerate(texts)])
+    assert broken_laws(result) == []
+    return rows_of(result)
+
+
+# --- sentences -------------------------------------------------------------------------------------------------------
+
+
+def test_a_reworded_sentence_stands_beside_its_counterpart_with_the_changed_words_marked():
+    assert compared(
+        "Cold water strikes. The target takes 3d6 damage.", "Cold water strikes. Each target takes 4d6 damage."
+    ) == [("[The] target takes [3d6] damage.", "[Each] target takes [4d6] damage.")]
+
+
+def test_a_sentence_that_only_one_has_stands_alone_without_marks():
+    assert compared("Cold water strikes. It is loud.", "Cold water strikes.") == [("It is loud.", None)]
+
+
+def test_a_sentence_that_another_entry_says_in_two_is_one_row():
+    (row,) = compared(
+        "Each creature makes a Dexterity saving throw. It takes 8d6 fire damage on a failed save.",
+        "Each creature makes a Dexterity saving throw, taking 8d6 fire damage on a failed save.",
+    )
+    assert row[0] == "Each creature makes a Dexterity saving throw. [It takes] 8d6 fire damage on a failed save."
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The target can't move.", "the target can’t move"),
+        ("It is **blinded**, and deaf.", "It is *blinded* and deaf."),
+        ("A 20-foot-radius sphere.", "A 20‑foot radius sphere."),
+        ("It costs 18,000 gp.", "It costs 18000 gp."),
+        ("“Stop!” it says.", '"Stop!" it says.'),
+        ("Roll 5–6 on the die.", "Roll 5-6 on the die."),
+        ("It has -1.", "It has −1."),
+        ("First part here.\n\nSecond part here.", "First part here. Second part here."),
+    ],
+)  # fmt: skip
+def test_punctuation_case_quotes_and_markup_are_no_differences(one, other):
+    assert compared(one, other) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("2d6", "2d8"),
+        ("1d4 - 1", "1d4 + 1"),
+        ("a -1", "a +1"),
+        ("2.5", "25"),
+        ("1/4", "1/2"),
+        ("30", "300"),
+        ("x2", "x3"),
+    ],
+)
+def test_numbers_and_their_minus_are_differences(one, other):
+    assert len(compared(f"It is {one} here.", f"It is {other} here.")) == 1
+
+
+def test_a_sentence_in_another_order_is_not_shown():
+    assert compared("The sea rises. The moon sets. A bell rings.", "A bell rings. The sea rises. The moon sets.") == []
+
+
+def test_units_and_abbreviations_do_not_end_a_sentence():
+    assert list(sentences("Reach 5 ft. 7 (1d8 + 3) damage. It is done, e.g. Often. 2. Run")) == [
+        "Reach 5 ft. 7 (1d8 + 3) damage.",
+        "It is done, e.g. Often.",
+        "2. Run",
+    ]
+
+
+# --- facts and passages ----------------------------------------------------------------------------------------------
+
+
+def test_facts_that_differ_are_shown_with_their_changed_parts():
+    result = differences([
+        spell("It strikes.", duration="1 minute", classes=["Wizard", "Bard"], casting_time="action"),
+        spell("It strikes.", "two", duration="1 hour", classes=["bard", "wizard"], casting_time="action", ritual=True),
+    ])  # fmt: skip
+    assert facts_of(result) == {
+        "Level": ("2nd-level evocation", "2nd-level evocation [(ritual)]"),
+        "Duration": ("1 [minute]", "1 [hour]"),
+    }
+    assert (result.same_facts, result.same_sentences) == (2, 1)
+    assert broken_laws(result) == []
+
+
+def test_ability_scores_are_facts_of_their_own():
+    scores = {"strength": 10, "dexterity": 12, "constitution": 14, "intelligence": 3, "wisdom": 8, "charisma": 6}
+    result = differences([creature(ability_scores=scores), creature("two", ability_scores={**scores, "dexterity": 18})])
+    assert facts_of(result) == {"DEX": ("[12 (+1)]", "[18 (+4)]")}
+
+
+def test_saving_throws_are_compared_one_by_one():
+    one = creature(saving_throws={"dexterity": 6, "constitution": 13, "wisdom": 7})
+    other = creature("two", saving_throws={"dexterity": 6, "constitution": 7, "wisdom": 7})
+    assert facts_of(differences([one, other])) == {
+        "Saving Throws": ("Dex +6, Con [+13], Wis +7", "Dex +6, Con [+7], Wis +7")
+    }
+
+
+def test_a_fact_of_the_text_that_no_line_has_is_shown_too():
+    one, other = spell("It strikes."), spell("It strikes.", "two")
+    object.__setattr__(other, "fields", {"damage_types": ("cold",)})
+    assert facts_of(differences([one, other])) == {"Deals Damage": (None, "cold")}
+
+
+def feature(name: str, text: str, kind: str = "ACTION") -> dict[str, str]:
+    return {"name": name, "desc": text, "action_type": kind}
+
+
+def test_a_trait_that_has_become_an_action_is_shown_as_moved_and_its_text_is_not():
+    text = "The heron hides among the reeds of the marsh."
+    result = differences([
+        creature(traits=[{"name": "Stillness", "desc": text}]),
+        creature("two", actions=[feature("Stillness", text, "BONUS_ACTION")]),
+    ])  # fmt: skip
+    ((passage, rows),) = result.differing_passages
+    assert (passage.places, passage.moved, rows) == (
+        (("Traits", "Stillness"), ("Bonus Actions", "Stillness")),
+        True,
+        [],
+    )
+
+
+def test_a_feature_that_is_had_at_another_level_is_the_same_feature():
+    def subclass(level: int, text: str) -> Entity:
+        features = [{"name": "Survivor", "desc": text, "gained_at": [{"level": level}]}]
+        data = {"name": "Champion", "features": features}
+        return Entity("character_options", "champion", "Champion", "subclass", str(level), "own", data)
+
+    result = differences([subclass(15, "You regain hit points."), subclass(18, "You regain hit points each turn.")])
+    ((passage, rows),) = result.differing_passages
+    assert [place and place[-1] for place in passage.places] == ["Level 15: Survivor", "Level 18: Survivor"]
+    assert len(rows) == 1
+
+
+def test_what_the_first_entry_has_alone_comes_before_what_others_have():
+    assert compared("The sea rises.", "A moon sets over hills.") == [
+        ("The sea rises.", None),
+        (None, "A moon sets over hills."),
+    ]
+
+
+def test_an_action_with_another_name_that_says_nearly_the_same_stands_beside_it():
+    result = differences([
+        creature(actions=[feature("Bite", "Melee attack: +14, reach 10 ft. It takes 19 piercing damage.")]),
+        creature("two", actions=[feature("Rend", "Melee attack: +14, reach 10 ft. It takes 13 slashing damage.")]),
+    ])  # fmt: skip
+    assert [passage.places for passage, _ in result.differing_passages] == [(("Actions", "Bite"), ("Actions", "Rend"))]
+    assert broken_laws(result) == []
+
+
+def test_four_entries_stand_side_by_side():
+    result = differences(
+        [spell(f"Shared here. It takes {number}d6 cold damage.", str(number)) for number in (1, 1, 2, 3)]
+    )
+    assert rows_of(result) == [
+        (*["It takes [1d6] cold damage."] * 2, "It takes [2d6] cold damage.", "It takes [3d6] cold damage.")
+    ]
+    assert result.same_sentences == 1
+    assert broken_laws(result) == []
+
+
+# --- laws ------------------------------------------------------------------------------------------------------------
+
+WORDS = ["sea", "rises", "the", "2d6", "of", "Bell", "-1", "fire", "30", "you", "can't", "12,000"]
+
+SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(lambda found: f"The {' '.join(found)}.")
+
+TEXTS = st.lists(
+    st.one_of(SENTENCES, st.just("\n\n**Name.** "), st.just("\n\n#### Part\n\n"), st.just("\n- ")), max_size=12
+)
+
+
+@given(texts=st.lists(TEXTS.map(" ".join), min_size=2, max_size=4))
+@examples(100)
+def test_nothing_is_lost_and_nothing_equal_is_shown_of_any_texts(texts):
+    assert broken_laws(differences([spell(text, str(number)) for number, text in enumerate(texts)])) == []
+
+
+@given(text=st.text(max_size=200))
+@examples(100)
+def test_any_text_does_not_differ_from_itself(text):
+    result = differences([spell(text), spell(text, "two")])
+    assert (facts_of(result), list(result.differing_passages)) == ({}, [])
+
+
+def test_long_hostile_texts_are_compared_in_linear_time_by_equal_sentences():
+    rows = [f"Word{number} of the sea rises." for number in range(600)]
+    others = [*rows[:300], *(f"Word{number} of the sea sets." for number in range(300, 600))]
+    result = differences([
+        *(spell(" ".join(text)) for text in (rows, others[::-1])), spell("a " * 20_000), spell("*_" * 10_000)
+    ])  # fmt: skip
+    texts = [tuple(text is not None for text in row.texts) for passage in result.passages for row in passage.rows]
+    assert texts.count((True, True, False, False)) == 300
+    assert len(texts) == 901
+
+
+# --- the corpus ------------------------------------------------------------------------------------------------------
+
+FEWEST_PAIRS = 1_000
+
+
+@pytest.fixture(scope="module")
+def entries(corpus: Path) -> list[Entity]:
+    return [entity for entity, _ in Reader([corpus / "entities"], None, ImportReport()).read()]
+
+
+@pytest.mark.corpus
+@pytest.mark.timeout(600)
+def test_no_pair_of_2014_and_2024_entries_breaks_a_law(entries):
+    pairs = versions(entries, "srd-2014", "srd-2024")
+    assert len(pairs) > FEWEST_PAIRS
+    assert {pair[0].uri: broken for pair in pairs if (broken := broken_laws(differences(pair)))} == {}
+
+
+@pytest.mark.corpus
+def test_no_versions_of_other_books_break_a_law(entries, seed):
+    books = ("srd-2014", "srd-2024", "a5e-ag", "bfrd", "a5e-mm", "tob", "tob-2023", "wotc-srd")
+    found = [
+        each
+        for one in books
+        for other in books
+        if one < other
+        for each in versions(entries, *dict.fromkeys((one, "srd-2014", other)))
+    ]
+    assert len(found) > 100
+    for group in random.Random(seed).sample(found, 100):
+        assert broken_laws(differences(group)) == []

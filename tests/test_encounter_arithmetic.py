@@ -1,0 +1,178 @@
+"""The arithmetic of encounters against published tables and examples, and proposals within the budget."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lorekeeper.encounters.arithmetic import Foes, limits, multiplier, rated, window
+from lorekeeper.encounters.asked import parse_monster, parse_party
+from lorekeeper.encounters.proposals import chosen, encounters
+from lorekeeper.encounters.shapes import Budget, patterns, usable
+from lorekeeper.encounters.tables import BUDGETS, DAYS, DIFFICULTIES, MAX_LEVEL, THRESHOLDS
+from lorekeeper.render.creature import EXPERIENCE
+from tests.support.bestiary import bestiary, pools_of
+from tests.support.examples import examples
+
+FRACTIONS = {"1/8": 0.125, "1/4": 0.25, "1/2": 0.5}
+
+
+def foes(text: str) -> list[Foes]:
+    """ "1x1 3x1/2": one of challenge rating 1, three of 1/2."""
+    found = []
+    for part in text.split():
+        count, _, name = part.partition("x")
+        rating = FRACTIONS.get(name) or float(name)
+        found.append(Foes(f"Monster {name}", int(count), rating, EXPERIENCE[rating]))
+    return found
+
+
+# --- arithmetic ------------------------------------------------------------------------------------------------------
+
+
+def test_the_example_of_the_basic_rules():
+    levels = parse_party(["3 3 3 2"])
+    assert limits(levels, "2014") == {"easy": 275, "medium": 550, "hard": 825, "deadly": 1400}
+    rating = rated(levels, [Foes("Bugbear", 1, 1, 200), Foes("Hobgoblin", 3, 0.5, 100)], "2014")
+    assert (rating.xp, rating.adjusted, rating.difficulty) == (500, 1000, "hard")
+    assert rating.lines[:2] == (
+        "Monsters: 1 × 200 (Bugbear, CR 1) + 3 × 100 (Hobgoblin, CR 1/2) = 500 XP",
+        "Adjusted: 500 × 2 (4 monsters) = 1,000 XP",
+    )
+
+
+CASES = [
+    ("3 3 3 2", "1x1 3x1/2", 500, 1000, "hard", "low", False),
+    ("4x1", "2x1/4", 100, 150, "easy", "low", False),
+    ("4x1", "1x1", 200, 200, "medium", "low", False),
+    ("4x1", "8x1/8", 200, 500, "deadly", "low", False),
+    ("5x1", "1x2", 450, 450, "hard", "high", True),
+    ("1", "1x1/4", 50, 75, "hard", "low", False),
+    ("2x2", "2x1/2", 200, 400, "deadly", "low", False),
+    ("6x2", "1x3", 700, 350, "easy", "moderate", True),
+    ("4x3", "1x4", 1100, 1100, "hard", "high", True),
+    ("4x3", "1x1/8", 25, 25, "trivial", "low", False),
+    ("4x4", "6x1/2 1x2", 1050, 2625, "deadly", "moderate", True),
+    ("3x5", "3x2", 1350, 2700, "hard", "low", False),
+    ("4x5", "1x6 2x1/4", 2400, 4800, "deadly", "moderate", False),
+    ("5x6", "2x5", 3600, 5400, "hard", "moderate", False),
+    ("7x7", "12x1", 2400, 6000, "medium", "low", False),
+    ("4x8", "1x10", 5900, 5900, "hard", "moderate", False),
+    ("4x10", "1x11 4x3", 10_000, 20_000, "deadly", "high", True),
+    ("5x11", "15x1/2", 1500, 6000, "easy", "low", False),
+    ("4x13", "1x17", 18_000, 18_000, "hard", "high", False),
+    ("6x17", "1x20 2x8", 32_800, 49_200, "hard", "moderate", False),
+    ("4x20", "1x24", 62_000, 62_000, "deadly", "high", False),
+    ("2x20", "20x5", 36_000, 180_000, "deadly", "high", True),
+    ("4x20", "1x30", 155_000, 155_000, "deadly", "beyond high", False),
+]
+"""Party, monsters, XP, adjusted XP, difficulty of 2014 and of 2024, and whether the benchmark says "may be deadly":
+calculated apart from the program, from the published tables."""
+
+
+@pytest.mark.parametrize(("party", "monsters", "xp", "adjusted", "of_2014", "of_2024", "deadly"), CASES)
+def test_encounters_are_as_hard_as_the_tables_say(party, monsters, xp, adjusted, of_2014, of_2024, deadly):
+    levels, given_foes = parse_party([party]), foes(monsters)
+    old, new = rated(levels, given_foes, "2014"), rated(levels, given_foes, "2024")
+    assert (old.xp, old.adjusted, old.difficulty) == (xp, adjusted, of_2014)
+    assert (new.xp, new.adjusted, new.difficulty) == (xp, xp, of_2024)
+    for rating in (old, new):
+        assert rating.lines[-1].startswith(f"Lazy GM benchmark: {'may be deadly' if deadly else 'not deadly'}:")
+
+
+def test_multipliers_follow_the_number_of_monsters_and_the_size_of_the_party():
+    counts = (1, 2, 3, 6, 7, 10, 11, 14, 15, 1000)
+    assert [multiplier(count, 4) for count in counts] == [1, 1.5, 2, 2, 2.5, 2.5, 3, 3, 4, 4]
+    assert [multiplier(count, 2) for count in counts] == [1.5, 2, 2.5, 2.5, 3, 3, 4, 4, 5, 5]
+    assert [multiplier(count, 6) for count in counts] == [0.5, 1, 1.5, 1.5, 2, 2, 2.5, 2.5, 3, 3]
+
+
+def test_the_tables_rise_with_level_and_difficulty():
+    for table in (THRESHOLDS, BUDGETS):
+        assert len(table) == len(DAYS) == MAX_LEVEL
+        assert all(list(row) == sorted(set(row)) for row in table)
+        assert all(list(column) == sorted(set(column)) for column in zip(*table, strict=True))
+    assert list(DAYS) == sorted(set(DAYS))
+
+
+@pytest.mark.parametrize("rules", DIFFICULTIES)
+def test_windows_meet_and_do_not_overlap(rules):
+    least, most = zip(*(window((3, 3, 5), rules, name) for name in DIFFICULTIES[rules]), strict=True)
+    assert [end + 1 for end in most[:-1]] == list(least[1:])
+    assert least[-1] < most[-1]
+
+
+def test_the_rules_of_2024_warn_of_many_monsters_and_of_strong_ones():
+    advice = rated((3, 3), foes("5x1/8 1x4"), "2024").advice
+    assert [text.partition(" ")[0] for text in advice] == ["6", "Monster"]
+    assert rated((3, 3), foes("2x2"), "2024").advice == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("goblin", (1, "goblin")), ("3 goblins", (3, "goblins")), ("3x goblin", (3, "goblin")), ("3xgoblin", (3, "goblin")),
+        ("goblin x12", (12, "goblin")), ("goblin × 2", (2, "goblin")), (" 2 × young red dragon ", (2, "young red dragon")),
+        ("lore://creatures/a/x2", (1, "lore://creatures/a/x2")), ("4 lore://creatures/a/b", (4, "lore://creatures/a/b")),
+        ("Xorn", (1, "Xorn")),
+    ],
+)  # fmt: skip
+def test_monsters_are_given_by_number_and_name(text, parsed):
+    assert parse_monster(text) == parsed
+
+
+@pytest.mark.parametrize(
+    ("party", "levels"), [(["4x3"], (3,) * 4), ([3, 3, 4], (3, 3, 4)), (["3,3", "2x1"], (3, 3, 1, 1)), ([7], (7,))]
+)
+def test_parties_are_given_by_levels(party, levels):
+    assert parse_party(party) == levels
+
+
+# --- proposals -------------------------------------------------------------------------------------------------------
+
+PARTIES = st.lists(st.integers(1, MAX_LEVEL), min_size=1, max_size=8)
+RULES = st.sampled_from([(rules, name) for rules, names in DIFFICULTIES.items() for name in names])
+
+
+@given(party=PARTIES, asked=RULES, number=st.integers(0, 80), seed=st.integers(0, 10_000))
+@examples(150)
+def test_proposals_are_within_the_budget_different_and_repeatable(party, asked, number, seed):
+    rules, difficulty = asked
+    creatures = bestiary(random.Random(seed), number)
+    pools = pools_of(creatures)
+    budget = Budget.of(party, rules, difficulty)
+    found = patterns(budget, {rating: len(pool) for rating, pool in pools.items()})
+
+    def proposed() -> Any:
+        order = random.Random(seed)
+        return encounters(chosen(found, budget, order), pools, budget, order)
+
+    made = proposed()
+    assert made == proposed()
+    names = [monster.entity.name for encounter in made for monster in encounter.monsters]
+    assert len(names) == len(set(names))
+    assert bool(made) == any(found.values())
+    for encounter in made:
+        assert budget.least <= encounter.rating.adjusted <= budget.most
+        assert encounter.rating.difficulty == difficulty
+        assert rated(party, [monster.foes for monster in encounter.monsters], rules) == encounter.rating
+
+
+def test_a_full_shelf_gives_one_encounter_of_each_shape():
+    creatures = bestiary(random.Random(5), 300)
+    pools = pools_of(creatures)
+    budget, order = Budget.of((5, 5, 5, 5), "2024", "high"), random.Random(1)
+    found = patterns(budget, {rating: len(pool) for rating, pool in pools.items()})
+    made = encounters(chosen(found, budget, order), pools, budget, order)
+    assert [encounter.title for encounter in made] == ["one strong foe", "a leader with followers", "a group"]
+    leader, followers = made[1].monsters
+    assert (leader.count, followers.count > 1) == (1, True)
+    assert leader.entity.fields["type"] == followers.entity.fields["type"]
+
+
+def test_creatures_without_points_fill_no_budget():
+    assert usable({0: 5, 0.125: 0, 2: 1, 99: 4}) == [2]

@@ -1,0 +1,199 @@
+"""Encounters from a library: proposals under filters, monsters by name, what players see, and clear errors."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lorekeeper.audience import Viewer
+from lorekeeper.cache.vectors import VectorCache
+from lorekeeper.composition import open_cache
+from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.encounters.arithmetic import window
+from lorekeeper.entities import Entity
+from lorekeeper.errors import LoreKeeperError
+from lorekeeper.library import Library
+from lorekeeper.server.answers import Answer
+from lorekeeper.server.encounters import PLAN_ENCOUNTER
+from lorekeeper.vaults.registry import Registry
+from lorekeeper.views.view import View
+from tests.support.bestiary import NEW, OLD, bestiary, books, creature
+from tests.support.libraries import settings
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+# --- a library -------------------------------------------------------------------------------------------------------
+
+NAMED = [
+    creature("Goblin", OLD, challenge_rating=0.25, type="humanoid", environments=["forest"]),
+    creature("Goblin", NEW, challenge_rating=0.5, type="fey"),
+    creature("Fen Wolf", OLD, challenge_rating=1, type="beast"),
+    creature("Harpy", OLD, challenge_rating=1, type="monstrosity"),
+    creature("Unmeasured Thing", OLD, type="ooze"),
+    replace(creature("Hidden Tyrant", OLD), fields={"challenge_rating": 2.0, "type": ("fiend",), "audience": ("dm",)}),
+]
+
+SHELF = [*NAMED, *bestiary(random.Random(11), 150), *bestiary(random.Random(12), 8, NEW)]
+
+
+@pytest.fixture(scope="module")
+async def library(tmp_path_factory) -> AsyncIterator[Library]:
+    folder = tmp_path_factory.mktemp("encounters")
+    embedding = EmbeddingService(lambda: HashingProvider(64), VectorCache(folder / "vectors.db"))
+    registry = Registry(folder / "library.vaults", [], folder / "library")
+    cache = open_cache(settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db"), embedding)
+    async with Library(cache, embedding, offline=True, vaults=registry, views=folder / "library.views") as opened:
+        await opened.cache.store_entities(books(), "documents")
+        await opened.cache.store_entities(SHELF, "creatures")
+        yield opened
+
+
+async def plan(view: View, **arguments: Any) -> Answer:
+    return await PLAN_ENCOUNTER.run(view, PLAN_ENCOUNTER.check(arguments))
+
+
+def monsters_of(answer: Answer) -> list[dict[str, Any]]:
+    return [monster for encounter in answer.structured["encounters"] for monster in encounter["monsters"]]
+
+
+def entity_at(uri: str) -> Entity:
+    (found,) = [each for each in SHELF if each.uri == uri]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "holds"),
+    [
+        ({}, lambda entity: entity.document == OLD),
+        ({"environment": "swamp"}, lambda entity: "swamp" in entity.fields["environments"]),
+        ({"environment": ["hills", "desert"], "cr_max": 5}, lambda entity: entity.fields["challenge_rating"] <= 5),
+        ({"type": "undead"}, lambda entity: "undead" in entity.fields["type"]),
+        ({"cr_min": "1/2", "cr_max": 2}, lambda entity: 0.5 <= entity.fields["challenge_rating"] <= 2),
+        ({"where": "-type:beast cr<4"}, lambda entity: "beast" not in entity.fields["type"]),
+        ({"documents": [NEW], "difficulty": "low"}, lambda entity: entity.document == NEW),
+        ({"semantic_query": "undead of the salt fens"}, lambda entity: True),
+        ({"semantic_query": ["gull", "fen undead"], "cr_max": 3}, lambda entity: entity.fields["challenge_rating"] <= 3),
+    ],
+)  # fmt: skip
+async def test_proposals_meet_the_filters_and_the_budget_and_are_repeated_by_their_seed(
+    library, seed, arguments, holds
+):
+    asked = {"party": "4x5", "rules": "2014", "difficulty": "hard", **arguments}
+    answer = await plan(library.view(), seed=seed, **asked)
+    assert (await plan(library.view(), seed=seed, **asked)).structured == answer.structured
+    assert answer.structured["seed"] == seed
+    least, most = window((5,) * 4, "2014", answer.structured["difficulty"])
+    encounters_found = answer.structured["encounters"]
+    assert encounters_found
+    for monster in monsters_of(answer):
+        assert holds(entity_at(monster["uri"])), monster
+        assert monster["uri"] in answer.text
+    for encounter in encounters_found:
+        enough = least <= encounter["adjusted_xp"] or "come nearest" in answer.structured["note"]
+        assert enough
+        assert encounter["adjusted_xp"] <= most
+        assert encounter["reason"] in answer.text
+        assert all(line in answer.text for line in encounter["arithmetic"])
+
+
+async def test_books_of_the_edition_come_first_and_others_are_taken_if_they_have_too_little(library):
+    old = await plan(library.view(), party="4x5", rules="2014", seed=1)
+    assert {monster["document"] for monster in monsters_of(old)} == {OLD}
+    assert "other editions" not in old.structured["note"]
+    new = await plan(library.view(), party="4x5", rules="2024", seed=1)
+    assert OLD in {monster["document"] for monster in monsters_of(new)}
+    assert "Of the 2024 edition only 9 creatures" in new.structured["note"]
+
+
+async def test_what_the_library_lacks_is_said(library):
+    unknown = await plan(library.view(), party="4x5", environment="swmp")
+    assert (unknown.structured["encounters"], "No creature" in unknown.structured["note"]) == ([], True)
+    assert "swamp" in unknown.structured["note"]
+    weak = await plan(library.view(), party="4x20", type="beast", cr_max=1, difficulty="high")
+    assert "these come nearest" in weak.structured["note"]
+    assert weak.structured["encounters"]
+    strong = await plan(library.view(), party="1", cr_min=20)
+    assert (strong.structured["encounters"], "the weakest creature has CR" in strong.structured["note"]) == ([], True)
+    some = await plan(library.view(), party="4x5", environment="swamp", rules="2014")
+    assert "creatures say their environments" in some.structured["note"]
+    lacking = await plan(library.view(), party="4x5", rules="2014", type="ooze")
+    assert "challenge rating is unknown: 1" in lacking.structured["note"]
+
+
+async def test_monsters_are_rated_by_number_name_and_edition(library):
+    answer = await plan(library.view(), party=[3, 3, 3, 3], rules="2014", monsters=["3 goblins", "2x fen wolves"])
+    assert [(m["count"], m["name"], m["document"]) for m in monsters_of(answer)] == [
+        (2, "Fen Wolf", OLD),
+        (3, "Goblin", OLD),
+    ]
+    (encounter,) = answer.structured["encounters"]
+    assert (encounter["xp"], encounter["adjusted_xp"], encounter["difficulty"]) == (550, 1100, "hard")
+    newer = await plan(library.view(), party="4x3", rules=2024, monsters=["goblin x3", "1 goblin"])
+    assert [(m["count"], m["document"]) for m in monsters_of(newer)] == [(4, NEW)]
+    assert "seed" not in newer.structured
+
+
+async def test_misspelt_and_many_monsters_are_rated(library):
+    misspelt = await plan(library.view(), party="4x3", rules="2014", monsters="harpie")
+    assert [m["name"] for m in monsters_of(misspelt)] == ["Harpy"]
+    horde = await plan(library.view(), party="4x3", rules="2014", monsters="1000 goblin")
+    assert (horde.structured["encounters"][0]["adjusted_xp"], "1,000 × Goblin" in horde.text) == (200_000, True)
+
+
+async def test_a_monster_without_a_challenge_rating_is_not_counted_and_said(library):
+    answer = await plan(library.view(), party="4x3", rules="2014", monsters=["unmeasured thing", "2 harpies"])
+    assert answer.structured["encounters"][0]["xp"] == 400
+    assert "Unmeasured Thing" in answer.structured["note"]
+    with pytest.raises(LoreKeeperError, match="no challenge rating is known of Unmeasured Thing"):
+        await plan(library.view(), party="4x3", monsters=["unmeasured thing"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "party is required"),
+        ({"party": []}, "the party is empty"),
+        ({"party": [0]}, "from 1 to 20, not '0'"),
+        ({"party": [3, 21]}, "from 1 to 20, not '21'"),
+        ({"party": "four"}, "not 'four'"),
+        ({"party": "99x3 " * 10_000}, "at most 30 characters"),
+        ({"party": "9" * 5000}, "from 1 to 20"),
+        ({"party": 3, "rules": "5e"}, "unknown rules '5e'; known: 2014, 2024"),
+        ({"party": 3, "difficulty": "brutal"}, "low, moderate, high"),
+        ({"party": 3, "monsters": ["goblin"], "environment": "swamp"}, "leave out environment, or monsters"),
+        ({"party": 3, "monsters": []}, "monsters is empty"),
+        ({"party": 3, "monsters": ["0 goblin"]}, "a number from 1 to"),
+        ({"party": 3, "monsters": ["x" * 5000]}, "at most 1000 characters"),
+        ({"party": 3, "monsters": ["goblin"] * 51}, "at most 50 kinds"),
+        ({"party": 3, "monsters": ["grblnx"]}, "no entry is called 'grblnx'"),
+        ({"party": 3, "monsters": ["lore://spells/a/b"]}, "there is no lore://spells/a/b"),
+        ({"party": 3, "where": "sped>3"}, "sped"),
+        ({"party": 3, "documents": ["nothing"]}, "unknown document"),
+    ],
+)  # fmt: skip
+async def test_bad_input_is_refused_with_what_to_do(library, arguments, said):
+    with pytest.raises(LoreKeeperError) as caught:
+        await plan(library.view(), **arguments)
+    assert said in str(caught.value)
+
+
+async def test_difficulties_of_the_other_rules_are_understood(library):
+    for rules, asked, meant in [("2014", "high", "hard"), ("2024", "deadly", "high"), ("2014", "Medium", "medium")]:
+        answer = await plan(library.view(), party="4x5", rules=rules, difficulty=asked, seed=1)
+        assert answer.structured["difficulty"] == meant
+
+
+async def test_a_player_is_proposed_only_what_players_see(library):
+    dm, player = library.view(), library.view(Viewer.player("ana"))
+    asked = {"party": "4x3", "rules": "2014", "type": "fiend", "cr_min": 2, "cr_max": 2, "difficulty": "easy"}
+    seen = {side: {m["name"] for n in range(6) for m in monsters_of(await plan(view, seed=n, **asked))}
+            for side, view in (("dm", dm), ("player", player))}  # fmt: skip
+    assert "Hidden Tyrant" in seen["dm"]
+    assert seen["player"] < seen["dm"]
+    assert "Hidden Tyrant" not in seen["player"]
+    with pytest.raises(LoreKeeperError, match="no entry is called 'hidden tyrant'"):
+        await plan(player, party="4x3", monsters=["hidden tyrant"])

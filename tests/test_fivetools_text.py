@@ -1,0 +1,159 @@
+"""Texts of 5etools: inline tags, nested entries, tables and alignments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lorekeeper.normalize.fivetools.alignments import alignment
+from lorekeeper.normalize.fivetools.entries import MAX_LEVELS, Writer
+from lorekeeper.normalize.fivetools.tables import table_of
+from lorekeeper.normalize.fivetools.tags import MAX_OPEN, Reader
+
+Raw = dict[str, Any]
+
+
+# --- markup ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("no markup {at all}", "no markup {at all}"),
+        ("{@spell fog cloud} {@spell fog cloud|phb} {@spell fog cloud|phb|mist}", "*fog cloud* *fog cloud* *mist*"),
+        ("{@class fighter|phb|the fighters|Samurai|xge}", "the fighters"),
+        ("{@deity Marra|Tides|Harbour|the Lady}", "the Lady"),
+        ("{@subclassFeature Reef|Pilot|HB|Reef|HB|3}", "Reef"),
+        ("{@atk mw} {@hit 5} {@h}7 ({@damage 1d8 + 3})", "Melee Weapon Attack: +5 Hit: 7 (1d8 + 3)"),
+        ("{@atk ms,rs} {@hit -1}", "Melee or Ranged Spell Attack: -1"),
+        ("{@atkr m,r} {@m}{@hom}", "Melee or Ranged Attack Roll: Miss: Hit or Miss:"),
+        (
+            "{@actSave dex} {@dc 15} {@actSaveFail 1} {@actSaveSuccess}",
+            "Dexterity Saving Throw: DC 15 First Failure: Success:",
+        ),
+        ("{@recharge} {@recharge 5} {@dc 15|fifteen}", "(Recharge 6) (Recharge 5–6) DC fifteen"),
+        ("{@dice 1d6|a die} {@chance 35} {@coinflip} {@d20 4}", "a die 35 percent flip a coin +4"),
+        ("{@scaledamage 8d6|3-9|1d6} {@scaledice 2d6|1-9|1d6|psi|more}", "1d6 more"),
+        ("{@homebrew new|old}{@homebrew |gone} {@footnote shown|the note}", "new shown"),
+        ("{@filter all spells|spells|level=3} {@area the cellar|013}", "all spells the cellar"),
+        (
+            "{@link shown|https://example.invalid/} {@link shown|javascript:alert(1)}",
+            "shown (https://example.invalid/) shown",
+        ),
+        ("{@b bold} {@i italic} {@b {@spell fog cloud|phb|mist}}", "**bold** *italic* **mist**"),
+        ("{@noSuchTag one|two|three} {@} {@ }", "one"),
+        ("{@b never closed. And after.", "never closed. And after."),
+        ("closed twice}} \\{@b as it is\\} |bars|", "closed twice}} {@b as it is} |bars|"),
+    ],
+)
+def test_markup_becomes_text(text: str, shown: str) -> None:
+    assert Reader().prose(text) == shown
+
+
+def test_names_have_no_emphasis_and_variables_have_their_values() -> None:
+    assert Reader().plain("{@b Undertow} {@recharge 4}") == "Undertow (Recharge 4–6)"
+    assert Reader({"bonus": "+1"}).prose("a {=bonus} bonus{=other}") == "a +1 bonus"
+
+
+def test_nothing_is_lost_in_markup_that_is_nested_deeper_than_anybody_nests() -> None:
+    depth = 50 * MAX_OPEN
+    read = Reader().plain("{@b " * depth + "core" + "}" * depth)
+    assert "core" in read
+    assert len(read) < 10 * depth
+
+
+# --- entries and tables --------------------------------------------------------------------------------------------------
+
+
+def written(entries: object) -> str:
+    return Writer(Reader()).markdown(entries)
+
+
+def test_entries_become_paragraphs_lists_and_tables() -> None:
+    entries = [
+        "First.",
+        {
+            "type": "entries",
+            "name": "Named",
+            "entries": ["Second.", {"type": "list", "items": ["one", {"type": "item", "name": "Two", "entry": "2"}]}],
+        },
+        {"type": "table", "caption": "T", "colLabels": ["a", "b|c"], "rows": [["1", "2"], ["3"]]},
+        {"type": "quote", "entries": ["Ring."], "by": "the Bell"},
+        {"type": "abilityDc", "name": "Song", "attributes": ["wis", "cha"]},
+        {"type": "image", "title": "a map"},
+        {"type": "somethingNew", "stuff": ["inside"], "page": 4},
+        42,
+        None,
+    ]
+    assert written(entries).split("\n\n") == [
+        "First.",
+        "**Named.** Second.",
+        "- one\n- **Two.** 2",
+        "**T**",
+        "| a | b\\|c |\n|---|---|\n| 1 | 2 |\n| 3 |  |",
+        "> Ring.",
+        "> — the Bell",
+        "**Song save DC** = 8 + your proficiency bonus + your Wisdom or Charisma modifier",
+        "inside",
+        "42",
+    ]
+
+
+def test_entries_are_read_as_deep_as_is_safe_and_what_is_deeper_is_said_to_be_left_out() -> None:
+    nested: object = "the bottom"
+    for _ in range(MAX_LEVELS - 1):
+        nested = {"type": "entries", "entries": [nested]}
+    writer = Writer(Reader())
+    assert (writer.markdown([nested]), writer.was_too_deep) == ("the bottom", False)
+    assert (
+        writer.markdown([{"type": "list", "items": [{"type": "entries", "entries": [nested]}]}]),
+        writer.was_too_deep,
+    ) == ("- ", True)
+
+
+@pytest.mark.parametrize(
+    ("label", "first_cells", "dice", "ranges"),
+    [
+        ("d6", ["1-2", "3–5", "6"], "1d6", [[1, 2], [3, 5], [6, 6]]),
+        ("{@dice d100}", ["01-10", "11-99", "00"], "1d100", [[1, 10], [11, 99], [100, 100]]),
+        ("2d6", ["2", "3 to 11", "12"], "2d6", [[2, 2], [3, 11], [12, 12]]),
+        ("d20", ["1 or lower", "2-19", "20+"], "1d20", [[1, 1], [2, 19], [20, 20]]),
+        (
+            "d4",
+            [{"type": "cell", "roll": {"exact": 1}}, {"type": "cell", "roll": {"min": 2, "max": 4}}],
+            "1d4",
+            [[1, 1], [2, 4]],
+        ),
+        ("d6", ["1-2", "a word"], None, None),
+        ("Level", ["1", "2"], None, None),
+    ],
+)
+def test_what_must_be_rolled_for_each_row_is_kept(
+    label: str, first_cells: list[object], dice: str | None, ranges: object
+) -> None:
+    rows = [[cell, f"{{@b row}} {number}"] for number, cell in enumerate(first_cells)]
+    table = table_of({"colLabels": [label, "What"], "rows": rows}, Writer(Reader()).line)
+    assert (table.get("dice"), table.get("ranges")) == (dice, ranges)
+    assert [row[1] for row in table["rows"]] == [f"**row** {number}" for number in range(len(rows))]
+    assert all(len(row) == len(table["columns"]) for row in table["rows"])
+
+
+@pytest.mark.parametrize(
+    ("codes", "words"),
+    [
+        (["L", "G"], "lawful good"),
+        (["U"], "unaligned"),
+        (["A"], "any alignment"),
+        (["L", "NX", "C", "NY", "E"], "any non-good alignment"),
+        (["C", "G", "NY", "E"], "any chaotic alignment"),
+        (
+            [{"alignment": ["C", "E"], "chance": 75}, {"alignment": ["N"], "chance": 25}],
+            "chaotic evil (75%) or neutral (25%)",
+        ),
+        ([{"special": "as its maker"}], "as its maker"),
+        ("chaotic evil", "chaotic evil"),
+    ],
+)
+def test_alignments_in_words(codes: object, words: str) -> None:
+    assert alignment(codes) == words

@@ -1,0 +1,269 @@
+"""Pages as HTML: safe whatever is in them, with the structure of a stat block, and links to what they name."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from lorekeeper.entities import Entity
+from lorekeeper.normalize import normalize
+from lorekeeper.render import markdown
+from lorekeeper.render.html import MAX_CHARS, MAX_INLINE_CHARS, Article, html
+from lorekeeper.render.structure import MAX_CELLS, MAX_COLUMNS
+from lorekeeper.text.phrases import STARTER
+from tests.support.corpus import corpus_entries
+from tests.support.hostile_pages import LARGE, SCRIPT, hostile_pages, large_page
+from tests.support.safe_html import checked
+
+STAT_BLOCK = """\
+# Gloom Heron
+
+*Huge monstrosity, neutral evil*
+
+- **Armor Class** 16 (scaly plumes)
+- **Condition Immunities** prone, *poisoned*
+
+| STR | DEX | CON | INT | WIS | CHA |
+|---|---|---|---|---|---|
+| 19 (+4) | 13 (+1) | 17 (+3) | 6 (-2) | 15 (+2) | 9 (-1) |
+
+## Traits
+
+**Spells.** It casts Misty Step or Fire Shield:
+
+- **At Will:** light, and mage hand
+- 1st level (4 slots): *shield*, fog cloud (self only)
+
+## Legendary Actions
+
+**Wingbeat (Costs 2 Actions).** Leaves are blown away; the target is **prone**.
+"""
+
+
+def to_entries(uri: str) -> str | None:
+    return uri.replace("lore://", "/entries/") if uri.startswith("lore://") else None
+
+
+# --- structure -------------------------------------------------------------------------------------------------------
+
+
+def test_a_stat_block_has_its_facts_abilities_and_sections():
+    read = checked(html(STAT_BLOCK))
+    assert read.problems == []
+    assert read.classes == {"kind", "facts", "scroll", "abilities", "traits", "legendary", "feature"}
+    assert read.tags.count("section") == 2
+    assert read.tags.count("dt") == read.tags.count("dd") == 2
+    assert "Armor Class" in read.text
+    assert "16 (scaly plumes)" in read.text
+
+
+def test_a_list_of_spells_stays_a_list():
+    assert html("- **At Will:** light\n- **1/Day:** fly").count("<li") == 2
+    assert "<dl" not in html("- one\n- **two** three")
+
+
+def test_a_list_after_facts_is_a_list_of_its_own():
+    both = checked(html("- **Prerequisite** Level 4\n\n- one\n- two **three**"))
+    assert (both.tags.count("dt"), both.tags.count("li")) == (1, 2)
+    assert both.problems == []
+    mixed = checked(html("- **One** two\n- three"))
+    assert (mixed.tags.count("dt"), mixed.tags.count("li")) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        ("| d8 | Bond |\n|---|---|\n| 1 | a |", "rolled"),
+        ("| Level | Features |\n|---|---|\n| 1 | a |", "levels"),
+        ("| STR | DEX | CON | INT | WIS |\n|---|---|---|---|---|\n| 1 | 2 | 3 | 4 | 5 |", ""),
+    ],
+)
+def test_tables_are_told_apart_by_their_headings(table, name):
+    assert checked(html(table)).classes == {"scroll", *filter(None, [name])}
+
+
+def test_alignment_of_cells_is_a_class():
+    read = checked(html("| a | b |\n|--:|:-:|\n| 1 | 2 |"))
+    assert read.problems == []
+    assert {"right", "center"} <= read.classes
+
+
+# --- links -----------------------------------------------------------------------------------------------------------
+
+
+def test_links_lead_to_paths_of_ours_and_nowhere_else():
+    page = "[a](lore://notes/v/a%20b.md) [b](https://x.example) [c](/books) From (lore://spells/own/x)."
+    read = checked(html(page, to_entries))
+    assert read.problems == []
+    assert read.links == [
+        ("/entries/notes/v/a%20b.md", "a"),
+        ("/entries/spells/own/x", "lore://spells/own/x"),
+    ]
+    assert "b c From" in read.text
+    assert checked(html(page)).links == []
+
+
+@pytest.mark.parametrize(
+    "path", ["//evil.example", "/\\evil.example", "/\t/evil", "/a\nb", "javascript:x", "http://a/"]
+)
+def test_a_path_of_another_host_is_no_link_whoever_gives_it(path):
+    assert checked(html("[a](lore://notes/v/a)", lambda _: path)).links == []
+    assert "evil" not in html("[a](lore://notes/v/a)", lambda _: path)
+
+
+def test_names_are_found_where_authors_write_them():
+    found = Article(STAT_BLOCK).mentions(frozenset({"prone"}))
+    assert [mention.name for mention in found] == [
+        "prone", "poisoned", "misty step", "fire shield", "light", "mage hand", "shield", "fog cloud", "self only", "prone",
+    ]  # fmt: skip
+    by_name = {mention.name: mention.types[0] for mention in found}
+    assert (by_name["misty step"], by_name["poisoned"], by_name["prone"]) == ("spells", "rules", "creatures")
+
+
+def test_words_that_are_always_names_are_found_in_running_text_only_if_they_are_known():
+    page = Article("The target is blinded, Prone or unblinded.")
+    assert [m.name for m in page.mentions(frozenset({"blinded", "prone"}))] == ["blinded", "prone"]
+    assert page.mentions() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It becomes invisible.", True),
+        ("You are also invisible until then.", True),
+        ("It has the Invisible condition.", True),
+        ("Invisible strands of magic.", False),
+        ("An invisible wall, and it falls.", False),
+    ],
+)
+def test_an_adjective_is_a_condition_only_of_whom_it_is_said(text, found):
+    assert bool(Article(text).mentions(frozenset({"invisible"}))) == found
+
+
+def test_headings_labels_and_the_kind_of_an_entry_name_nothing():
+    page = "# *Shield*\n\n*Light*\n\n- **Shield** light\n\n## *Fly*\n\n**Light.** It shines."
+    assert Article(page).mentions() == []
+
+
+def test_a_name_becomes_one_link_however_often_it_is_mentioned():
+    page = Article("See *shield*, *light* and *shield*.")
+    mentions = page.mentions()
+    read = checked(page.html(named={m: f"/entries/spells/own/{m.name}" for m in mentions}))
+    assert read.problems == []
+    assert read.links == [("/entries/spells/own/shield", "shield"), ("/entries/spells/own/light", "light")]
+    assert read.text.strip() == "See shield, light and shield."
+
+
+def test_a_subclass_names_its_class_and_a_rule_its_chapter():
+    assert [m.name for m in Article("# A\n\n*Subclass of Wizard*").mentions()] == ["wizard"]
+    assert [m.name for m in Article("# A\n\n*Rule, combat*").mentions()] == ["combat"]
+    table = "| Level | Spells |\n|---|---|\n| 1st | bless, cure wounds |"
+    assert [m.name for m in Article(table).mentions()] == ["bless", "cure wounds"]
+
+
+# --- hostile text ----------------------------------------------------------------------------------------------------
+
+
+class _Text(HTMLParser):
+    """Collects what a browser would show as text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown = ""
+
+    def handle_data(self, data: str) -> None:
+        if self.cdata_elem is None:
+            self.shown += data
+
+
+def test_nothing_of_hostile_entries_and_notes_is_more_than_text(seed):
+    count = shown = 0
+    for entity in hostile_pages(random.Random(seed), 500):
+        page = markdown(entity)
+        article = Article(page)
+        mentions = article.mentions(frozenset({"prone"}))
+        written = article.html(to_entries, {m: f"/entries/spells/own/{number}" for number, m in enumerate(mentions)})
+        assert checked(written).problems == [], entity.data
+        reader = _Text()
+        reader.feed(written)
+        assert reader.shown.count(SCRIPT) >= written.count(SCRIPT)
+        count, shown = count + 1, shown + (SCRIPT in reader.shown)
+    assert count == 500
+    assert shown > 100, "hardly any attack arrived"
+
+
+@pytest.mark.alike(2)
+@pytest.mark.parametrize("number", range(len(LARGE)))
+def test_large_texts_stay_within_bounds(number):
+    written = html(markdown(large_page(number)))
+    read = checked(written)
+    assert read.problems == []
+    assert len(read.text) < 2 * MAX_CHARS
+    assert read.tags.count("td") <= MAX_CELLS * 2
+
+
+def test_what_is_left_out_is_said():
+    assert "5 further characters are left out" in html("a" * (MAX_CHARS + 5))
+    rows = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 2_600
+    assert f"{2_601 - MAX_CELLS // 2:,} rows and 0 columns of this table are left out" in html(rows)
+    wide = f"{'|a' * 80}|\n{'|-' * 80}|\n{'|b' * 80}|"
+    assert checked(html(wide)).tags.count("td") == MAX_COLUMNS
+    assert f"0 rows and {80 - MAX_COLUMNS} columns" in html(wide)
+
+
+def test_a_block_that_is_too_long_for_marks_is_shown_as_it_is():
+    text = "*a* " * (MAX_INLINE_CHARS // 4 + 1)
+    assert checked(html(text)).text.strip() == text.strip()
+    assert "<em>" in html(text[:400])
+
+
+def test_each_line_keeps_its_direction_to_itself():
+    written = html("# שלום\n\nabc \u202edef\u2066ghi\n\n- **Name** שלום")
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", written)
+    assert written.count('dir="auto"') == 4
+
+
+# --- entries ---------------------------------------------------------------------------------------------------------
+
+
+def empty_parts(written: str) -> list[str]:
+    """Sections, items and values of HTML with nothing in them but their heading."""
+    return re.findall(r"<section[^>]*>\s*<h2[^>]*>[^<]*</h2>\s*</section>|<(?:li|dd|p)[^>]*>\s*</(?:li|dd|p)>", written)
+
+
+def complete(entity: Entity) -> None:
+    """Fail if the page of an entry is not whole as HTML."""
+    page = markdown(entity)
+    written = html(page)
+    read = checked(written)
+    assert read.problems == [], entity.uri
+    assert empty_parts(written) == [], entity.uri
+    unnumbered = re.sub(r"^\s*\d{1,3}[.)] ", "", page, flags=re.MULTILINE)
+    assert re.findall(r"[^\W_]+", unnumbered) == re.findall(r"[^\W_]+", read.text), entity.uri
+
+
+@pytest.fixture(scope="module")
+def starter() -> list[Entity]:
+    """Every entry of the starter compendium."""
+    lines = [line for file in sorted(STARTER.glob("*.jsonl")) for line in file.read_text("utf-8").splitlines()]
+    return [entity for line in lines for entity in normalize(json.loads(line))]
+
+
+@pytest.mark.alike(2)
+@pytest.mark.parametrize("part", range(10))
+def test_every_entry_of_the_starter_is_whole(starter, part):
+    entities = starter[part::10]
+    assert len(entities) > 100
+    for entity in entities:
+        complete(entity)
+
+
+@pytest.mark.corpus
+def test_500_entries_of_the_corpus_are_whole(corpus, seed):
+    entities = random.Random(seed).sample(corpus_entries(corpus), 500)
+    for entity in entities:
+        complete(entity)

@@ -1,0 +1,168 @@
+"""The pages: what all of them share, the search, the shelf, and the JSON twins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from html import unescape
+
+import httpx
+import pytest
+
+from lorekeeper.library import Library
+from lorekeeper.render.drawing import LINE_CHARS, MAX_LINES, chart, cover, title_lines
+from lorekeeper.server.page.search import highlighted
+from lorekeeper.server.page.site import POLICY
+from tests.support.campaign import campaign
+from tests.support.entities import make
+from tests.support.gateway import gateway
+from tests.support.libraries import sample_library
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+HOSTILE = "<img src=x onerror=alert(1)>\"'&"
+
+WHOLE = ["/", "/?q=fire", "/books"]
+"""Pages without an entry."""
+
+
+@pytest.fixture(scope="module")
+async def library(tmp_path_factory) -> AsyncIterator[Library]:
+    async with sample_library(tmp_path_factory.mktemp("page"), backend="sqlite") as opened:
+        await opened.cache.store_entities(campaign(), "notes")
+        await opened.cache.store_entities([make("hostile", name=HOSTILE)], "spells")
+        yield opened
+
+
+@pytest.fixture(scope="module")
+async def client(library) -> AsyncIterator[httpx.AsyncClient]:
+    async with gateway(library) as connected:
+        yield connected
+
+
+@pytest.mark.parametrize("path", [*WHOLE, "/nothing-here"])
+async def test_every_page_forbids_whatever_is_not_of_this_server(client, path):
+    response = await client.get(path)
+    assert response.headers["content-security-policy"] == POLICY
+    assert "unsafe" not in POLICY
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert "private" in response.headers["cache-control"]
+    assert not re.search(r"<script(?! src=)|<style|\sstyle=|\son\w+=", response.text)
+    addresses = re.findall(r'(?:src|href|action)="([^"]*)"', response.text)
+    assert addresses
+    assert all(address.startswith(("/", "#")) and not address.startswith("//") for address in addresses)
+
+
+async def test_files_of_a_page_are_kept_for_good_and_change_their_address(client):
+    page = (await client.get("/")).text
+    files = set(re.findall(r'(?:src|href)="(/static/[^"]+\?[0-9a-f]{12})"', page))
+    assert {file.partition("?")[0] for file in files} >= {"/static/page.css", "/static/page.js", "/static/htmx.min.js"}
+    for file in files:
+        response = await client.get(file)
+        assert response.status_code == 200
+        assert "immutable" in response.headers["cache-control"]
+
+
+@pytest.mark.parametrize("name", ["..%2fsite.py", "%2e%2e/site.py", "templates", "none.css", "page.css%00"])
+async def test_no_other_file_is_served(client, name):
+    assert (await client.get(f"/static/{name}")).status_code == 404
+
+
+async def test_a_page_that_is_known_is_not_sent_again(client):
+    first = await client.get("/?q=fire")
+    again = await client.get("/?q=fire", headers={"if-none-match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+async def test_what_there_is_not_is_a_page_that_says_so(client):
+    response = await client.get("/nothing-here")
+    assert response.status_code == 404
+    assert "There is no such page" in response.text
+    assert (await client.post("/books")).status_code == 405
+
+
+async def test_a_search_lists_what_it_finds_with_the_words_marked(client, library):
+    page = (await client.get("/", params={"q": "goblin"})).text
+    names = [unescape(name) for name in re.findall(r'class="name"[^>]*>([^<]*)<', page)]
+    assert names
+    twin = (await client.get("/search.json", params={"q": "goblin"})).json()
+    assert names == [result["name"] for result in twin["results"]]
+
+
+async def test_a_part_of_the_page_is_only_that_part(client):
+    whole = (await client.get("/?q=fire")).text
+    part = (await client.get("/?q=fire", headers={"hx-request": "true", "hx-target": "results"})).text
+    listed, _, facets = part.strip().partition("<div hx-get=")
+    assert listed.strip() in whole
+    assert 'hx-target="#facets"' in facets
+    assert "<html" not in part
+    back = await client.get(
+        "/?q=fire", headers={"hx-request": "true", "hx-target": "results", "hx-history-restore-request": "true"}
+    )
+    assert "<html" in back.text
+
+
+async def test_an_entry_is_open_beside_the_list(client):
+    twin = (await client.get("/search.json", params={"q": "fire"})).json()
+    uri = twin["results"][0]["uri"]
+    page = (await client.get("/", params={"q": "fire", "open": uri})).text
+    assert f'data-uri="{uri}"' in page
+    assert 'aria-current="true"' in page
+    missing = await client.get("/", params={"q": "fire", "open": "lore://spells/none/none"})
+    assert "no such entry" in missing.text
+    assert 'class="name"' in missing.text
+
+
+@pytest.mark.parametrize("query", [{"offset": "-1"}, {"offset": "x"}, {"offset": "9" * 40}, {"q": "x" * 3000}])
+async def test_what_cannot_be_asked_is_refused_with_a_reason(client, query):
+    response = await client.get("/", params=query)
+    assert response.status_code == 400
+    assert 'role="alert"' in response.text
+
+
+async def test_hostile_names_and_searches_stay_text(client):
+    page = (await client.get("/", params={"q": HOSTILE})).text
+    assert "<img src=x" not in page
+    assert HOSTILE in unescape(page)
+
+
+async def test_the_shelf_has_every_book_with_cover_and_number(client, library):
+    page = (await client.get("/books")).text
+    documents = (await client.get("/books.json")).json()["documents"]
+    full = [document for document in documents if document["counts"]]
+    assert full
+    assert page.count('class="cover"') == len(full)
+    for document in full:
+        assert f"{sum(document['counts'].values()):,}" in page
+        book = await client.get(f"/books/{document['key']}")
+        assert unescape(book.text).count(document["name"]) >= 2
+        assert (await client.get(f"/books/{document['key']}.json")).json() == document
+    assert (await client.get("/books/none")).status_code == 404
+
+
+async def test_words_are_marked_with_their_endings_and_nothing_else():
+    assert str(highlighted("Goblins <b> cave", ["goblin"])) == "<mark>Goblins</mark> &lt;b&gt; cave"
+    assert str(highlighted("a cat", ["a"])) == "a cat"
+
+
+async def test_covers_differ_by_book_and_escape_titles():
+    assert cover("one", "Same", "spells") != cover("two", "Same", "spells")
+    assert "<b>" not in cover("key", "<b>bold</b>", "spells")
+    lines = title_lines(f"The very {'long' * 20} title of a book that does not end and goes on")
+    assert len(lines) == MAX_LINES
+    assert all(len(line) <= LINE_CHARS for line in lines)
+
+
+async def test_a_chart_says_its_numbers():
+    drawing = chart("Spells", [("1", 3), ("<2>", 0)])
+    assert 'aria-label="Spells. 1: 3; &lt;2&gt;: 0"' in drawing
+    assert chart("Nothing", []) == ""
+
+
+async def test_files_are_packed_for_whoever_takes_it(client):
+    address = re.findall(r'href="(/static/page\.css[^"]+)"', (await client.get("/")).text)[0]
+    packed = await client.get(address, headers={"accept-encoding": "gzip"})
+    plain = await client.get(address, headers={"accept-encoding": "identity"})
+    assert (packed.headers["content-encoding"], "content-encoding" in plain.headers) == ("gzip", False)
+    assert packed.content == plain.content
+    assert int(packed.headers["content-length"]) < int(plain.headers["content-length"]) / 2

@@ -1,0 +1,170 @@
+"""The pages as players see them: for players, and for the game master who wants to see them so."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from random import Random
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from lorekeeper.audience import GAME_MASTER, Viewer
+from lorekeeper.library import Library
+from lorekeeper.people.person import Person
+from tests.support.gateway import gateway
+from tests.support.pages import addresses, without_switch
+from tests.support.secret_vaults import NAMES, NOUNS, secret_vault
+from tests.support.vaults import vault_library
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ANA = Person("Ana", "player", ("Ana", "Bo"), "x", 0)
+
+COOKIE = "lorekeeper_as"
+
+FEW_PAGES, MANY_PAGES = 12, 150
+"""Pages that are read beside those to start at, for a quick look and for a thorough one."""
+
+
+@asynccontextmanager
+async def campaign(folder: Path, vault: Path) -> AsyncIterator[Library]:
+    """A library of one vault."""
+    folder.mkdir()
+    async with vault_library(folder, [vault], backend="sqlite") as library:
+        await library.vaults.sync()
+        yield library
+
+
+async def crawled(client: httpx.AsyncClient, starts: list[str], most: int) -> dict[str, httpx.Response]:
+    """The pages that lead from one to the next, at most so many beside those to start at."""
+    found: dict[str, httpx.Response] = {}
+    waiting = list(starts)
+    while waiting and len(found) < most + len(starts):
+        path = waiting.pop(0)
+        if path not in found:
+            found[path] = await client.get(path)
+            waiting += addresses(found[path].text)
+    return found
+
+
+def starts(random: Random) -> list[str]:
+    """Where to begin: the lists, some searches and dossiers, and notes that may or may not be there, with some twins."""
+    what, who = random.choice(NOUNS), random.choice(NAMES)
+    notes = [
+        f"/entries/notes/saga/{quote(f'{folder}{name}.md', safe='')}" for folder in ("", "npcs/") for name in NAMES[:3]
+    ]
+    pages = ["/recent", "/sessions", f"/topics?q={who}", f"/?q={what}", f"/?q={who}", *notes]
+    twins = ["/recent.json", "/sessions.json", f"/topics.json?q={who}", f"/search.json?q={what}"]
+    return [*pages, *twins, *(f"{path}.json" for path in notes)]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "example"),
+    [("Ana", 0), *(pytest.param(who, n, marks=pytest.mark.thorough) for who in ("player", "Ana") for n in range(1, 5))],
+)
+async def test_seeing_as_players_is_what_they_see_without_the_secrets(
+    tmp_path: Path, seed: int, chosen: str, example: int
+) -> None:
+    random = Random(f"{seed} {chosen} {example}")
+    viewer = ANA.viewer if chosen == "Ana" else Viewer.player()
+    vault = secret_vault(tmp_path, random, viewer)
+    begin, most = starts(random), MANY_PAGES if example else FEW_PAGES
+    async with AsyncExitStack() as stack:
+        library = await stack.enter_async_context(campaign(tmp_path / "a", vault.whole))
+        without = await stack.enter_async_context(campaign(tmp_path / "b", vault.cut))
+        player = await stack.enter_async_context(gateway(library, viewer))
+        master = await stack.enter_async_context(gateway(library, GAME_MASTER, lambda: [ANA]))
+        expected = await stack.enter_async_context(gateway(without, viewer))
+        seen = await crawled(player, begin, most)
+        told = await crawled(master, begin[:9], 0)
+        master.cookies.set(COOKIE, chosen)
+        for path, response in seen.items():
+            shown = await master.get(path)
+            assert (response.status_code, response.text) == (shown.status_code, without_switch(shown.text)), path
+            cut = await expected.get(path)
+            assert (response.status_code, response.text) == (cut.status_code, cut.text), path
+            assert path.endswith(".json") or ".json?" in path or "This is what" in shown.text
+    received = "\n".join(f"{path} {response.text}" for path, response in seen.items())
+    assert [token for token in vault.tokens if token in received] == []
+    assert any(path.startswith("/entries/") and r.status_code == 200 for path, r in seen.items())
+    assert any(token in response.text for response in told.values() for token in vault.tokens)
+
+
+@pytest.fixture(scope="module")
+async def library(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Library]:
+    tmp_path = tmp_path_factory.mktemp("views")
+    note = tmp_path / "saga" / "Skara.md"
+    note.parent.mkdir()
+    note.write_text("---\nvisibility: players\n---\n# Skara\nShe is tall.\n\n> [!dm]\n> She is a lich.\n", "utf-8")
+    async with campaign(tmp_path / "library", note.parent) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+async def master(library: Library) -> AsyncIterator[httpx.AsyncClient]:
+    async with gateway(library, GAME_MASTER, lambda: [ANA]) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+async def player(library: Library) -> AsyncIterator[httpx.AsyncClient]:
+    async with gateway(library, Viewer.player()) as client:
+        yield client
+
+
+PAGE = "/entries/notes/saga/Skara.md"
+
+OWN = {"sec-fetch-site": "same-origin"}
+
+
+async def test_the_choice_is_kept_in_a_cookie_that_no_script_reads(master: httpx.AsyncClient) -> None:
+    page = (await master.get(PAGE)).text
+    assert "lich" in page
+    assert '<option value="Ana">' in page
+    chosen = await master.post("/view", data={"as": "player", "next": f"{PAGE}?x=1"}, headers=OWN)
+    assert (chosen.status_code, chosen.headers["location"]) == (303, f"{PAGE}?x=1")
+    cookie = chosen.headers["set-cookie"].lower()
+    assert all(part in cookie for part in ("httponly", "samesite=strict", "path=/"))
+    page = (await master.get(PAGE)).text
+    assert "She is tall." in page
+    assert "lich" not in page
+    assert "This is what players see." in page
+    assert "lich" not in (await master.get(f"{PAGE}.json")).text
+    assert "lich" in (await master.get("/api/v1/entities/notes/saga/Skara.md")).text
+    await master.post("/view", data={"as": "", "next": PAGE}, headers=OWN)
+    assert "lich" in (await master.get(PAGE)).text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "http://127.0.0.1:1"},
+        {"origin": "null"},
+        {},
+    ],
+)
+async def test_other_sites_choose_nothing(master: httpx.AsyncClient, headers: Mapping[str, str]) -> None:
+    response = await master.post("/view", data={"as": "player"}, headers=dict(headers))
+    assert response.status_code == 403
+    assert "set-cookie" not in response.headers
+
+
+@pytest.mark.parametrize("address", ["//evil.example", "https://evil.example", "/\\evil.example", "", "x", "/a b"])
+async def test_the_choice_leads_to_pages_of_this_server_only(master: httpx.AsyncClient, address: str) -> None:
+    chosen = await master.post("/view", data={"as": "", "next": address}, headers=OWN)
+    assert chosen.headers["location"] == "/"
+
+
+@pytest.mark.parametrize("chosen", ["", "Ana", "Nobody", "dm", "%00", "x" * 5000])
+async def test_the_choice_only_ever_narrows(master: httpx.AsyncClient, player: httpx.AsyncClient, chosen: str) -> None:
+    before, cookie = (await player.get(PAGE)).text, {"cookie": f"{COOKIE}={chosen}"}
+    assert (await player.get(PAGE, headers=cookie)).text == before
+    assert "seen-banner" not in before
+    shown = (await master.get(PAGE, headers=cookie)).text
+    assert ("lich" in shown) == (chosen == "")
+    assert chosen == "" or without_switch(shown) == before

@@ -1,0 +1,256 @@
+"""What is at hand at the table: dice, tables to roll on, spell lists."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lorekeeper.errors import FilterError, NotFoundError
+from lorekeeper.render.pages import markdown
+from lorekeeper.render.tables import page_tables
+from lorekeeper.rolling.dice import Dice, dice_in, dice_of, parsed_dice
+from lorekeeper.rolling.tables import Table, as_data, chosen, tables_of
+from lorekeeper.server.tools import all_tools
+from lorekeeper.spell_lists import spell_list
+from tests.support.commands import run_lorekeeper
+from tests.support.entities import make
+from tests.support.gateway import gateway
+from tests.support.libraries import open_library
+from tests.support.pages import elements
+from tests.support.samples import write_lines
+
+MISHAPS = """What goes wrong in the marsh.
+
+**Mishaps (table)**
+
+| d100 | What happens |
+|---|---|
+| 01-50 | The boat leaks; 2d4 turns to bail it out. |
+| 51–99 | Nothing |
+| 00 | The bell rings |
+
+Who is met there.
+
+| 1d6 | Stranger | Mood |
+|---|---|---|
+| 1 | A fisher | Merry |
+| 2-5 | A heron | **Cross** |
+| 6 | The bell | |
+
+| Level | Spells |
+|---|---|
+| 3rd | *mirk*, reed song (once) |
+"""
+
+
+@pytest.fixture
+def marsh():
+    return make("marsh", MISHAPS, type="rules", kind="rule", name="Marsh")
+
+
+@pytest.mark.parametrize(
+    ("text", "dice"),
+    [
+        ("d20", Dice(1, 20)),
+        ("2d6+3", Dice(2, 6, 1, 3)),
+        ("1D10 × 10", Dice(1, 10, 10)),
+        ("d%", Dice(1, 100)),
+        ("3d8 − 2", Dice(3, 8, 1, -2)),
+        ("1d4 x 1,000", Dice(1, 4, 1000)),
+    ],
+)
+def test_dice_are_read_as_books_write_them(text, dice):
+    assert dice_of(text) == dice
+    assert dice_of(str(dice)) == dice
+
+
+@pytest.mark.parametrize("text", ["", "d", "0d6", "d0", "2d6 fire", "9999d6", "d9999999", "1d6+", "level 3"])
+def test_what_is_not_dice_is_refused_with_an_example(text):
+    assert dice_of(text) is None
+    with pytest.raises(FilterError, match="2d6"):
+        parsed_dice(text)
+
+
+@given(st.integers(1, 20), st.integers(1, 100), st.integers(-9, 9), st.integers())
+def test_a_roll_lies_between_the_least_and_the_most(count, sides, more, seed):
+    dice = Dice(count, sides, 1, more)
+    assert dice.least <= dice.roll(Random(seed)) <= dice.most
+
+
+def test_dice_within_a_text_are_found_and_nothing_else():
+    assert [written for written, _ in dice_in("takes 2d6 fire, id3, d20s and 1d4+1 more, +3d6")] == ["2d6", "1d4+1"]
+
+
+def test_tables_of_a_text_have_their_captions_ranges_and_columns(marsh):
+    mishaps, strangers = tables_of(marsh)
+    assert (mishaps.name, mishaps.dice, mishaps.columns) == ("Mishaps", Dice(1, 100), ("What happens",))
+    assert [(row.least, row.most) for row in mishaps.rows] == [(1, 50), (51, 99), (100, 100)]
+    assert strangers.columns == ("Stranger", "Mood")
+    assert strangers.rows[1].cells == ("A heron", "Cross")
+
+
+def test_the_same_seed_rolls_the_same_and_every_row_can_come(marsh):
+    mishaps, strangers = tables_of(marsh)
+    assert strangers.roll(Random(5)) == strangers.roll(Random(5))
+    found = {strangers.roll(Random(seed)).text for seed in range(100)}
+    assert found == {"Stranger: A fisher; Mood: Merry", "Stranger: A heron; Mood: Cross", "Stranger: The bell"}
+    leak = next(rolled for seed in range(100) if (rolled := mishaps.roll(Random(seed))).number <= 50)
+    ((written, number),) = leak.further
+    assert written == "2d4"
+    assert 2 <= number <= 8
+
+
+def test_a_number_without_a_row_is_said():
+    gap = Table("Gap", Dice(1, 1), ("What",), ())
+    assert "no row for this number" in gap.roll(Random(1)).line()
+
+
+@pytest.mark.parametrize(("name", "found"), [("mishaps", "Mishaps"), ("2", "Marsh"), ("mish", "Mishaps")])
+def test_one_table_is_chosen_by_name_part_or_number(marsh, name, found):
+    assert [table.name for table in chosen(marsh, name)] == [found]
+
+
+def test_what_has_no_table_says_so(marsh):
+    with pytest.raises(NotFoundError, match="no table to roll on"):
+        chosen(make("plain", "No table."))
+    with pytest.raises(NotFoundError, match="Mishaps"):
+        chosen(marsh, "weather")
+
+
+def test_a_table_that_is_an_entry_is_rolled_on():
+    told = {"columns": ["Omen"], "rows": [["Crow"], ["Owl"]], "dice": "1d4", "ranges": [[1, 3], [4, 4]]}
+    (table,) = tables_of(make("omens", type="rules", kind="table", data={"name": "Omens", "table": told}))
+    assert {table.roll(Random(seed)).text for seed in range(50)} == {"Crow", "Owl"}
+
+
+def test_a_column_of_the_numbers_is_not_what_a_roll_says():
+    told = {
+        "columns": ["d4", "Omen"],
+        "rows": [["1-3", "Crow"], ["4", "Owl"]],
+        "dice": "1d4",
+        "ranges": [[1, 3], [4, 4]],
+    }
+    (table,) = tables_of(make("omens", type="rules", kind="table", data={"name": "Omens", "table": told}))
+    assert table.columns == ("Omen",)
+    assert {table.roll(Random(seed)).text for seed in range(50)} == {"Crow", "Owl"}
+    again = make("again", type="rules", kind="table", name="omens", data={"name": "omens", "table": as_data(table)})
+    assert tables_of(again) == [table]
+
+
+@pytest.mark.parametrize(
+    "told", [{}, {"rows": [["a"]]}, {"rows": [["a"]], "ranges": [[2, 1]]}, {"rows": 3, "ranges": "x"}]
+)
+def test_a_broken_table_is_none(told):
+    assert tables_of(make("broken", type="rules", kind="table", data={"name": "Broken", "table": told})) == []
+
+
+def test_the_tables_of_a_page_are_under_their_headings():
+    page = markdown(make("sections", "### Weather\n\n| d4 | Sky |\n|---|---|\n| 1 | Rain |", type="rules", kind="rule"))
+    assert [(table.name, table.rows) for table in page_tables(page)] == [("Weather", (("1", "Rain"),))]
+
+
+async def test_a_model_rolls_on_the_tables_of_an_entry(tmp_path, marsh):
+    tool = next(each for each in all_tools() if each.name == "get_entity")
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities([marsh], "rules")
+        await library.cache.store_entities([make("plain", "No table.")], "spells")
+        plain = await tool.run(library, tool.check({"uri": marsh.uri}))
+        assert "Tables to roll on: Mishaps (1d100), Marsh (1d6)" in plain.text
+        assert "rolls" not in plain.structured
+        rolled = await tool.run(library, tool.check({"uri": marsh.uri, "roll": True}))
+        assert [each["table"] for each in rolled.structured["rolls"]] == ["Mishaps", "Marsh"]
+        assert rolled.text.startswith("Rolled: Mishaps, 1d100: ")
+        with pytest.raises(NotFoundError, match="no table"):
+            await tool.run(library, tool.check({"uri": "lore://spells/own/plain", "roll": True}))
+
+
+async def test_the_page_of_an_entry_rolls_on_each_of_its_tables(tmp_path, marsh):
+    async with open_library(tmp_path, backend="sqlite") as library, gateway(library) as client:
+        await library.cache.store_entities([marsh], "rules")
+        await library.cache.store_entities([make("plain", "No table.")], "spells")
+        page = elements((await client.get(f"/entries/{marsh.uri.removeprefix('lore://')}")).text)
+        forms = [attributes for tag, attributes in page.tags if tag == "form" and attributes.get("action") == "/roll"]
+        hidden = [attributes for tag, attributes in page.tags if tag == "input" and attributes.get("type") == "hidden"]
+        asked = [(str(each["name"]), str(each["value"])) for each in hidden if each["name"] in ("uri", "table")]
+        assert len(forms) == 2
+        assert asked == [("uri", marsh.uri), ("table", "1"), ("uri", marsh.uri), ("table", "2")]
+        whole = await client.get(f"/roll?{urlencode(asked[2:])}")
+        assert whole.headers["cache-control"] == "no-store"
+        assert "etag" not in whole.headers
+        assert elements(whole.text).words.count("Marsh") == 1
+        assert "Stranger: A " in whole.text or "Stranger: The bell" in whole.text
+        line = (await client.get(f"/roll?{urlencode(asked[:2])}", headers={"hx-request": "true"})).text
+        assert "<html" not in line
+        assert line.startswith("<b>")
+        assert 'action="/roll"' not in (await client.get("/entries/spells/own/plain")).text
+        for query in ("", "uri=lore://rules/own/none", "uri=lore://spells/own/plain", f"uri={marsh.uri}&table=weather"):
+            refused = await client.get(f"/roll?{query}")
+            assert refused.status_code == 404, query
+            assert 'role="alert"' in refused.text
+
+
+# --- spell lists -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def cache(tmp_path):
+    spells = [
+        make("mirk", name="Mirk", level=1, classes=["wizard"], school="illusion", ritual=True),
+        make("mirk", name="Mirk", document="other", level=1, classes=["wizard"]),
+        make("spark", name="Spark", level=0, classes=["wizard", "bard"]),
+        make("hum", name="Hum", level=2, classes=["bard"]),
+    ]
+    circle = make("reeds", MISHAPS, type="character_options", kind="subclass", name="Circle of Reeds", parent="druid")
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities(spells, "spells")
+        await library.cache.store_entities([circle], "character_options")
+        yield library.cache
+
+
+async def test_a_class_has_its_spells_by_level_each_once(cache):
+    listed = await spell_list(cache, ["other", "own"], "Wizard")
+    assert [(level, [each.name for each in group]) for level, group in listed.groups] == [
+        ("Cantrips", ["Spark"]),
+        ("1st level", ["Mirk"]),
+    ]
+    assert [entity.document for entity in listed.groups[1][1][0].entities] == ["other", "own"]
+    assert "**Mirk**" in listed.markdown()
+    only = await spell_list(cache, [], "wizard", ["other"])
+    assert only.spells == 1
+
+
+async def test_a_subclass_has_the_spells_of_its_table(cache):
+    listed = await spell_list(cache, [], "circle of reeds")
+    ((level, group),) = listed.groups
+    assert "3rd" in level
+    assert [(each.name, len(each.entities)) for each in group] == [("mirk", 2), ("reed song", 0)]
+    assert "in no book" in listed.markdown()
+
+
+async def test_an_unknown_class_is_named_with_the_nearest(cache):
+    with pytest.raises(NotFoundError, match="wizard"):
+        await spell_list(cache, [], "wizzard")
+
+
+# --- commands --------------------------------------------------------------------------------------------------------
+
+
+def test_rolling_on_the_command_line(tmp_path):
+    entry = {"collection": "rules", "name": "Marsh", "kind": "rule", "document": "own", "desc": MISHAPS}
+    write_lines(tmp_path / "marsh.jsonl", [entry])
+    assert run_lorekeeper(tmp_path, "import", "marsh.jsonl").returncode == 0
+    asked = "roll", "Marsh", "--table", "1", "--seed", "3", "--json"
+    first, again = (run_lorekeeper(tmp_path, *asked).stdout for _ in "12")
+    assert first == again
+    (rolled,) = json.loads(first)["rolls"]
+    assert rolled["table"] == "Mishaps"
+    assert 1 <= rolled["number"] <= 100
+    assert len(json.loads(run_lorekeeper(tmp_path, "roll", "3d6", "--times", "4", "--json").stdout)["numbers"]) == 4
+    wrong = run_lorekeeper(tmp_path, "roll", "3d6", "--times", "0")
+    assert wrong.returncode != 0
+    assert "--times" in wrong.stderr

@@ -1,0 +1,439 @@
+"""Signing in on the page: tokens, one-time links, cookies and what they count for, and what other sites try."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import unescape
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.datastructures import Headers
+
+from lorekeeper.composition import people_of
+from lorekeeper.people.registry import People
+from lorekeeper.people.sessions import Sessions
+from lorekeeper.server.browsers import MAX_NEXT, own_path
+from lorekeeper.server.callers import Callers, NoCredentialsError
+from tests.support.certificates import write_certificate
+from tests.support.commands import environment, run_inside
+from tests.support.libraries import settings
+from tests.support.samples import write_lines
+from tests.support.service import INITIALIZE, Serving, message, serving
+from tests.support.serving import http_server
+
+HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Sec-Fetch-Site": "none"}
+OWN = {"Sec-Fetch-Site": "same-origin"}
+ANSWERS = (200, 304)
+
+NOT_VERIFIED = ssl._create_unverified_context()
+"""The certificate of the tests is signed by nobody; each context takes long to make."""
+
+FLAGS = {"httponly", "samesite=strict", "path=/"}
+
+
+@dataclass
+class House:
+    """A server, and its library.
+
+    Attributes:
+        plain: over HTTP, with an audit log.
+        people: the registry that it reads.
+        sessions: the file that it reads.
+        folder: of the library.
+        addresses: the last numbers of the addresses of browsers.
+    """
+
+    plain: Serving
+    people: People
+    sessions: Sessions
+    folder: Path
+    addresses: Iterator[int] = field(default_factory=lambda: itertools.cycle(range(1, 255)))
+
+    def browser(self, server: Serving | None = None) -> httpx.Client:
+        """A browser that has not signed in, at an address of its own: what fails is slowed down by address."""
+        server = server or self.plain
+        transport = httpx.HTTPTransport(verify=NOT_VERIFIED, local_address=f"127.0.1.{next(self.addresses)}")
+        return httpx.Client(base_url=server.url, headers=HTML, timeout=60, transport=transport)
+
+    def signed_in(self, token: str = "master", server: Serving | None = None) -> httpx.Client:
+        browser = self.browser(server)
+        assert sign_in(browser, token).status_code == 303
+        return browser
+
+    def add(self, name: str) -> str:
+        return self.people.add(name, "player")[1]
+
+    def written(self) -> str:
+        """All that the servers have written: logs, the audit log, and the files of sessions and people."""
+        files = [file for file in self.folder.iterdir() if file.is_file() and file.suffix not in (".crt", ".key")]
+        return "".join(file.read_text("utf-8", "replace") for file in files)
+
+    def entries(self) -> list[dict[str, object]]:
+        return [json.loads(line) for line in (self.folder / "audit.log").read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    folder = tmp_path_factory.mktemp("door")
+    people = people_of(settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db"))
+    done = run_inside(
+        folder, "import", str(write_lines(folder / "shelf.jsonl")), env=environment(folder, CACHE_BACKEND="sqlite")
+    )
+    assert done.returncode == 0, done.stderr
+    with serving(folder, AUDIT_LOG=str(folder / "audit.log"), RATE_LIMIT="0", CACHE_BACKEND="sqlite") as plain:
+        yield House(plain, people, Sessions(people), folder)
+
+
+@pytest.fixture(scope="module")
+def secure(house: House) -> Iterator[Serving]:
+    """Another server of the same library, behind TLS."""
+    certificate, key = write_certificate(house.folder)
+    with serving(
+        house.folder, "--tls-cert", str(certificate), "--tls-key", str(key), CACHE_BACKEND="sqlite"
+    ) as started:
+        yield started
+
+
+def sign_in(browser: httpx.Client, token: str, **fields: str) -> httpx.Response:
+    return browser.post("/sign-in", data={"token": token, **fields}, headers=OWN)
+
+
+def cookie_of(response: httpx.Response) -> tuple[str, str, set[str]]:
+    """Name, value and attributes of the cookie that a response sets."""
+    (header,) = response.headers.get_list("set-cookie")
+    pair, *attributes = header.split("; ")
+    name, _, value = pair.partition("=")
+    return name, value, {each.lower() for each in attributes}
+
+
+# --- with a token ------------------------------------------------------------------------------------------------------
+
+
+def test_signing_in_and_out_with_a_token(house):
+    browser, token = house.browser(), house.add("Ana")
+    asked = browser.get("/?q=dragon")
+    assert (asked.status_code, asked.headers["location"]) == (303, "/sign-in?next=%2F%3Fq%3Ddragon")
+    form = browser.get(asked.headers["location"])
+    assert form.status_code == 200
+    assert 'type="password"' in form.text
+    assert 'autocomplete="current-password"' in form.text
+    assert 'value="/?q=dragon"' in form.text
+    done = sign_in(browser, token, next="/?q=dragon")
+    assert (done.status_code, done.headers["location"]) == (303, "/?q=dragon")
+    name, key, attributes = cookie_of(done)
+    assert name == "lorekeeper"
+    assert attributes >= FLAGS
+    assert "secure" not in attributes
+    page = browser.get("/?q=dragon")
+    assert page.status_code == 200
+    assert "Ana" in page.text
+    assert "/sign-out" in page.text
+    assert browser.get("/sign-in?next=/books").headers["location"] == "/books"
+    out = browser.post("/sign-out", headers=OWN)
+    assert out.headers["location"] == "/sign-in"
+    assert out.headers["clear-site-data"] == '"cache"', "going back would show what the browser has kept"
+    assert "lorekeeper" not in browser.cookies
+    kept = browser.get("/", headers={"Cookie": f"lorekeeper={key}"})
+    assert kept.status_code == 303, "the session is over, and not the cookie only"
+
+
+def test_a_wrong_token_is_told_and_slowed_down(house):
+    browser = house.browser()
+    for wrong in ("", "master ä", "x" * 5000):
+        refused = sign_in(browser, wrong, next="/books")
+        assert refused.status_code == 401
+        assert 'role="alert"' in refused.text
+        assert 'value="/books"' in refused.text
+        assert "set-cookie" not in refused.headers
+    assert refused.elapsed.total_seconds() > 0.35
+    assert house.signed_in().get("/").elapsed.total_seconds() < 5, "a right one never waits"
+
+
+@pytest.mark.thorough
+def test_the_cookie_behind_tls_is_secure_and_of_this_host_only(house, secure):
+    browser = house.browser(secure)
+    done = sign_in(browser, "master")
+    name, _, attributes = cookie_of(done)
+    assert name == "__Host-lorekeeper"
+    assert attributes >= FLAGS | {"secure"}
+    assert not any(each.startswith("domain") for each in attributes)
+    assert browser.get("/").status_code == 200
+    assert "secure" in cookie_of(browser.post("/sign-out", headers=OWN))[2]
+    assert browser.get("/").status_code == 303
+
+
+# --- what a cookie counts for ------------------------------------------------------------------------------------------
+
+
+def test_a_cookie_counts_for_pages_and_for_reading_from_the_gateway(house):
+    browser = house.signed_in()
+    for path in ("/", "/books", "/search.json?q=dragon", "/api/v1/documents", "/api/v1/openapi.json"):
+        assert browser.get(path).status_code in ANSWERS, path
+    for path in ("/metrics", "/mcp"):
+        assert browser.get(path).status_code == 401, path
+    assert browser.post("/mcp", json=message("initialize", **INITIALIZE), headers=OWN).status_code == 401
+    for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+        assert browser.request(method, "/api/v1/search", json={"query": "x"}, headers=OWN).status_code == 401, method
+
+
+def test_a_token_counts_before_a_cookie(house):
+    browser = house.signed_in(house.add("Bo"))
+    assert browser.get("/metrics", headers={"Authorization": "Bearer master"}).status_code == 200
+    assert browser.get("/api/v1/documents", headers={"Authorization": "Bearer wrong"}).status_code == 401
+    assert browser.get("/", headers={"Authorization": "Bearer wrong"}).status_code == 401
+
+
+@pytest.mark.thorough
+def test_a_session_holds_in_all_servers_until_one_ends_it(house, secure):
+    browser = house.signed_in(server=secure)
+    key = browser.cookies["__Host-lorekeeper"]
+    assert house.browser().get("/", headers={"Cookie": f"lorekeeper={key}"}).status_code == 200
+    assert house.browser().get("/", headers={"Cookie": f"__Host-lorekeeper={key}"}).status_code == 303
+    browser.post("/sign-out", headers=OWN)
+    assert house.browser().get("/", headers={"Cookie": f"lorekeeper={key}"}).status_code == 303
+
+
+@pytest.mark.thorough
+def test_a_session_holds_after_a_restart(house):
+    tokens = ("master", house.add("Hal"))
+    with serving(house.folder, CACHE_BACKEND="sqlite") as first:
+        keys = [house.signed_in(token, first).cookies["lorekeeper"] for token in tokens]
+    with serving(house.folder, CACHE_BACKEND="sqlite") as second:
+        cookies = [{"Cookie": f"lorekeeper={key}"} for key in keys]
+        assert [house.browser(second).get("/", headers=cookie).status_code for cookie in cookies] == [200, 200]
+
+
+def test_the_page_says_who_has_signed_in_whoever_it_is_shown_as(house):
+    house.add("Jo")
+    browser = house.signed_in()
+    assert browser.post("/view", data={"as": "Jo", "next": "/books"}, headers=OWN).headers["location"] == "/books"
+    page = browser.get("/books").text
+    assert "This is what Jo sees" in page
+    assert re.search(r"<span[^>]*>Game master</span>\s*<button[^>]*>Sign out", page)
+
+
+async def test_a_proxy_says_before_a_session_who_somebody_is(house):
+    house.add("ivy@example.com")
+    chosen = settings(trusted_proxies="127.0.0.1", http_token="master")
+    callers = Callers(house.people, chosen, closed=True)
+    key = callers.sessions.sign_in(b"master").key
+    named = Headers({"X-Forwarded-Email": "ivy@example.com"})
+    seen = [
+        await callers.caller(headers, proxied=proxied, session=key)
+        for headers, proxied in ((named, True), (named, False), (Headers(), True))
+    ]
+    assert [(caller.viewer.role, caller.viewer.person) for caller in seen] == [
+        ("player", "ivy@example.com"),
+        ("dm", ""),
+        ("dm", ""),
+    ]
+    assert key not in seen[1].credential
+    with pytest.raises(NoCredentialsError):
+        await callers.caller(Headers(), proxied=True)
+
+
+def test_what_is_revoked_ends_with_the_next_request(house):
+    tokens = {name: house.add(name) for name in ("Cy", "Di")}
+    browsers = {name: house.signed_in(token) for name, token in tokens.items()}
+    assert {browser.get("/").status_code for browser in browsers.values()} == {200}
+    house.people.remove("Cy")
+    _, new = house.people.rotate("Di")
+    for browser in browsers.values():
+        refused = browser.get("/")
+        assert refused.status_code == 303
+        assert "lorekeeper" not in browser.cookies, "the browser forgets what counts no more"
+    assert house.signed_in(new).get("/").status_code == 200
+
+
+@pytest.mark.thorough
+def test_another_token_of_the_game_master_ends_the_sessions_of_the_one_before(house):
+    ana = house.add("Gil")
+    keys = [house.signed_in(token).cookies["lorekeeper"] for token in ("master", ana)]
+    statuses = []
+    with http_server(house.folder, HTTP_TOKEN="another", CACHE_BACKEND="sqlite") as url:
+        for key in keys:
+            cookie = {**HTML, "Cookie": f"lorekeeper={key}"}
+            statuses.append(httpx.get(url.removesuffix("mcp"), headers=cookie, timeout=60).status_code)
+    assert statuses == [303, 200]
+
+
+# --- links -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_link_signs_in_once_and_leaves_the_address(house):
+    browser, link = house.browser(), f"/sign-in?key={house.sessions.link()}"
+    assert browser.head(link).status_code == 200, "who only looks uses nothing up"
+    done = browser.get(link)
+    assert (done.status_code, done.headers["location"]) == (303, "/")
+    assert cookie_of(done)[2] >= FLAGS
+    assert "Game master" in browser.get("/").text
+    for again in (link, "/sign-in?key=wrong", f"/sign-in?key={browser.cookies['lorekeeper']}"):
+        refused = house.browser().get(again)
+        assert refused.status_code == 401
+        assert "used already" in refused.text
+        assert "set-cookie" not in refused.headers
+
+
+def test_a_link_from_another_site_leads_to_the_page_all_the_same(house):
+    """A browser keeps a strict cookie back from that: a page of ours leads on, and the browser sends it."""
+    browser, signed_in = house.browser(), house.signed_in()
+    for elsewhere in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": ""}):
+        first = browser.get("/books?x=1&y", headers=elsewhere)
+        assert first.headers["location"] == "/sign-in?next=%2Fbooks%3Fx%3D1%26y"
+        assert "set-cookie" not in first.headers, "what it has not sent may well count"
+        leading = browser.get(first.headers["location"], headers=elsewhere)
+        (address,) = map(unescape, re.findall(r'content="0; url=([^"]*)"', leading.text))
+        assert signed_in.get(address, headers=OWN).headers["location"] == "/books?x=1&y"
+        for headers in (OWN, elsewhere):
+            assert 'name="token"' in browser.get(address, headers=headers).text, "it is asked once"
+
+
+# --- the way to the form, and attacks on it ----------------------------------------------------------------------------
+
+
+def test_programs_are_refused_as_ever_and_parts_of_pages_lead_to_the_form(house):
+    browser = house.browser()
+    assert browser.get("/", headers={"Accept": "*/*"}).status_code == 401
+    assert browser.get("/api/v1/documents").headers["content-type"] == "application/problem+json"
+    part = browser.get("/", headers={"HX-Request": "true", "HX-Current-URL": f"{house.plain.url}/?q=a+b&open=x"})
+    assert part.status_code == 401
+    assert part.headers["hx-redirect"] == "/sign-in?next=%2F%3Fq%3Da%2Bb%26open%3Dx"
+    part = browser.get("/", headers={"HX-Request": "true", "HX-Current-URL": "https://evil.example//evil.example/"})
+    assert part.headers["hx-redirect"] == "/sign-in"
+
+
+EVIL = [
+    "//evil.example",
+    "///evil.example",
+    "/\\evil.example",
+    "\\\\evil.example",
+    "https://evil.example/",
+    "javascript:alert(1)",
+    "/\t/evil.example",
+    "/\n/evil.example",
+    "/a\r\nSet-Cookie: lorekeeper=x",
+    " //evil.example",
+    "evil.example",
+    "/ä",
+    "/" + "x" * MAX_NEXT,
+]
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_only_addresses_of_our_own_are_continued_at(evil):
+    assert own_path(evil) == "/"
+    assert own_path("/entries/spells/srd/fire?q=a%20b#x") == "/entries/spells/srd/fire?q=a%20b#x"
+
+
+def test_no_other_address_is_continued_at_after_signing_in(house):
+    browser = house.browser()
+    for evil in EVIL[:9]:
+        done = sign_in(browser, "master", next=evil)
+        assert (done.status_code, done.headers["location"]) == (303, "/"), evil
+        assert browser.get("/sign-in", params={"next": evil}).headers["location"] == "/", evil
+        assert "evil" not in house.browser().get("/sign-in", params={"next": evil}).text
+    there = house.browser().get(httpx.URL(house.plain.url).copy_with(raw_path=b"//evil.example/%5c"))
+    assert (there.status_code, there.headers["location"]) == (303, "/sign-in")
+
+
+FOREIGN = [
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+    {"Sec-Fetch-Site": "none"},
+    {"Sec-Fetch-Site": "cross-site", "Origin": "{own}"},
+    {"Sec-Fetch-Site": "", "Origin": "http://127.0.0.1:1"},
+    {"Sec-Fetch-Site": "", "Origin": "null"},
+    {"Sec-Fetch-Site": ""},
+]
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
+def test_other_sites_change_nothing(house, headers):
+    browser = house.signed_in()
+    sent = {name: value.format(own=house.plain.url) for name, value in headers.items()}
+    for path in ("/sign-out", "/sign-in", "/view"):
+        refused = browser.post(path, data={"token": "master"}, headers=sent)
+        assert refused.status_code == 403, path
+        assert "set-cookie" not in refused.headers
+    assert browser.get("/").status_code == 200
+    assert browser.head("/sign-out").status_code == 405
+    assert browser.post("/sign-out", headers={"Sec-Fetch-Site": "", "Origin": house.plain.url}).status_code == 303
+
+
+def test_everybody_may_ask_for_the_form_and_its_files_which_say_nothing(house):
+    browser = house.browser()
+    page = browser.get("/sign-in").text
+    files = [part.partition('"')[0] for part in page.split('="/static/')[1:]]
+    assert len(files) > 3
+    assert {browser.get(f"/static/{file}").status_code for file in files} == {200}
+    assert browser.get("/static/none.css").status_code == 404
+    assert browser.get("/sign-in/proof").status_code == 400
+    assert browser.get("/sign-in/proof?challenge=x").json().keys() == {"answers"}
+
+
+def test_every_response_says_what_a_browser_may_do_with_it(house):
+    browser, signed_in = house.browser(), house.signed_in()
+    paths = (
+        "/",
+        "/sign-in",
+        "/sign-in?again",
+        "/sign-in/proof?challenge=x",
+        "/static/none",
+        "/healthz",
+        "/api/v1/documents",
+    )
+    asked = [each.get(path) for each in (browser, signed_in) for path in (*paths, "/mcp", "/search.json?q=x", "/none")]
+    asked += [browser.get("/sign-in", headers={"Sec-Fetch-Site": "cross-site"}), browser.post("/sign-in")]
+    asked += [signed_in.post("/view", content=b"x" * 2_000_000, headers=OWN), signed_in.get("/", headers={"Host": "x"})]
+    assert {200, 303, 401, 403, 404, 413, 421} <= {each.status_code for each in asked}
+    for response in asked:
+        assert "default-src 'self'" in response.headers["content-security-policy"], response.url
+        assert response.headers["x-content-type-options"] == "nosniff", response.url
+        assert response.headers["referrer-policy"] == "same-origin", response.url
+
+
+# --- what is written ---------------------------------------------------------------------------------------------------
+
+
+def test_the_audit_log_knows_pages_and_who_asked(house):
+    token = house.add("Eli")
+    browser = house.signed_in(token)
+    assert browser.get("/?q=a+quiet+word").status_code == 200
+    browser.get("/static/page.css")
+    house.browser().get(f"/sign-in?key={house.sessions.link()}")
+    browser.get("/?q=tide+lance")
+    found, link, page, signing = list(reversed(house.entries()))[:4]
+    assert (page["how"], page["person"], page["view"]) == ("page", "Eli", "player")
+    assert found["uris"]
+    assert found["results"] == len(found["uris"])
+    browser.get(found["uris"][0].replace("lore://", "/entries/"))
+    assert house.entries()[-1]["uris"][0] == found["uris"][0]
+    assert page["asked"] == {"route": "GET /", "parameters": {"q": "a quiet word"}}
+    assert (signing["person"], signing["asked"]) == ("Eli", {"route": "POST /sign-in", "parameters": {}})
+    with house.plain.client() as monitor:
+        assert (
+            'lorekeeper_requests_total{how="page",mode="",name="GET /",outcome="answered"}'
+            in monitor.get("/metrics").text
+        )
+    assert (link["view"], link["asked"]) == ("dm", {"route": "GET /sign-in", "parameters": {"key": "***"}})
+
+
+def test_no_token_and_no_key_is_written_anywhere(house):
+    token, link = house.add("Flo"), house.sessions.link()
+    player, master = house.signed_in(token), house.browser()
+    master.get(f"/sign-in?key={link}")
+    house.browser().get(f"/sign-in?key={link}")
+    sign_in(house.browser(), f"{token}x")
+    house.people.remove("Flo")
+    player.get("/")
+    secrets = [token, link, player.cookies.get("lorekeeper"), master.cookies["lorekeeper"]]
+    written = house.written()
+    assert "Flo" in written
+    assert "GET /sign-in" in written
+    assert [secret for secret in secrets if secret and secret.removeprefix("lk_") in written] == []

@@ -1,0 +1,212 @@
+"""Searching while somebody types: names by their beginnings, words that are not typed to their ends, and phrases."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.composition import open_cache
+from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.errors import FilterError
+from lorekeeper.library import Library
+from lorekeeper.search.query import Query
+from lorekeeper.search.results import ResultPage
+from lorekeeper.search.typed import typed
+from lorekeeper.search.unfinished import completed
+from lorekeeper.text.keywords import KeywordQuery
+from tests.support.backends import BACKENDS
+from tests.support.campaign import campaign
+from tests.support.entities import make
+
+TYPES = [name for name in COLLECTIONS if name != "documents"]
+
+NAMES = {
+    "spells": [
+        "Fireball",
+        "Delayed Blast Fireball",
+        "Fire Bolt",
+        "Fireblade Dance",
+        "Bonfire",
+        "Wall of Fire",
+        "Wall of Ice",
+    ],
+    "creatures": ["Beholder", "Beholder Zombie", "Gauth", "Eye Beholden", "Ancient Red Dragon", "Red Hag"],
+    "equipment": ["Wand of Fireballs", "Necklace of Fireballs", "Potion of Healing", "Superior Potion of Healing"],
+    "rules": ["Fire", "Walls"],
+}
+
+
+BOTH = pytest.mark.parametrize("library", ["milvus", "sqlite"], indirect=True)
+
+
+@pytest.fixture
+async def library(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Library]:
+    settings = BACKENDS[getattr(request, "param", "sqlite")](tmp_path, request)
+    embedding = EmbeddingService(lambda: HashingProvider(64))
+    async with Library(open_cache(settings, embedding), embedding, offline=True) as opened:
+        for entity_type, names in NAMES.items():
+            entries = [make(f"e{n}", "Some text.", type=entity_type, name=name) for n, name in enumerate(names)]
+            await opened.cache.store_entities(entries, entity_type)
+        await opened.cache.store_entities(campaign(), "notes")
+        yield opened
+
+
+async def found(library: Library, text: str, *, typing: bool = True) -> list[str]:
+    page = await library.searcher.search(typed(text, {}, TYPES).query(typing=typing, limit=20))
+    return [result.entity.name for result in page.results]
+
+
+BEGUN = [
+    ("f", "Fire"),
+    ("firebal", "Fireball"),
+    ("fireb", "Fireball"),
+    ("Fire b", "Fire Bolt"),
+    ("beho", "Beholder"),
+    ("beholder z", "Beholder Zombie"),
+    ("wall o", "Wall of Ice"),
+    ("healing p", "Potion of Healing"),
+    ("ancient red dr", "Ancient Red Dragon"),
+    ("the ree", "Oda Reedmother"),
+    ("level:x beho", "Beholder"),
+]
+
+
+@BOTH
+async def test_the_beginning_of_a_name_finds_it_first(library: Library) -> None:
+    assert [(text, (await found(library, text))[0]) for text, _ in BEGUN] == BEGUN
+    names = await found(library, "fire")
+    assert names[0] == "Fire"
+    assert {"Fire Bolt", "Fireball", "Fireblade Dance", "Wall of Fire"} <= set(names)
+    assert "Beholder Zombie" in await found(library, "beholder")
+    assert "Beholder Zombie" in await found(library, "beholder zo")
+    page = await library.searcher.search(Query(["creatures"], "beho"))
+    assert "Beholder" not in [result.entity.name for result in page.results if result.match == "name"]
+
+
+@BOTH
+async def test_filters_apply_to_names_that_are_typed(library: Library) -> None:
+    spells = [make(f"w{n}", "A text.", name=f"Wizardry {n:02}", level=n % 10) for n in range(60)]
+    await library.cache.store_entities(spells, "spells")
+    names = await found(library, "level:7 wizardr")
+    assert sorted(names[:6]) == [f"Wizardry {n:02}" for n in range(7, 60, 10)]
+    await library.cache.delete_entities("spells", [spell.identity for spell in spells])
+    cache: CacheProtocol = library.cache
+    ranked = await cache.rank_beginnings("spells", "FIRE")
+    names = [(await cache.load("spells", [hit.identity]))[0].name for hit in ranked]
+    assert names == ["Fireball", "Fire Bolt", "Fireblade Dance", "Wall of Fire", "Delayed Blast Fireball"]
+    assert all(0 < hit.score <= 1 for hit in ranked)
+    assert [hit.score for hit in ranked] == sorted((hit.score for hit in ranked), reverse=True)
+    assert [hit.score for hit in await cache.rank_beginnings("rules", "fire")] == [1.0]
+    for nothing in ("", "  ", "x" * 500, "zzz", "fire zzz", '"', "\0"):
+        assert await cache.rank_beginnings("spells", nothing) == []
+    assert await cache.rank_beginnings("spells", "fire", "another book") == []
+
+
+COMPLETED = [
+    ("wand of neckl", "wand of necklace"),
+    ("ancient r", "ancient red"),
+    ("some tex", "some"),
+    ("fire", "fire"),
+    ("Some zzz", "some"),
+    ("zzz", "zzz"),
+    ("wall of", "wall of"),
+    ("!?", "!?"),
+]
+
+
+async def test_the_last_word_is_completed_for_meaning_and_keywords(library: Library) -> None:
+    assert [(text, await completed(library.cache, TYPES, text)) for text, _ in COMPLETED] == COMPLETED
+
+
+# --- phrases -------------------------------------------------------------------------------------------------------------
+
+
+TEXTS = {
+    "in-name": ("Wall of Thorns", "Something pricks."),
+    "in-text": ("Bramble", "It makes a wall of green thorns. Then it ends."),
+    "apart": ("Hedge", "A wall. Of course it is green."),
+    "other-order": ("Fence", "Of wall and green."),
+    "far": ("Ditch", "A wall made of green earth."),
+    "endings": ("Rows", "There are walls of green stone, alchemist's fire, and half-elves."),
+}
+
+
+@pytest.fixture
+async def texts(library: Library) -> Library:
+    entries = [make(slug, text, name=name, document="texts", level=len(slug)) for slug, (name, text) in TEXTS.items()]
+    await library.cache.store_entities(entries, "spells")
+    return library
+
+
+async def phrased(library: Library, text: str) -> tuple[set[str], ResultPage]:
+    page = await library.searcher.search(typed(text, {}, TYPES).query(limit=50))
+    return {r.entity.slug for r in page.results if r.entity.document == "texts"}, page
+
+
+PHRASED = [
+    ('"wall of green"', {"in-text", "endings"}),
+    ('"of green"', {"in-text", "endings"} | {"far"}),
+    ('"wall of thorns"', {"in-name"}),
+    ('"WALL, of: thorns!"', {"in-name"}),
+    ('"wall of green" "it ends"', {"in-text"}),
+    ('green "wall of"', {"in-name", "in-text", "apart", "endings"}),
+    ('unicorn "wall of green"', {"in-text", "endings"}),
+    ('"wall of green" level>=7', {"in-text", "endings"}),
+    ('"wall of green" level:7', {"in-text", "endings"}),
+    ('"wall of green" level<7', set[str]()),
+    ('"alchemist\'s fire"', {"endings"}),
+    ("“alchemist’s fire”", {"endings"}),
+    ('"half-elves"', {"endings"}),
+    ('"green wall"', set[str]()),
+    ('"of the and"', set[str]()),
+]  # fmt: skip
+
+
+@BOTH
+async def test_a_phrase_is_its_words_in_that_order(texts: Library) -> None:
+    for text, slugs in PHRASED:
+        own, page = await phrased(texts, f"{text} in:spells")
+        assert own == slugs, text
+        assert page.total == len(page.found) == len(page.results), text
+    _, page = await phrased(texts, '"wall of"')
+    names = [result.entity.name for result in page.results]
+    assert all(name.startswith("Wall of") for name in names[:3])
+    assert "Bramble" in names[3:]
+
+
+async def test_pages_of_a_phrase_neither_overlap_nor_miss_any(library: Library) -> None:
+    many = [make(f"m{n}", "The same old song of stones.", name=f"Stone {n}") for n in range(90)]
+    await library.cache.store_entities(many, "spells")
+    seen: list[str] = []
+    offset: int | None = 0
+    while offset is not None:
+        page = await library.searcher.search(Query(TYPES, "old song", phrases=("old song",), limit=20, offset=offset))
+        seen += [result.entity.slug for result in page.results]
+        offset = page.next_offset
+    assert sorted(seen) == sorted(entry.slug for entry in many)
+
+
+@BOTH
+async def test_nothing_in_a_phrase_is_an_operator(texts: Library) -> None:
+    for hostile in (
+        'wall" OR "x',
+        "wall AND",
+        "NEAR(wall of)",
+        "{name}: wall",
+        "wall*",
+        "^wall",
+        "(",
+        "-wall",
+        "\0wall",
+        "wa" * 400,
+    ):
+        page = await texts.searcher.search(Query(["spells"], "wall", phrases=(hostile,)))
+        assert page.total == len(page.found)
+    query = KeywordQuery((), phrases=('wall" OR "some',))
+    assert await texts.cache.rank_keyword("spells", query, 50) == []
+    with pytest.raises(FilterError, match="at most"):
+        await texts.searcher.search(Query(["spells"], "wall", phrases=("x" * 3000,)))
