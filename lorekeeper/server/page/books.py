@@ -11,9 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lorekeeper.entities import COLLECTIONS
+from lorekeeper.errors import NotFoundError
 from lorekeeper.render.drawing import chart, cover
 from lorekeeper.server.answers import JsonObject, document_list
-from lorekeeper.server.page.site import Asked, Page, Site, nothing, trusted
+from lorekeeper.server.page.site import Asked, Page, Site, gateway, trusted
 from lorekeeper.server.rest.operations import DOCUMENT, DOCUMENTS
 from lorekeeper.text.facts import format_rating
 from lorekeeper.views.view import View
@@ -67,7 +68,7 @@ async def _one_book(site: Site, request: Request) -> Response:
     view, key = site.view(request), request.path_params["key"]
     document = next((each for each in await document_list(view) if each["key"] == key), None)
     if document is None:
-        raise nothing("there is no such book in the library")
+        raise NotFoundError("there is no such book in the library")
     book = await _book(view, document)
     return site.page(request, "book.html", book=book, charts=await _charts(view, key), totals=_totals([book]))
 
@@ -145,7 +146,7 @@ async def library_state(site: Site) -> State:
 
 async def _state(site: Site, request: Request) -> Response:
     if not site.view(request).viewer.sees_all:
-        raise nothing("there is no such page")
+        raise NotFoundError("there is no such page")
     return site.page(request, "_state.html", state=await library_state(site))
 
 
@@ -158,7 +159,7 @@ def _book_twin(request: Request) -> Asked:
 
 
 PAGES = (
-    Page("/books", _books, _list_twin),
+    Page("/books", _books, gateway(_list_twin)),
     Page("/state", _state),
-    Page("/books/{key:rest}", _one_book, _book_twin),
+    Page("/books/{key:rest}", _one_book, gateway(_book_twin)),
 )

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from lorekeeper.attribution import Attribution, attribution
 from lorekeeper.entities import Entity, parse_uri
+from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.render import markdown
 from lorekeeper.render.html import Article
@@ -24,7 +25,7 @@ from lorekeeper.server.linked import related_of
 from lorekeeper.server.page.beside import beside
 from lorekeeper.server.page.named import condition_words, entries_named
 from lorekeeper.server.page.notes import note_values
-from lorekeeper.server.page.site import Asked, Page, Site, entry_address, entry_uri, nothing, trusted
+from lorekeeper.server.page.site import Asked, Page, Site, entry_address, entry_uri, gateway, trusted
 from lorekeeper.server.page.versions import MAX_VERSIONS, Version, below, version_of, versions_of
 from lorekeeper.server.rest.operations import ENTITY
 from lorekeeper.text.secrecy import is_secret, secrecy
@@ -82,9 +83,9 @@ async def found(view: View, uri: str) -> Entity:
     try:
         entities = await view.entities_at(*parse_uri(uri))
     except ValueError as error:
-        raise nothing(str(error)) from error
+        raise NotFoundError(str(error)) from error
     if not entities:
-        raise nothing("there is no such entry in the library")
+        raise NotFoundError("there is no such entry in the library")
     return entities[0]
 
 
@@ -156,6 +157,6 @@ def _twin(request: Request) -> Asked:
 
 
 PAGES = (
-    Page("/entries/{type}/{document}/{slug:rest}", _entry, _twin),
+    Page("/entries/{type}/{document}/{slug:rest}", _entry, gateway(_twin)),
     Page("/alike", _alike),
 )

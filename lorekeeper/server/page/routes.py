@@ -9,11 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from lorekeeper.errors import NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.server.page import books, door, entries, printing, rolls, search, seen, sessions, spells, topics
 from lorekeeper.server.page.files import files
 from lorekeeper.server.page.seen import AsSeen, Players
-from lorekeeper.server.page.site import HEADERS, Endpoint, Page, Site, nothing
+from lorekeeper.server.page.site import HEADERS, Endpoint, Page, Site
 
 KEPT = "public, max-age=31536000, immutable"
 """How long files may be kept whose addresses change with their contents."""
@@ -22,7 +23,7 @@ KEPT = "public, max-age=31536000, immutable"
 async def _static(_: Site, request: Request) -> Response:
     file = files().get(request.path_params["name"])
     if file is None:
-        raise nothing("there is no such file")
+        raise NotFoundError("there is no such file")
     headers = {**HEADERS, "cache-control": KEPT, "vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(file.packed, headers={**headers, "content-encoding": "gzip"}, media_type=file.media_type)
@@ -44,18 +45,14 @@ def routes(library: Library, players: Players = tuple) -> list[Route]:
     """
     site = Site(library)
 
-    def route(path: str, page: Page, *, twin: bool = False) -> Route:
-        return Route(path, AsSeen(Endpoint(site, page, twin=twin), players))
+    def route(page: Page, *, is_twin: bool = False) -> Route:
+        return Route(page.twin_path if is_twin else page.path, AsSeen(Endpoint(site, page, is_twin=is_twin), players))
 
     return [
-        *(route(_twin(page.path), page, twin=True) for page in PAGES if page.twin),
-        *(route(page.path, page) for page in PAGES),
-        route("/{path:rest}", Page("/{path:rest}", _nothing)),
+        *(route(page, is_twin=True) for page in PAGES if page.twin),
+        *(route(page) for page in PAGES),
+        route(Page("/{path:rest}", _nothing)),
     ]
-
-
-def _twin(path: str) -> str:
-    return f"{path}.json"
 
 
 async def _nothing(site: Site, request: Request) -> Response:

@@ -227,4 +227,4 @@ def highlighted(text: str, words: Iterable[str]) -> Markup:
     return Markup("").join([*parts, escape(text[end:])])
 
 
-PAGES = (Page("/", _search), Page("/search.json", _twin))
+PAGES = (Page("/", _search, _twin),)

@@ -25,7 +25,7 @@ from lorekeeper.search.dossier.sources import SESSION
 from lorekeeper.search.dossier.stretches import Stretch, stretches
 from lorekeeper.search.query import MAX_LIMIT
 from lorekeeper.search.recent import recent_notes
-from lorekeeper.server.page.site import Asked, Page, Site, address
+from lorekeeper.server.page.site import Asked, Page, Site, address, gateway
 from lorekeeper.server.rest.operations import RECENT, SEARCH
 from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.text.notes import note_facts
@@ -202,4 +202,4 @@ def _sessions_twin(request: Request) -> Asked:
     return SEARCH, arguments | ({"documents": [vault]} if vault else {})
 
 
-PAGES = (Page("/sessions", _sessions, _sessions_twin), Page("/recent", _recent, _recent_twin))
+PAGES = (Page("/sessions", _sessions, gateway(_sessions_twin)), Page("/recent", _recent, gateway(_recent_twin)))

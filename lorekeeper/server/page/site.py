@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from http import HTTPStatus
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -17,7 +17,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from lorekeeper.dates import written
-from lorekeeper.errors import LoreKeeperError, NotFoundError
+from lorekeeper.entities import uri_of
+from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.render.graph import kind_class
 from lorekeeper.server.answers import JsonObject
@@ -62,14 +63,19 @@ class Page:
     Attributes:
         path: for Starlette.
         handler: answers.
-        twin: what the same path with ``.json`` behind it asks of the gateway; None for a page without such a twin.
+        twin: answers in JSON at ``twin_path``; None for a page without such a twin.
         methods: by which it is asked for.
     """
 
     path: str
     handler: Handler
-    twin: Callable[[Request], Asked] | None = None
+    twin: Handler | None = None
     methods: Sequence[str] = field(default=("GET",))
+
+    @property
+    def twin_path(self) -> str:
+        """The same path with ``.json`` behind it; the first page's is called after what it does."""
+        return "/search.json" if self.path == "/" else f"{self.path}.json"
 
 
 class Site:
@@ -104,16 +110,6 @@ class Site:
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
         return Response(body, status, headers, "text/html; charset=utf-8")
 
-    async def twin(self, request: Request, asked: Asked) -> Response:
-        """What the gateway answers to the same question."""
-        operation, arguments = asked
-        tool, checked = operation.check(arguments)
-        view = self.view(request)
-        with self.library.questions.one():
-            await view.refresh()
-            answer = await tool.run(view, checked)
-        return json_response(request, answer.structured)
-
     def refusal(self, request: Request, status: int, detail: str) -> Response:
         """A page that says what is wrong; without the rest of the page for a part of one."""
         return self.page(request, "refusal.html", status, status=status, title=HTTPStatus(status).phrase, detail=detail)
@@ -142,11 +138,13 @@ class Endpoint:
     Args:
         site: has it.
         page: which one.
-        twin: whether its JSON twin is meant.
+        is_twin: whether its JSON twin is meant.
     """
 
-    def __init__(self, site: Site, page: Page, *, twin: bool = False) -> None:
-        self._site, self._page, self._twin = site, page, twin
+    def __init__(self, site: Site, page: Page, *, is_twin: bool = False) -> None:
+        self._site, self._page, self._is_twin = site, page, is_twin
+        self._handler = page.twin if is_twin and page.twin else page.handler
+        self._methods = ("GET",) if is_twin else page.methods
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -164,17 +162,33 @@ class Endpoint:
         await response(scope, receive, send)
 
     async def _response(self, request: Request) -> Response:
-        methods = ("GET",) if self._twin else self._page.methods
-        if request.method not in (*methods, *(["HEAD"] if "GET" in methods else [])):
-            raise RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, f"use {', '.join(methods)}")
-        if self._twin and self._page.twin:
-            return await self._site.twin(request, self._page.twin(request))
-        return await self._page.handler(self._site, request)
+        if request.method not in (*self._methods, *(["HEAD"] if "GET" in self._methods else [])):
+            raise RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, f"use {', '.join(self._methods)}")
+        return await self._handler(self._site, request)
 
     def _refusal(self, request: Request, status: int, detail: str) -> Response:
-        if self._twin or self._page.path.endswith(".json"):
+        if self._is_twin:
             return problem(request.scope, status, detail)
         return self._site.refusal(request, status, detail)
+
+
+def gateway(ask: Callable[[Request], Asked]) -> Handler:
+    """The twin of a page to which the gateway has an answer.
+
+    Args:
+        ask: what is asked of the gateway.
+    """
+
+    async def answer(site: Site, request: Request) -> Response:
+        operation, arguments = ask(request)
+        tool, checked = operation.check(arguments)
+        view = site.view(request)
+        with site.library.questions.one():
+            await view.refresh()
+            answered = await tool.run(view, checked)
+        return json_response(request, answered.structured)
+
+    return answer
 
 
 def trusted(html: str) -> Markup:
@@ -212,14 +226,9 @@ def entry_address(uri: str) -> str:
 def entry_uri(request: Request) -> str:
     """The uri of the entry whose page is asked for."""
     values = request.path_params
-    return f"lore://{values['type']}/{quote(values['document'], safe='')}/{quote(values['slug'], safe='')}"
+    return uri_of(values["type"], values["document"], values["slug"])
 
 
 def redirect(path: str) -> Response:
     """See another page."""
     return RedirectResponse(path, HTTPStatus.SEE_OTHER, HEADERS)
-
-
-def nothing(detail: str) -> NotFoundError:
-    """There is nothing at an address."""
-    return NotFoundError(detail)

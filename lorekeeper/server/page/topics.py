@@ -12,7 +12,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.printable import one_line
 from lorekeeper.search.dossier.lines import Dossier, Part, Quote
-from lorekeeper.server.page.site import Asked, Page, Site
+from lorekeeper.server.page.site import Asked, Page, Site, gateway
 from lorekeeper.server.rest.operations import TOPICS
 from lorekeeper.server.topics import described
 
@@ -65,4 +65,4 @@ def _twin(request: Request) -> Asked:
     return TOPICS, {"q": request.query_params.get("q", ""), "limit": LIMIT}
 
 
-PAGES = (Page("/topics", _topics, _twin),)
+PAGES = (Page("/topics", _topics, gateway(_twin)),)
