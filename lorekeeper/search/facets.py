@@ -88,7 +88,8 @@ class _Part:
 async def facets(searcher: Searcher, sought: Typed, page: ResultPage | None = None) -> list[Facet]:
     """The facets of what a text finds: types, books and kinds first, then the fields of each type, the commonest type first.
 
-    What offers no choice is left out: a facet with a single value that is not chosen.
+    What offers no choice is left out: a facet with a single value that is not chosen. Of a whole library, where nothing is sought,
+    there are types, books and kinds only.
 
     Args:
         searcher: of the viewer.
@@ -103,7 +104,8 @@ async def facets(searcher: Searcher, sought: Typed, page: ResultPage | None = No
     if query.text is not None:
         counted = await _counted(searcher, _of_results(page or await searcher.search(query)))
     else:
-        counted = await _counted(searcher, await _under_filters(searcher, query.resolved()))
+        parts = await _under_filters(searcher, query.resolved())
+        counted = await _counted(searcher, parts, _SHARED if sought.empty else None)
     return [facet for facet in _facets(sought, counted, await searcher.documents.titled()) if _offers_choice(facet)]
 
 
@@ -124,10 +126,11 @@ async def _under_filters(searcher: Searcher, query: Query) -> list[_Part]:
     return [_Part(entity_type, filters, scopes[entity_type]) for entity_type, filters in named.lookups]
 
 
-async def _counted(searcher: Searcher, parts_found: Sequence[_Part]) -> _Counts:
+async def _counted(searcher: Searcher, parts_found: Sequence[_Part], names: Sequence[str] | None = None) -> _Counts:
+    """The counts of these fields, by default of all that are declared as facets."""
     counted: _Counts = {}
     for part in parts_found:
-        fields = [declared.name for declared in _declared(part.entity_type)]
+        fields = names or [declared.name for declared in _declared(part.entity_type)]
         counts = await searcher.cache.count_fields(
             part.entity_type, fields, part.documents, among=part.among, **part.filters
         )
@@ -151,7 +154,7 @@ def _facets(sought: Typed, counted: _Counts, titles: Mapping[str, str]) -> Itera
         yield _of_field(sought, None, field, _sum([counts[name] for counts in counted.values()]))
     for entity_type in types:
         for field in _declared(entity_type):
-            if field.name not in _SHARED:
+            if field.name in counted[entity_type] and field.name not in _SHARED:
                 yield _of_field(sought, entity_type, field, counted[entity_type][field.name])
 
 

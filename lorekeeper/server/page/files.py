@@ -19,6 +19,9 @@ STYLES = ("style.css", "entry.css", "note.css")
 SHEET = "page.css"
 """What they are as one file."""
 
+ICON = "icon.svg"
+"""Of the tabs of browsers, and in the head of each page."""
+
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",

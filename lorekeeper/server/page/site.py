@@ -24,7 +24,7 @@ from lorekeeper.render.graph import kind_class
 from lorekeeper.server.answers import JsonObject
 from lorekeeper.server.callers import Caller
 from lorekeeper.server.identity import CALLER, VIEWER, viewer_of
-from lorekeeper.server.page.files import FOLDER, static
+from lorekeeper.server.page.files import FOLDER, ICON, files, static
 from lorekeeper.server.page.shown import note
 from lorekeeper.server.rest.operations import Operation
 from lorekeeper.server.rest.problems import UNEXPECTED, RefusedError, problem, status_of
@@ -52,6 +52,9 @@ Asked = tuple[Operation, JsonObject]
 
 SEEN = "lorekeeper.seen"
 """Where the scope of a request of the game master has as whom he wants to see the pages."""
+
+THEME, THEMES = "lorekeeper_theme", ("dark", "light")
+"""The cookie that the page's script sets, and its values."""
 
 Handler = Callable[["Site", Request], Awaitable[Response]]
 
@@ -100,6 +103,7 @@ class Site:
             "partial": is_partial(request),
             "seen": request.scope.get(SEEN),
             "signed_in": _signed_in(request),
+            "theme": _theme(request),
         }
         content = templates().get_template(template).render(**shared, **values)
         note(request, values)
@@ -128,7 +132,8 @@ def templates() -> Environment:
     )
     environment.filters["time"] = lambda seconds: written(seconds)[:16].replace("T", " ")
     environment.filters["kind"] = lambda kind: f"k-{kind_class(kind)}"
-    environment.globals |= {"static": static, "address": address, "entry_address": entry_address}
+    icon = trusted(files()[ICON].content.decode())
+    environment.globals |= {"static": static, "icon": icon, "address": address, "entry_address": entry_address}
     return environment
 
 
@@ -200,6 +205,12 @@ def _signed_in(request: Request) -> str:
     """Who has signed in on the page, whoever the page is shown as; "" for nobody."""
     caller = request.scope.get(CALLER)
     return caller.viewer.person or "Game master" if isinstance(caller, Caller) and caller.has_session else ""
+
+
+def _theme(request: Request) -> str:
+    """The theme that was chosen with the button, "" to follow the system's."""
+    chosen = request.cookies.get(THEME, "")
+    return chosen if chosen in THEMES else ""
 
 
 def is_partial(request: Request) -> bool:

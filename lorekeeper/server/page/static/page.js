@@ -14,7 +14,8 @@ function dark() {
 function switchTheme() {
   const theme = dark() ? "light" : "dark";
   document.documentElement.dataset.theme = theme;
-  try { localStorage.setItem("theme", theme); } catch { /* it lasts as long as the page */ }
+  const secure = location.protocol === "https:" ? "; Secure" : "";
+  document.cookie = `lorekeeper_theme=${theme}; Path=/; Max-Age=31536000; SameSite=Strict${secure}`;
 }
 
 // --- keys ------------------------------------------------------------------------------------------------------------
