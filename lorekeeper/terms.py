@@ -28,20 +28,25 @@ KINDS = {
 
 ABILITIES = ("strength", "dexterity", "constitution", "intelligence", "wisdom", "charisma")
 
+ABILITY_OF = {name[:3]: name for name in ABILITIES}
+"""The abilities by their abbreviations."""
+
 PHYSICAL = ("bludgeoning", "piercing", "slashing")
 """The damage types of weapons, against which some creatures are safe only from nonmagical attacks."""
 
 DAMAGE_TYPES = (
     "acid",
-    *PHYSICAL,
+    "bludgeoning",
     "cold",
     "fire",
     "force",
     "lightning",
     "necrotic",
+    "piercing",
     "poison",
     "psychic",
     "radiant",
+    "slashing",
     "thunder",
 )
 

@@ -10,6 +10,7 @@ from lorekeeper.differences.align import CELLS
 from lorekeeper.differences.words import keys, plain, sentences
 from lorekeeper.entities import Entity
 from lorekeeper.render import markdown
+from lorekeeper.render.creature import ABILITY_HEADINGS
 from lorekeeper.render.prose import HEADING
 
 _LINE = re.compile(r"- \*\*([^*\n]{1,80})\*\* (.+)")
@@ -23,8 +24,6 @@ _TABLE_RULE = re.compile(r"\|[\s|:-]*-[\s|:-]*")
 _CELLS = re.compile(r"(?<!\\)\|")
 _BULLET = re.compile(r"\A\s*- ")
 _ITEM = re.compile(r"\s*(?:- |\d{1,3}[.)] )")
-
-ABILITIES = ["STR", "DEX", "CON", "INT", "WIS", "CHA"]
 
 KINDS = {"spells": "Level", "creatures": "Type", "equipment": "Category"}
 """What the line in italics below the name says, by entity type."""
@@ -108,7 +107,7 @@ class _Reader:
 
     def _table(self, rows: Sequence[str]) -> None:
         cells = [[plain(cell) for cell in _CELLS.split(row.strip().strip("|"))] for row in rows]
-        if len(cells) == 2 and cells[0] == ABILITIES:
+        if len(cells) == 2 and cells[0] == ABILITY_HEADINGS:
             self._page.facts += zip(*cells, strict=True)
         else:
             self._add(*(CELLS.join(row) for row in cells))

@@ -16,6 +16,7 @@ from lorekeeper.errors import FilterError
 from lorekeeper.normalize import equipment, spells, statblocks
 from lorekeeper.normalize.build import Origin, build, number
 from lorekeeper.printable import shown
+from lorekeeper.terms import ABILITY_OF
 
 SOURCE = "fight-club"
 
@@ -251,7 +252,7 @@ def _monster(element: Element, origin: Origin) -> Iterator[Read]:
         "name": _text(element, "name"),
         "size": SIZES.get(size.upper(), size),
         "type": kind.strip(),
-        "stats": [_text(element, ability) for ability in ("str", "dex", "con", "int", "wis", "cha")],
+        "stats": [_text(element, ability) for ability in ABILITY_OF],
         "saves": _pairs(_text(element, "save")),
         "skillsaves": _pairs(_text(element, "skill")),
         "senses": ", ".join(filter(None, [senses, f"passive Perception {passive}" if passive else ""])),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from lorekeeper.folding import fold
-from lorekeeper.terms import ABILITIES, CONDITIONS, DAMAGE_TYPES
+from lorekeeper.terms import ABILITIES, ABILITY_OF, CONDITIONS, DAMAGE_TYPES
 
 
 @dataclass(frozen=True)
@@ -212,8 +212,7 @@ def _inflicts(before: str, is_own: IsOwn) -> bool:
 
 # --- saving throws ---------------------------------------------------------------------------------------------------
 
-_SHORT = {ability[:3]: ability for ability in ABILITIES}
-_ABILITY = rf"({'|'.join([*ABILITIES, *_SHORT])})"
+_ABILITY = rf"({'|'.join([*ABILITIES, *ABILITY_OF])})"
 _EITHER = rf"{_ABILITY}(?: or {_ABILITY})?"
 
 _FORCED = (
@@ -243,5 +242,5 @@ def saves_forced(sentence: str, is_own: IsOwn) -> list[str]:
             subject = before if verb else _TO_THE_SAVE.sub("", before)
             subject = re.sub(r"\bmust $|\bcan $", "", subject)
             if not (_NOT_FORCED.search(before) or is_own(subject)):
-                found += [_SHORT[ability[:3]] for ability in match.groups() if ability]
+                found += [ABILITY_OF[ability[:3]] for ability in match.groups() if ability]
     return found

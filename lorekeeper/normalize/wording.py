@@ -10,18 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-ABILITIES = ("strength", "dexterity", "constitution", "intelligence", "wisdom", "charisma")
-
-DAMAGE_TYPES = (
-    "acid", "bludgeoning", "cold", "fire", "force", "lightning", "necrotic", "piercing", "poison", "psychic", "radiant",
-    "slashing", "thunder",
-)  # fmt: skip
-
-CONDITIONS = (
-    "blinded", "charmed", "deafened", "exhaustion", "frightened", "grappled", "incapacitated", "paralyzed", "petrified",
-    "poisoned", "prone", "restrained", "stunned", "unconscious",
-)  # fmt: skip
-"""Conditions that harm whoever has them. Being invisible is a benefit."""
+from lorekeeper.terms import ABILITIES, CONDITIONS, DAMAGE_TYPES
 
 
 def any_of(words: Iterable[str]) -> str:

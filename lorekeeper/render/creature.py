@@ -23,9 +23,10 @@ from lorekeeper.render.source import (
     title,
     words,
 )
+from lorekeeper.terms import ABILITIES, ABILITY_OF
 from lorekeeper.text.facts import format_rating
 
-ABILITIES = ("strength", "dexterity", "constitution", "intelligence", "wisdom", "charisma")
+ABILITY_HEADINGS = [short.upper() for short in ABILITY_OF]
 
 SPEEDS = ("walk", "burrow", "climb", "fly", "swim")
 SENSES = ("blindsight", "darkvision", "tremorsense", "truesight")
@@ -306,7 +307,7 @@ def ability_scores(source: Source) -> str:
     if all(value is None for value in values):
         return _modifiers(source)
     cells = ["—" if value is None else f"{amount(value)} ({signed((value - 10) // 2)})" for value in values]
-    return "\n".join(table([[ability[:3].upper() for ability in ABILITIES], cells]))
+    return "\n".join(table([ABILITY_HEADINGS, cells]))
 
 
 def _modifiers(source: Source) -> str:
@@ -316,7 +317,7 @@ def _modifiers(source: Source) -> str:
     if all(value is None for value in values):
         return ""
     cells = ["—" if value is None else signed(value) for value in values]
-    return "\n".join(table([[ability[:3].upper() for ability in ABILITIES], cells]))
+    return "\n".join(table([ABILITY_HEADINGS, cells]))
 
 
 def _sections(source: Source) -> Iterator[str]:

@@ -15,6 +15,7 @@ from lorekeeper.render.pages import markdown
 from lorekeeper.render.prose import inline, prose
 from lorekeeper.render.rule import own_skills
 from lorekeeper.render.source import Object, feature_text, is_empty, listed, mapping, number, words
+from lorekeeper.terms import DAMAGE_TYPES
 
 LeanObject = dict[str, object]
 
@@ -43,9 +44,7 @@ MEASURES = ("cost", "weight", "range", "long_range")
 PARTS = ("ac_add_dexmod", "ac_cap_dexmod", "is_martial")
 CHILDREN = ("archetypes", "subraces")
 
-DAMAGE_TYPES = "acid|bludgeoning|cold|fire|force|lightning|necrotic|piercing|poison|psychic|radiant|slashing|thunder"
-
-_DAMAGE = re.compile(rf"(\d{{1,3}}d\d{{1,3}})[^()\n]{{0,12}}\)? ({DAMAGE_TYPES}) damage", re.IGNORECASE)
+_DAMAGE = re.compile(rf"(\d{{1,3}}d\d{{1,3}})[^()\n]{{0,12}}\)? ({'|'.join(DAMAGE_TYPES)}) damage", re.IGNORECASE)
 
 
 MAX_RATIO = 1.5

@@ -13,6 +13,7 @@ from itertools import chain
 from markdown_it.token import Token
 
 from lorekeeper.folding import fold
+from lorekeeper.terms import ABILITY_OF
 
 SECTIONS = {
     "traits": "traits",
@@ -38,8 +39,6 @@ MAX_CELLS = 5_000
 """Most cells of a table that are shown."""
 
 MAX_COLUMNS = 60
-
-ABILITIES = ["str", "dex", "con", "int", "wis", "cha"]
 
 _DIRECTED = frozenset({"p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "dt", "dd", "th", "td"})
 """Elements whose text may be of either direction, whatever is around them."""
@@ -227,7 +226,7 @@ def _headings(part: Sequence[Token]) -> list[str]:
 
 
 def _table_class(headings: Sequence[str]) -> str:
-    if headings == ABILITIES:
+    if headings == list(ABILITY_OF):
         return "abilities"
     if headings[:1] == ["level"] and "features" in headings:
         return "levels"

@@ -12,7 +12,6 @@ from lorekeeper.normalize.fivetools.casting import spellcasting
 from lorekeeper.normalize.fivetools.stat_mods import modifier, proficiency, rating
 from lorekeeper.normalize.fivetools.subject import Data, Subject
 from lorekeeper.normalize.fivetools.values import (
-    ABILITIES,
     Object,
     ability,
     joined,
@@ -27,6 +26,7 @@ from lorekeeper.normalize.fivetools.values import (
     uid,
     without_empty,
 )
+from lorekeeper.terms import ABILITY_OF
 
 FEATURES = {
     "trait": "traits",
@@ -85,7 +85,7 @@ def _able_to(subject: Subject) -> Data:
     obj = subject.obj
     return {
         "ability_scores": {
-            name: score for code, name in ABILITIES.items() if (score := number(obj.get(code))) is not None
+            name: score for code, name in ABILITY_OF.items() if (score := number(obj.get(code))) is not None
         },
         "saving_throws": _bonuses(subject, "save"),
         "skill_bonuses": _bonuses(subject, "skill"),

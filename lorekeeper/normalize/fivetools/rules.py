@@ -15,7 +15,6 @@ from lorekeeper.normalize.fivetools.requirements import prerequisite
 from lorekeeper.normalize.fivetools.spells import SCHOOLS
 from lorekeeper.normalize.fivetools.subject import Data, Subject
 from lorekeeper.normalize.fivetools.values import (
-    ABILITIES,
     Object,
     joined,
     listed,
@@ -29,6 +28,7 @@ from lorekeeper.normalize.fivetools.values import (
     uid,
     without_empty,
 )
+from lorekeeper.terms import ABILITY_OF
 
 FEATURE_KINDS = {
     "EI": "invocation",
@@ -219,7 +219,7 @@ def _label(key: str) -> str:
 
 def _scores(subject: Subject) -> dict[str, str]:
     """Ability scores, those of 0 left out, which mean none."""
-    found = ((code, number(subject.value(code))) for code in ABILITIES)
+    found = ((code, number(subject.value(code))) for code in ABILITY_OF)
     return {"Abilities": ", ".join(f"{code.capitalize()} {text(score)}" for code, score in found if score)}
 
 
@@ -262,7 +262,7 @@ def _levels(subject: Subject) -> dict[str, str]:
 
 
 _READ = {
-    **dict.fromkeys(ABILITIES, _scores),
+    **dict.fromkeys(ABILITY_OF, _scores),
     "ability": _ability,
     "alignment": lambda subject: {"Alignment": alignment(subject.value("alignment"))},
     "prerequisite": lambda subject: {"Prerequisite": prerequisite(subject.reader, subject.value("prerequisite"))},

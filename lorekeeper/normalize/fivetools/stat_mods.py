@@ -8,8 +8,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from lorekeeper.errors import FilterError
-from lorekeeper.normalize.fivetools.values import ABILITIES, listed, mapping, number, objects, text
+from lorekeeper.normalize.fivetools.values import listed, mapping, number, objects, text
 from lorekeeper.printable import shown
+from lorekeeper.terms import ABILITY_OF
 
 Object = Mapping[str, object]
 Draft = dict[str, object]
@@ -88,7 +89,7 @@ def _add_saves(obj: Draft, _: str, operation: Object) -> None:
 
 
 def _add_all_saves(obj: Draft, _: str, operation: Object) -> None:
-    _raise(obj, "save", ((code, code, operation.get("saves")) for code in ABILITIES))
+    _raise(obj, "save", ((code, code, operation.get("saves")) for code in ABILITY_OF))
 
 
 def _add_skills(obj: Draft, _: str, operation: Object) -> None:
@@ -201,7 +202,7 @@ def _multiply_points(obj: Draft, _: str, operation: Object) -> None:
 def _calculate(obj: Draft, name: str, operation: Object) -> None:
     """A number from a formula with ``<$prof_bonus$>`` and ``<$dex_mod$>``."""
     formula = text(operation.get("formula"))[:200]
-    values = {"prof_bonus": proficiency(obj), **{f"{code}_mod": modifier(obj, code) for code in ABILITIES}}
+    values = {"prof_bonus": proficiency(obj), **{f"{code}_mod": modifier(obj, code) for code in ABILITY_OF}}
     for variable, value in values.items():
         formula = formula.replace(f"<${variable}$>", str(value))
     result = _value(_parsed(formula))

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from lorekeeper.terms import ABILITY_OF
+
 MAX_OPEN = 24
 """Most tags that are open at once; further ones are read as text, so that the time stays linear in the length."""
 
@@ -84,15 +86,6 @@ SHOWN = {"classFeature": 5, "subclassFeature": 7, "quickref": 4, "scaledice": 4,
 SHOWN_SECOND = ("dice", "damage", "d20", "hit", "dc", "chance", "autodice", "ability", "savingThrow")
 """Tags whose second part is shown instead of what the first one gives."""
 
-_ABILITY_NAMES = {
-    "str": "Strength",
-    "dex": "Dexterity",
-    "con": "Constitution",
-    "int": "Intelligence",
-    "wis": "Wisdom",
-    "cha": "Charisma",
-}
-
 _ORDINALS = {"1": "First ", "2": "Second ", "3": "Third "}
 
 _WORDS = {
@@ -155,7 +148,7 @@ def _last_signed(parts: Parts) -> str:
 
 
 def _save(parts: Parts) -> str:
-    return f"{_ABILITY_NAMES.get(parts[0].strip()[:3], parts[0].title())} Saving Throw:"
+    return f"{ABILITY_OF.get(parts[0].strip()[:3], parts[0]).title()} Saving Throw:"
 
 
 def _failure(parts: Parts) -> str:

@@ -5,16 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-Object = Mapping[str, object]
+from lorekeeper.terms import ABILITY_OF
 
-ABILITIES = {
-    "str": "strength",
-    "dex": "dexterity",
-    "con": "constitution",
-    "int": "intelligence",
-    "wis": "wisdom",
-    "cha": "charisma",
-}
+Object = Mapping[str, object]
 
 SIZES = {"F": "fine", "D": "diminutive", "T": "tiny", "S": "small", "M": "medium", "L": "large", "H": "huge"} | {
     "G": "gargantuan",
@@ -86,7 +79,7 @@ def title(words: str) -> str:
 
 def ability(code: object) -> str:
     """The name of an ability, by its abbreviation or name; "" if it is none."""
-    return ABILITIES.get(text(code).strip().lower()[:3], "")
+    return ABILITY_OF.get(text(code).strip().lower()[:3], "")
 
 
 def sizes(value: object) -> list[str]:

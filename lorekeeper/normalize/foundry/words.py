@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from lorekeeper.terms import ABILITIES
+from lorekeeper.terms import ABILITIES, ABILITY_OF
 
-ABILITY_NAMES = {short: name for name in ABILITIES for short in (name[:3], name)}
+ABILITY_NAMES = {**ABILITY_OF, **{name: name for name in ABILITIES}}
 """The six abilities by their keys, short in dnd5e and whole in Black Flag."""
 
 SKILLS = {
