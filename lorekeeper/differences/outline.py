@@ -11,7 +11,7 @@ from lorekeeper.differences.words import keys, plain, sentences
 from lorekeeper.entities import Entity
 from lorekeeper.render import markdown
 from lorekeeper.render.creature import ABILITY_HEADINGS
-from lorekeeper.render.prose import HEADING
+from lorekeeper.render.prose import HEADING, cells, is_table_rule
 
 _LINE = re.compile(r"- \*\*([^*\n]{1,80})\*\* (.+)")
 """A line with a label, as `render.page.labelled` writes it."""
@@ -20,8 +20,6 @@ _NAMED = re.compile(r"(\*{2,3})_?([^*\n]{1,120}?)(?:[.:!?]_?\1|_?\1[.:])(?:\s+|$
 """The name of a trait, an action or a feature, as `render.source.feature` writes it."""
 
 _ITALIC = re.compile(r"\*([^*\n]+)\*")
-_TABLE_RULE = re.compile(r"\|[\s|:-]*-[\s|:-]*")
-_CELLS = re.compile(r"(?<!\\)\|")
 _BULLET = re.compile(r"\A\s*- ")
 _ITEM = re.compile(r"\s*(?:- |\d{1,3}[.)] )")
 
@@ -77,7 +75,7 @@ class _Reader:
             if match:
                 self._enter(len(match[1]), plain(match[2]))
             elif paragraph[0].startswith("|"):
-                self._table([row for row in paragraph if not _TABLE_RULE.fullmatch(row)])
+                self._table([row for row in paragraph if not is_table_rule(row)])
             elif number == 0 and len(paragraph) == 1 and (italic := _ITALIC.fullmatch(paragraph[0])):
                 self._page.facts.append((self._kind, plain(italic[1])))
             else:
@@ -106,11 +104,11 @@ class _Reader:
         self._page.blocks.append(self._block)
 
     def _table(self, rows: Sequence[str]) -> None:
-        cells = [[plain(cell) for cell in _CELLS.split(row.strip().strip("|"))] for row in rows]
-        if len(cells) == 2 and cells[0] == ABILITY_HEADINGS:
-            self._page.facts += zip(*cells, strict=True)
+        told = [list(map(plain, cells(row))) for row in rows]
+        if len(told) == 2 and told[0] == ABILITY_HEADINGS:
+            self._page.facts += zip(*told, strict=True)
         else:
-            self._add(*(CELLS.join(row) for row in cells))
+            self._add(*(CELLS.join(row) for row in told))
 
     def _text(self, paragraph: Sequence[str]) -> None:
         """Items of a list one by one, other lines together."""

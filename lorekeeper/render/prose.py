@@ -155,26 +155,27 @@ def _tables(rows: list[str]) -> Iterator[str]:
 
 
 def _is_table(block: list[str]) -> bool:
-    if any(map(_is_table_rule, block)):
+    if any(map(is_table_rule, block)):
         return len(block) > 1
     return len(block) > 1 and all(row.startswith("|") for row in block)
 
 
-def _is_table_rule(row: str) -> bool:
+def is_table_rule(row: str) -> bool:
+    """Whether a row is the one below the header of a table."""
     return "-" in row and _TABLE_RULE.fullmatch(row) is not None
 
 
 def _table(block: list[str]) -> Iterator[str]:
     """A table, or several without a line between them: each rule has the header of its own table before it."""
-    heads = {max(number - 1, 0) for number, row in enumerate(block) if _is_table_rule(row)} or {0}
+    heads = {max(number - 1, 0) for number, row in enumerate(block) if is_table_rule(row)} or {0}
     rows: list[list[str]] = []
     for number, row in enumerate(block):
         if number in heads and rows:
             yield from table(rows)
             yield ""
             rows = []
-        if not _is_table_rule(row):
-            rows.append(_cells(row))
+        if not is_table_rule(row):
+            rows.append(cells(row))
     yield from table(rows)
 
 
@@ -201,8 +202,9 @@ def _without_stray_cells(row: list[str], width: int) -> list[str]:
     return row[:end]
 
 
-def _cells(row: str) -> list[str]:
-    return [cell.strip() for cell in _CELLS.split(row.removeprefix("|").removesuffix("|"))]
+def cells(row: str) -> list[str]:
+    """The cells of a row of a table, the bars in them still escaped."""
+    return [cell.strip() for cell in _CELLS.split(row.strip().removeprefix("|").removesuffix("|"))]
 
 
 def _spaced(rows: Iterable[str]) -> Iterator[str]:
