@@ -154,6 +154,11 @@ def test_the_tables_of_a_page_are_under_their_headings():
     assert [(table.name, table.rows) for table in page_tables(page)] == [("Weather", (("1", "Rain"),))]
 
 
+def test_the_rule_of_a_table_is_no_row_of_it_even_if_its_last_bar_is_missing():
+    (table,) = page_tables("| d4 | Sky\n|---|:-:\n| 1 | Rain \\| hail")
+    assert (table.columns, table.rows) == (("d4", "Sky"), (("1", "Rain \\| hail"),))
+
+
 async def test_a_model_rolls_on_the_tables_of_an_entry(tmp_path, marsh):
     tool = next(each for each in all_tools() if each.name == "get_entity")
     async with open_library(tmp_path, backend="sqlite") as library:

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lorekeeper.render.prose import HEADING, cells
+from lorekeeper.render.prose import HEADING, cells, is_table_rule
 
 MAX_CAPTION = 100
 """Longest line that is a caption, in characters."""
 
-_RULE = re.compile(r"\|(?:\s*:?-+:?\s*\|)+")
 _MARKS = re.compile(r"[*_`]+")
 _NAMED = re.compile(r"\s*\(table\)|^table[:.]?\s+", re.IGNORECASE)
 
@@ -61,6 +60,6 @@ def _caption(line: str) -> str:
 
 
 def _read(name: str, block: Sequence[str]) -> Iterator[PageTable]:
-    rows = [tuple(map(plain, cells(line))) for line in block if not _RULE.fullmatch(line)]
+    rows = [tuple(map(plain, cells(line))) for line in block if not is_table_rule(line)]
     if len(rows) > 1:
         yield PageTable(name, rows[0], tuple(rows[1:]))
