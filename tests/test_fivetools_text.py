@@ -125,6 +125,8 @@ def test_entries_are_read_as_deep_as_is_safe_and_what_is_deeper_is_said_to_be_le
             "1d4",
             [[1, 1], [2, 4]],
         ),
+        ("Roll d%", ["01 – 99", "**00**"], "1d100", [[1, 99], [100, 100]]),
+        ("1d4+1", ["2", "3−4", "5."], "1d4+1", [[2, 2], [3, 4], [5, 5]]),
         ("d6", ["1-2", "a word"], None, None),
         ("Level", ["1", "2"], None, None),
     ],

@@ -14,7 +14,7 @@ from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.render.pages import markdown
 from lorekeeper.render.tables import page_tables
 from lorekeeper.rolling.dice import Dice, dice_in, dice_of, parsed_dice
-from lorekeeper.rolling.tables import Table, as_data, chosen, tables_of
+from lorekeeper.rolling.tables import Table, as_data, chosen, numbers_of, tables_of
 from lorekeeper.server.tools import all_tools
 from lorekeeper.spell_lists import spell_list
 from tests.support.commands import run_lorekeeper
@@ -147,6 +147,28 @@ def test_a_column_of_the_numbers_is_not_what_a_roll_says():
 )
 def test_a_broken_table_is_none(told):
     assert tables_of(make("broken", type="rules", kind="table", data={"name": "Broken", "table": told})) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "ends"),
+    [
+        ("7", (7, 7)),
+        ("01–20.", (1, 20)),
+        ("3 bis 5", (3, 5)),
+        ("96-00", (96, 100)),
+        ("0", (100, 100)),
+        ("20+", (20, 100)),
+        ("20 or Higher", (20, 100)),
+        ("5 or lower", (2, 5)),
+    ],
+)
+def test_the_numbers_of_a_row_are_read_as_books_write_them(written, ends):
+    assert numbers_of(written, Dice(2, 50)) == ends
+
+
+@pytest.mark.parametrize("written", ["", "one", "5-3", "1-2-3", "Level 1", "or more"])
+def test_what_are_no_numbers_of_a_row_is_none(written):
+    assert numbers_of(written, Dice(1, 20)) is None
 
 
 def test_the_tables_of_a_page_are_under_their_headings():

@@ -16,8 +16,8 @@ from lorekeeper.normalize.note_parts import origin_of, slug_of
 from lorekeeper.normalize.notes import SOURCE, rejoined, vault_audiences
 from lorekeeper.notes.note import PATH_SEPARATOR, Note, Section
 from lorekeeper.printable import shown
-from lorekeeper.render.prose import prose, table
-from lorekeeper.rolling.tables import Table, as_data, tables_in, told_apart
+from lorekeeper.render.prose import prose
+from lorekeeper.rolling.tables import Table, as_data, as_markdown, tables_in, told_apart
 
 KIND = "table"
 """The kind of tables that are rolled on, among rules."""
@@ -111,7 +111,7 @@ def _entity(note: Note, section: Section, found: Table, number: int, origin: Ori
     told = as_data(found)
     data = {
         "name": found.name,
-        "desc": "\n".join(table([told["columns"], *told["rows"]])),
+        "desc": as_markdown(told),
         "table": told,
         **origin_of(note, section, origin.document),
     }

@@ -35,7 +35,9 @@ _RULE = re.compile(r"[\s*_=-]{3,}|[`~]{3}.*")
 _BULLET = re.compile(r"[*+•-] *")
 _ITEM = re.compile(r"- |\d{1,3}[.)] ")
 _TABLE_RULE = re.compile(r"[\s|:-]*+")
-_CELLS = re.compile(r"(?<!\\)\|")
+_BAR = re.compile(r"(?<!\\)\|")
+"""A bar that ends a cell: one without a backslash."""
+
 MAX_FILLED = 100
 """To how many cells rows of a table are filled: filling many rows of a very wide one takes more than memory has."""
 
@@ -171,21 +173,32 @@ def _table(block: list[str]) -> Iterator[str]:
     rows: list[list[str]] = []
     for number, row in enumerate(block):
         if number in heads and rows:
-            yield from table(rows)
+            yield from table(_without_stray_cells(rows))
             yield ""
             rows = []
         if not is_table_rule(row):
             rows.append(cells(row))
-    yield from table(rows)
+    yield from table(_without_stray_cells(rows))
+
+
+def _without_stray_cells(rows: list[list[str]]) -> list[list[str]]:
+    """Rows without cells beyond the header that have no letters or digits."""
+    return [row[: _end(row, len(rows[0]))] for row in rows]
+
+
+def _end(row: list[str], width: int) -> int:
+    end = len(row)
+    while end > width and not any(character.isalnum() for character in row[end - 1]):
+        end -= 1
+    return end
 
 
 def table(rows: list[list[str]]) -> list[str]:
-    """The lines of a table of Markdown, of which the first row is the header."""
-    rows = [row for row in rows if row]
-    if not rows:
+    """The lines of a table of Markdown, of which the first row is the header; bars in its cells are escaped."""
+    width = max(map(len, rows), default=0)
+    if not width:
         return []
-    rows = [_without_stray_cells(row, len(rows[0])) for row in rows]
-    width = max(map(len, rows))
+    rows = [[_BAR.sub(r"\|", cell) if "|" in cell else cell for cell in row] for row in rows]
     head, *others = (_filled(row, min(width, MAX_FILLED) if number else width) for number, row in enumerate(rows))
     return [head, "|" + "---|" * width, *others]
 
@@ -194,17 +207,9 @@ def _filled(row: list[str], width: int) -> str:
     return f"| {' | '.join([*row, *[''] * (width - len(row))])} |"
 
 
-def _without_stray_cells(row: list[str], width: int) -> list[str]:
-    """A row without cells beyond the header that have no letters or digits."""
-    end = len(row)
-    while end > width and not any(character.isalnum() for character in row[end - 1]):
-        end -= 1
-    return row[:end]
-
-
 def cells(row: str) -> list[str]:
     """The cells of a row of a table, the bars in them still escaped."""
-    return [cell.strip() for cell in _CELLS.split(row.strip().removeprefix("|").removesuffix("|"))]
+    return [cell.strip() for cell in _BAR.split(row.strip().removeprefix("|").removesuffix("|"))]
 
 
 def _spaced(rows: Iterable[str]) -> Iterator[str]:

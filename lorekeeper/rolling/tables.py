@@ -7,20 +7,24 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import shown
 from lorekeeper.render.pages import markdown
+from lorekeeper.render.prose import table as markdown_table
 from lorekeeper.render.tables import page_tables
 from lorekeeper.rolling.dice import Dice, dice_in, dice_of
 
 HUNDRED = 100
 """What "00" means on two ten-sided dice."""
 
-_RANGE = re.compile(r"(\d{1,6})(?: ?(?:-|–|—|to|bis) ?(\d{1,6}))?(\+)?")
+_RANGE = re.compile(
+    r"(\d{1,6})(?: ?(?:[-–—−]|to|bis) ?(\d{1,6}))?(?: ?(?P<up>\+|or (?:more|higher))| ?(?P<down>or (?:less|lower)))?",
+    re.IGNORECASE,
+)
 _ENDING = re.compile(r"(?:^\(|\b)(?:roll(?:ed)?|result|die|dice)\b\)?", re.IGNORECASE)
 
 
@@ -174,29 +178,39 @@ def _own_table(entity: Entity) -> Table | None:
     if not rows or len(numbers) != len(rows):
         return None
     dice = dice_of(str(told.get("dice") or "")) or Dice(1, max(most for _, most in numbers))
-    first = 1 if headings and _dice_heading(headings[0]) else 0  # a column of the numbers themselves says nothing
+    first = 1 if headings and dice_heading(headings[0]) else 0  # a column of the numbers themselves says nothing
     listed = [Row(*found, tuple(map(str, row[first:]))) for found, row in zip(numbers, rows, strict=True)]
     return Table(entity.name, dice, headings[first:], tuple(listed))
 
 
 class TableData(TypedDict):
-    """A table as the data of an entry have it: cells by row, and for each row the least and the most that hits it."""
+    """A table as the data of an entry have it: cells by row, and if it is rolled on, the least and the most that hit each row."""
 
     columns: list[str]
     rows: list[list[str]]
-    dice: str
-    ranges: list[list[int]]
+    dice: NotRequired[str]
+    ranges: NotRequired[list[list[int]]]
 
 
 def as_data(table: Table) -> TableData:
     """A table for an entry of its own, with a first column of the numbers; `tables_of` reads it back."""
-    rows = [[_range_text(row), *row.cells] for row in table.rows]
-    ranges = [[row.least, row.most] for row in table.rows]
-    return {"columns": [str(table.dice), *table.columns], "rows": rows, "dice": str(table.dice), "ranges": ranges}
+    rows, ranges = [list(row.cells) for row in table.rows], [[row.least, row.most] for row in table.rows]
+    return numbered({"columns": list(table.columns), "rows": rows, "dice": str(table.dice), "ranges": ranges})
 
 
-def _range_text(row: Row) -> str:
-    return str(row.least) if row.least == row.most else f"{row.least}–{row.most}"
+def numbered(data: TableData) -> TableData:
+    """A table that is rolled on, with a first column of the numbers."""
+    rows = [[_range_text(*ends), *row] for ends, row in zip(data["ranges"], data["rows"], strict=True)]
+    return {**data, "columns": [data.get("dice") or "Roll", *data["columns"]], "rows": rows}
+
+
+def _range_text(least: int, most: int) -> str:
+    return str(least) if least == most else f"{least}–{most}"
+
+
+def as_markdown(data: TableData) -> str:
+    """A table as Markdown, "" without cells."""
+    return "\n".join(markdown_table([data["columns"], *data["rows"]]))
 
 
 def _lists(value: object) -> list[list[object]]:
@@ -221,31 +235,33 @@ def tables_in(name: str, page: str) -> Iterator[Table]:
         page: as `render.prose.prose` or `render.pages.markdown` makes it.
     """
     for table in page_tables(page):
-        dice = _dice_heading(table.columns[0])
+        dice = dice_heading(table.columns[0])
         if dice is None:
             continue
-        read = [(_hit(row[0], dice.most), row[1:]) for row in table.rows if row]
+        read = [(numbers_of(row[0], dice), row[1:]) for row in table.rows if row]
         rows = tuple(Row(*found, cells) for found, cells in read if found)
         if rows:
             yield Table(table.name or name, dice, table.columns[1:], rows)
 
 
-def _dice_heading(heading: str) -> Dice | None:
+def dice_heading(heading: str) -> Dice | None:
     """The dice that head a column: d100, Roll 1d6, d8 result."""
     return dice_of(_ENDING.sub("", heading).strip(" :"))
 
 
-def _hit(text: str, highest: int) -> tuple[int, int] | None:
-    """The numbers that hit a row: 7, 01–20, 96-00 of a hundred, 20+."""
+def numbers_of(text: str, dice: Dice) -> tuple[int, int] | None:
+    """The numbers that hit a row: 7, 01–20, 96-00 of a hundred, 20+, 3 or lower."""
     match = _RANGE.fullmatch(text.strip().rstrip(".)"))
     if not match:
         return None
-    least, most = (_number(part, highest) for part in (match[1], match[2] or match[1]))
-    most = highest if match[3] else most
+    least, most = (shown_as(int(part), dice) for part in (match[1], match[2] or match[1]))
+    if match["up"]:
+        most = max(most, dice.most)
+    elif match["down"]:
+        least = min(least, dice.least)
     return (least, most) if least <= most else None
 
 
-def _number(text: str, highest: int) -> int:
-    """A number; 0 and 00 are the highest one, as on dice with ten sides."""
-    number = int(text)
-    return highest if number == 0 and highest in (10, HUNDRED) else number
+def shown_as(number: int, dice: Dice) -> int:
+    """What dice show as a number: 0 and 00 are the highest one, as on dice with ten sides."""
+    return dice.most if number == 0 and dice.most in (10, HUNDRED) else number

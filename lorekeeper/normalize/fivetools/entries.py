@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from lorekeeper.normalize.fivetools import tables
 from lorekeeper.normalize.fivetools.tags import Reader, Reference
 from lorekeeper.normalize.fivetools.values import ability, joined, listed, mapping, objects, text, texts, title, uid
+from lorekeeper.rolling.tables import as_markdown
 
 Object = Mapping[str, object]
 
@@ -125,11 +126,11 @@ class Writer:
         return _led("Read aloud", self._titled(entry))
 
     def _table(self, entry: Object) -> list[str]:
-        found = tables.table_of(entry, self.line)
+        rows = as_markdown(tables.table_of(entry, self.line))
         notes = [f"*{note}*" for note in self._blocks(entry.get("footnotes"))]
         intro, outro = self._blocks(entry.get("intro")), self._blocks(entry.get("outro"))
         caption = self.reader.plain(text(entry.get("caption")))
-        return [*([f"**{caption}**"] if caption else []), *intro, tables.markdown(found), *outro, *notes]
+        return [*([f"**{caption}**"] if caption else []), *intro, rows, *outro, *notes]
 
     def _table_group(self, entry: Object) -> list[str]:
         return _led(self.reader.plain(text(entry.get("name"))), self._blocks(entry.get("tables")))

@@ -10,6 +10,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+from lorekeeper.render.prose import table as markdown_table
+
 MAX_CHARS = 1 << 20
 """Longest text that is read, as long as the largest entry."""
 
@@ -265,7 +267,9 @@ class _Reader:
             if told.strip() and not _ADVICE.match(told):
                 self._secrets.append(told)
         elif part.kind == "cell":
-            self._close_cell(" ".join(told.split()))
+            table = next((part for part in reversed(self._open[-2:]) if part.kind == "table"), None)
+            if table:
+                table.rows[-1].append(" ".join(told.split()))
         elif part.kind == "table":
             nested = self._counts["cell"] > 0
             self._write(f"\n\n{told.strip()}\n\n{_table(part.rows, nested=nested)}\n\n")
@@ -276,22 +280,13 @@ class _Reader:
             self._write(f"\n\n{told}\n\n")
         return part.kind
 
-    def _close_cell(self, told: str) -> None:
-        table = next((part for part in reversed(self._open[-2:]) if part.kind == "table"), None)
-        if table:
-            table.rows[-1].append(told.replace("|", r"\|") if self._counts["table"] == 1 else told)
-
 
 def _table(rows: list[list[str]], *, nested: bool) -> str:
     """The rows of a table, the first as its header; those of one in another table as a line."""
     rows = [row for row in rows if any(row)]
     if nested:
         return "; ".join(", ".join(cell for cell in row if cell) for row in rows)
-    if not rows:
-        return ""
-    width = max(map(len, rows))
-    lines = [f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in rows]
-    return "\n".join([lines[0], "|" + "---|" * width, *lines[1:]])
+    return "\n".join(markdown_table(rows))
 
 
 def _tidy(text: str) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypedDict
 
 from lorekeeper.normalize.foundry.documents import Index
 from lorekeeper.normalize.foundry.values import Object, first_text, items, objects, text, whole
+from lorekeeper.rolling.tables import TableData, as_markdown, numbered
 
 MAX_ROWS = 2_000
 
@@ -14,22 +14,13 @@ Line = Callable[[object], str]
 """Writes a text in HTML in one line."""
 
 
-class Table(TypedDict, total=False):
-    """A table that is rolled on: for each row the numbers that hit it, from the first to the last."""
-
-    columns: list[str]
-    rows: list[list[str]]
-    dice: str
-    ranges: list[list[int]]
-
-
-def table_of(raw: Object, index: Index, line: Line) -> Table:
+def table_of(raw: Object, index: Index, line: Line) -> TableData:
     """The table of a document; rows without a range, or without a text, are left out."""
     results = sorted(objects(raw.get("results")), key=lambda result: (_range(result) or [0, 0])[0])[:MAX_ROWS]
     told = [(found, _result(result, index, line)) for result in results if (found := _range(result))]
     rows = [(found, body) for found, body in told if body]
     dice = text(raw.get("formula"))
-    table: Table = {
+    table: TableData = {
         "columns": ["Result"],
         "rows": [[body] for _, body in rows],
         "ranges": [found for found, _ in rows],
@@ -45,11 +36,6 @@ def _range(result: Object) -> list[int] | None:
     return [first, last] if first is not None and last is not None and first <= last else None
 
 
-def _span(found: list[int]) -> str:
-    first, last = found
-    return str(first) if first == last else f"{first}–{last}"
-
-
 def _result(result: Object, index: Index, line: Line) -> str:
     """What a row says: its text, the name in front of it, or the document that it means."""
     body = line(result.get("description") or result.get("text"))
@@ -63,12 +49,6 @@ def _result(result: Object, index: Index, line: Line) -> str:
     return document.name if document else ""
 
 
-def markdown(found: Table) -> str:
+def markdown(found: TableData) -> str:
     """A table as Markdown."""
-    if not found["rows"]:
-        return ""
-    columns = [found.get("dice") or "Roll", *found["columns"]]
-    rows = [[_span(numbers), *row] for numbers, row in zip(found["ranges"], found["rows"], strict=True)]
-    lines = [[cell.replace("|", r"\|") for cell in row] for row in (columns, *rows)]
-    shown = [f"| {' | '.join(row)} |" for row in lines]
-    return "\n".join([shown[0], "|---|---|", *shown[1:]])
+    return as_markdown(numbered(found)) if found["rows"] else ""
