@@ -157,9 +157,9 @@ def _listed(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
-def _described(element: Element) -> tuple[str, str | None]:
-    """The text of an element, and the book that its last line names as the source."""
-    text = _texts(element)
+def _described(element: Element, tag: str = "text") -> tuple[str, str | None]:
+    """The text of an element in children of a name, and the book that its last line names as the source."""
+    text = _texts(element, tag)
     match = _SOURCE.search(text, text.rfind("\n") + 1)
     if match is None:
         return text, None
@@ -244,40 +244,24 @@ _LINES = {
 
 def _monster(element: Element, origin: Origin) -> Iterator[Read]:
     kind, _, book = (_text(element, "type") or "").partition(",")
-    description, named = _described(_renamed(element, "description"))
+    description, named = _described(element, "description")
     size, senses = _text(element, "size") or "", _text(element, "senses") or ""
     passive = _text(element, "passive")
+    scores = [_text(element, ability) for ability in ABILITY_OF]
     values: dict[str, object] = {key: _text(element, tag) for tag, key in _LINES.items()}
     values |= {
         "name": _text(element, "name"),
         "size": SIZES.get(size.upper(), size),
         "type": kind.strip(),
-        "stats": [_text(element, ability) for ability in ABILITY_OF],
-        "saves": _pairs(_text(element, "save")),
-        "skillsaves": _pairs(_text(element, "skill")),
+        "stats": scores if any(scores) else None,
+        "saves": _listed(_text(element, "save")),
+        "skillsaves": _listed(_text(element, "skill")),
         "senses": ", ".join(filter(None, [senses, f"passive Perception {passive}" if passive else ""])),
         "desc": description,
         "book": named or book.strip(),
         **{key: [_feature(each) for each in element.findall(tag)] for tag, key in _RUBRICS.items()},
     }
-    if not any(values["stats"]):  # type: ignore[arg-type]
-        del values["stats"]
     yield statblocks.creature(values, origin)
-
-
-def _renamed(element: Element, tag: str) -> Element:
-    """The children of a name as texts of an element of their own."""
-    copy = Element(element.tag)
-    for each in element.findall(tag):
-        child = Element("text")
-        child.text = each.text
-        copy.append(child)
-    return copy
-
-
-def _pairs(text: str | None) -> list[str] | None:
-    """ "Dex +5, Con +2" as items, None for nothing."""
-    return _listed(text) or None
 
 
 def _feature(element: Element) -> dict[str, str]:
