@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from lorekeeper.entities import Entity
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
+from lorekeeper.normalize.build import Imported
 from lorekeeper.normalize.edn import MAX_DEPTH, MAX_PROBLEMS, read
-from lorekeeper.normalize.orcbrew import Imported, looks_like_orcbrew, packs
+from lorekeeper.normalize.orcbrew import looks_like_orcbrew, packs
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import open_library
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lorekeeper.entities import (
@@ -43,6 +44,23 @@ _NUMBER = re.compile(
     rf"(?P<sign>-?)(?:{_FRACTION.format('n', 'd')}"
     rf"|(?P<whole>\d[\d,]*(?:\.\d+)?)(?:[\s-]{{1,3}}{_FRACTION.format('more_n', 'more_d')})?)"
 )
+
+
+@dataclass
+class Imported:
+    """What a file gives that is read as a whole.
+
+    Attributes:
+        entities: in its order.
+        failed: (place, reason) of what cannot be imported.
+        warnings: (place, reason) of what was fixed, or could not be read.
+        skipped: number of its parts without lore, by kind.
+    """
+
+    entities: list[Entity] = field(default_factory=list)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    warnings: list[tuple[str, str]] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True)

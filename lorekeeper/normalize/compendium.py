@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 from xml.etree.ElementTree import Element
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import equipment, spells, statblocks
-from lorekeeper.normalize.build import Origin, build, number
+from lorekeeper.normalize.build import Imported, Origin, build, number
 from lorekeeper.printable import shown
 from lorekeeper.terms import ABILITY_OF
 
@@ -95,23 +94,6 @@ _NO_CLASS = re.compile(r"school\b|ritual caster\b", re.IGNORECASE)
 _FOLLOWED = re.compile(r"\s*\(.*")
 
 
-@dataclass
-class Imported:
-    """What a compendium gives.
-
-    Attributes:
-        entities: in its order.
-        failed: the element, and why nothing can be made of it.
-        warnings: the element, and what of it could not be read.
-        skipped: elements without lore, by name.
-    """
-
-    entities: list[Entity] = field(default_factory=list)
-    failed: list[tuple[str, str]] = field(default_factory=list)
-    warnings: list[tuple[str, str]] = field(default_factory=list)
-    skipped: dict[str, int] = field(default_factory=dict)
-
-
 def compendium(root: Element, document: str, document_name: str) -> Imported:
     """Everything in a compendium.
 
@@ -126,7 +108,7 @@ def compendium(root: Element, document: str, document_name: str) -> Imported:
         where = f"{element.tag}[{place}] {shown(_text(element, 'name') or '', 60)}"
         reader = READERS.get(element.tag)
         if reader is None:
-            result.skipped[element.tag] = result.skipped.get(element.tag, 0) + 1
+            result.skipped[element.tag] += 1
             continue
         try:
             for entity, problems in reader(element, origin):

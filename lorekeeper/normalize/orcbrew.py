@@ -12,14 +12,13 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import spells
-from lorekeeper.normalize.build import Origin, build, feet, slugify
+from lorekeeper.normalize.build import Imported, Origin, build, feet, slugify
 from lorekeeper.normalize.creatures import deeds, features_of, readings
 from lorekeeper.normalize.edn import MAX_PROBLEMS, Keyword, Map, Problem, Reading, read
 
@@ -35,23 +34,6 @@ _LOOKS_SO = re.compile(
 )
 
 Object = Mapping[str, Any]
-
-
-@dataclass
-class Imported:
-    """The content of a file of packs.
-
-    Attributes:
-        entities: in the order of the file.
-        failed: (``line:column``, reason) of what cannot be imported: at most `MAX_PROBLEMS`, and one that counts the rest.
-        warnings: (``line:column``, reason) of what was fixed; as many at most.
-        skipped: number of entries that hold no lore, by content type.
-    """
-
-    entities: list[Entity] = field(default_factory=list)
-    failed: list[tuple[str, str]] = field(default_factory=list)
-    warnings: list[tuple[str, str]] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
 
 
 def _text(value: object) -> str | None:
@@ -164,6 +146,9 @@ def packs(text: str, name: str, document: str | None = None) -> Imported:
         text: of the file.
         name: of the file, without its suffix: the name of a pack that has none.
         document: key of the document to assign all entries to; that of their pack by default.
+
+    Returns:
+        Its places are ``line:column``. At most `MAX_PROBLEMS` problems failed, and one that counts the rest; as many warnings.
     """
     return _Packs(read(text), name, document).imported()
 

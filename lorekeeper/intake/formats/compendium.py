@@ -52,12 +52,5 @@ def read(file: TextFile) -> Iterator[Entry]:
             f"its root <{root.tag[:50]}> has no {known}: LoreKeeper reads compendiums of Fight Club 5 and Game Master 5"
         )
         return
-    name = file.path.name.removesuffix(".gz").rsplit(".", 1)[0]
-    content = compendium(root, file.document or slugify(name) or "compendium", name)
-    for place, reason in content.failed:
-        file.fail(reason, f"{file.path}: {place}")
-    for place, reason in content.warnings:
-        file.warn(reason, f"{file.path}: {place}")
-    for tag, number in content.skipped.items():
-        file.skip(f"{file.path.name}: {tag}", number)
-    yield from (Entry(file.audiences.decided(entity), str(file.path)) for entity in content.entities)
+    content = compendium(root, file.document or slugify(file.title) or "compendium", file.title)
+    yield from file.entries(content, ": ")

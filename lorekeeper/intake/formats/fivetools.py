@@ -38,16 +38,15 @@ def read(file: TextFile) -> Iterator[Entry]:
     if text is None:
         return
     if not fivetools.recognises(text[:HEAD_CHARS]):
-        file.skip(f"{file.path.name}: list of homebrew files")
+        file.skip("list of homebrew files")
         return
     brew = Brew.read(text, lambda reason: file.warn(reason, str(file.path)))
-    name = file.path.name.removesuffix(".gz").rsplit(".", 1)[0]
 
     def report(problem: Problem) -> None:
         where = f"{file.path}: {problem.place}" if problem.place else str(file.path)
         (file.fail if problem.is_failure else file.warn)(problem.reason, where)
 
-    importer = Importer(brew, name, lambda: file.all_files.once(_index), file.document, report)
+    importer = Importer(brew, file.title, lambda: file.all_files.once(_index), file.document, report)
     documents = file.all_files.once(_documents)
     for entity in importer.entities():
         if entity.type == "documents":
@@ -56,7 +55,7 @@ def read(file: TextFile) -> Iterator[Entry]:
             documents.add(entity.identity)
         yield Entry(file.audiences.decided(entity), str(file.path))
     for kind, number in importer.skipped().items():
-        file.skip(f"{file.path.name}: {kind}", number)
+        file.skip(kind, number)
 
 
 def _documents(_: Sequence[Path]) -> set[tuple[str, str]]:

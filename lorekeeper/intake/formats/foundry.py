@@ -101,7 +101,7 @@ def read(file: TextFile) -> Iterator[Entry]:
     for place, reason in content.failed:
         file.fail(reason, place)
     for collection, number in content.skipped.items():
-        file.skip(f"{file.path.name}: {collection}", number)
+        file.skip(collection, number)
     for document in content.documents if file.audiences.chosen is None else ():
         if is_unsaid(document):
             file.warn(f"the journal {document.name[:60]!r} {UNSAID}", document.where)

@@ -49,7 +49,7 @@ def read(file: TextFile) -> Iterator[Found]:
                 return
             continue
         if not found:
-            file.skip(file.path.name)
+            file.skip()
         yield from found
     for reason, number in foreign.items():
         file.fail(f"{reason} ({number:,} objects)" if number > 1 else reason)

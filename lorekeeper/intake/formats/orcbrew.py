@@ -19,14 +19,5 @@ def recognises(name: str, head: str) -> bool:
 def read(file: TextFile) -> Iterator[Entry]:
     """The entities of a file; its problems are reported with line and column."""
     text = file.whole(MAX_PACK_CHARS)
-    if text is None:
-        return
-    name = file.path.name.removesuffix(".gz").rsplit(".", 1)[0]
-    content = packs(text, name, file.document)
-    for place, reason in content.failed:
-        file.fail(reason, f"{file.path}:{place}")
-    for place, reason in content.warnings:
-        file.warn(reason, f"{file.path}:{place}")
-    for content_type, number in content.skipped.items():
-        file.skip(f"{file.path.name}: {content_type}", number)
-    yield from (Entry(file.audiences.decided(entity), str(file.path)) for entity in content.entities)
+    if text is not None:
+        yield from file.entries(packs(text, file.title, file.document), ":")

@@ -31,8 +31,7 @@ def read(file: TextFile) -> Iterator[Entry]:
     text = file.whole(MAX_CHARS)
     if text is None:
         return
-    name = file.path.name.removesuffix(".gz").rsplit(".", 1)[0]
-    origin = Origin(SOURCE, file.document or slugify(name) or "bestiary", name)
+    origin = Origin(SOURCE, file.document or slugify(file.title) or "bestiary", file.title)
     try:
         blocks = list(read_documents(_FENCE.sub("---", text)))
     except StatBlockError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -13,6 +13,7 @@ from lorekeeper.intake.audiences import Audiences
 from lorekeeper.intake.json_stream import UNDECODED, Window
 from lorekeeper.intake.remembered import Digest, Remembered
 from lorekeeper.intake.reports import ImportReport
+from lorekeeper.normalize.build import Imported
 
 MARKDOWN = (".md", ".markdown")
 """Suffixes of files that users may expect to be read; they are not supported yet."""
@@ -122,6 +123,11 @@ class TextFile:
     audiences: Audiences = field(default_factory=Audiences)
     all_files: ImportedFiles = field(default_factory=ImportedFiles)
 
+    @property
+    def title(self) -> str:
+        """What it is called: its name without suffixes."""
+        return self.path.name.removesuffix(".gz").rsplit(".", 1)[0]
+
     def whole(self, most_chars: int) -> str | None:
         """All of its text; None, with a failure in the report, if it is longer or not UTF-8."""
         text = self.window.rest(most_chars + 1)
@@ -143,6 +149,22 @@ class TextFile:
         """Report something that was fixed."""
         self.report.warnings.append(ImportFileError(where, reason))
 
-    def skip(self, what: str, number: int = 1) -> None:
-        """Count entries without lore."""
+    def skip(self, kind: str = "", number: int = 1) -> None:
+        """Count entries without lore, by their kind if they have one."""
+        what = f"{self.path.name}: {kind}" if kind else self.path.name
         self.report.skipped[what] = self.report.skipped.get(what, 0) + number
+
+    def entries(self, content: Imported, separator: str) -> Iterator[Entry]:
+        """The entities of all that was read in it, of which the problems are reported.
+
+        Args:
+            content: of the file.
+            separator: between the path and the place of a problem.
+        """
+        for place, reason in content.failed:
+            self.fail(reason, f"{self.path}{separator}{place}")
+        for place, reason in content.warnings:
+            self.warn(reason, f"{self.path}{separator}{place}")
+        for kind, number in content.skipped.items():
+            self.skip(kind, number)
+        yield from (Entry(self.audiences.decided(entity), str(self.path)) for entity in content.entities)
