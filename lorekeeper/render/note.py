@@ -11,7 +11,7 @@ from lorekeeper.entities import Entity, uri_of
 from lorekeeper.render.page import capital, italic, section
 from lorekeeper.render.prose import inline
 from lorekeeper.render.source import Source, mapping, text_of, title, words
-from lorekeeper.text.notes import BETWEEN, aliases, folder, heading_path, note_facts, session, tags
+from lorekeeper.text.notes import aliases, folder, heading_path, new_headings, note_facts, session, tags
 from lorekeeper.text.secrecy import audience_of, secrecy
 
 MAX_PAGE_CHARS = 40_000
@@ -116,13 +116,7 @@ def _sections(entity: Entity) -> Iterator[str]:
 
 def _headings(path: str, before: str) -> str:
     """The headings of a path that the section before does not stand under."""
-    names, known = path.split(BETWEEN) if path else [], before.split(BETWEEN) if before else []
-    shared = 0
-    while shared < min(len(names), len(known)) and names[shared] == known[shared]:
-        shared += 1
-    return "\n\n".join(
-        f"{'#' * min(depth + 2, 6)} {inline(name)}" for depth, name in enumerate(names) if depth >= shared
-    )
+    return "\n\n".join(f"{'#' * min(depth + 2, 6)} {inline(name)}" for depth, name in new_headings(path, before))
 
 
 def _section_mark(entity: Entity, found: Mapping[str, object]) -> str:

@@ -23,7 +23,7 @@ from lorekeeper.notes.links import LINK, read_inline, target_of
 from lorekeeper.printable import lines, one_line
 from lorekeeper.render.note_rules import CALLOUTS, Way, rendered
 from lorekeeper.render.source import mapping
-from lorekeeper.text.notes import BETWEEN, heading_path, note_facts
+from lorekeeper.text.notes import BETWEEN, heading_path, new_headings, note_facts
 from lorekeeper.text.secrecy import audience_of, secrecy
 
 MAX_CHARS = 200_000
@@ -234,7 +234,7 @@ class _Page:
     def _headings(self, entity: Entity, path: str, before: str, *, secret: bool) -> str:
         """The headings of a path that the section before does not stand under."""
         made, paths = list[str](), self._links(entity).shown.get(path, {})
-        for depth, text in _new_headings(path, before):
+        for depth, text in new_headings(path, before):
             found = Heading(min(depth + 2, LAST_LEVEL), one_line(text), self._anchor(text), secret)
             self.outline.append(found)
             shown = _with_links(text, paths, entity, self.address)
@@ -315,7 +315,7 @@ class _Page:
             if wanted and wanted not in map(fold, path.split(BETWEEN)):
                 continue
             mark, secret = section_mark(other, section)
-            headings = "".join(f"<h6>{escape(one_line(text))}</h6>" for _, text in _new_headings(path, before))
+            headings = "".join(f"<h6>{escape(one_line(text))}</h6>" for _, text in new_headings(path, before))
             text = self._section(other, section, None, within)
             yield _box(headings, text, mark, secret=secret, headed=mark in path.split(BETWEEN))
             before = path
@@ -328,15 +328,6 @@ def _box(headings: str, text: str, mark: str, *, secret: bool, headed: bool = Fa
         return f'{headings}<div dir="auto">{said}{text}</div>'
     outside, inside = ("", headings) if headed else (headings, "")
     return f'{outside}<div class="secret" dir="auto">{inside}{said}{text}</div>'
-
-
-def _new_headings(path: str, before: str) -> Iterator[tuple[int, str]]:
-    """Depth and text of the headings of a path that the section before does not stand under."""
-    names, known = path.split(BETWEEN) if path else [], before.split(BETWEEN) if before else []
-    shared = 0
-    while shared < min(len(names), len(known)) and names[shared] == known[shared]:
-        shared += 1
-    yield from ((depth, name) for depth, name in enumerate(names) if depth >= shared)
 
 
 def _sections(entity: Entity) -> list[Mapping[str, object]]:

@@ -39,8 +39,12 @@ def _level(source: Source) -> str:
         return f"{capital(school)} cantrip".strip()
     if rank is None:
         return f"{words(level)} {school}".strip()
-    ordinal = ORDINALS.get(int(rank), f"{amount(rank)}th")
-    return f"{ordinal}-level {school}".strip()
+    return f"{ordinal(rank)}-level {school}".strip()
+
+
+def ordinal(rank: float) -> str:
+    """A level in words: "3rd"."""
+    return ORDINALS.get(int(rank), f"{amount(rank)}th")
 
 
 def _casting_time(source: Source) -> str:

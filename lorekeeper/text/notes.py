@@ -32,6 +32,15 @@ def heading_path(section: Mapping[str, object]) -> str:
     return " ".join(name[:MAX_TEXT_LENGTH].split()) if isinstance(name, str) else ""
 
 
+def new_headings(path: str, before: str) -> Iterator[tuple[int, str]]:
+    """Depth and text of the headings of a path that the section before does not stand under."""
+    names, known = path.split(BETWEEN) if path else [], before.split(BETWEEN) if before else []
+    shared = 0
+    while shared < min(len(names), len(known)) and names[shared] == known[shared]:
+        shared += 1
+    yield from ((depth, name) for depth, name in enumerate(names) if depth >= shared)
+
+
 def aliases(entity: Entity) -> list[str]:
     """The other names of a note."""
     if entity.type != "notes":

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from lorekeeper.normalize.fivetools.entries import Writer
 from lorekeeper.normalize.fivetools.values import Object, listed, mapping, number, text
+from lorekeeper.render.spell import ordinal
 
 PERIODS = {
     "daily": "day",
@@ -18,7 +19,6 @@ PERIODS = {
 }
 """Keys of spells that can be cast so often, and in which time."""
 
-_ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
 _REMARK = re.compile(r"\([^()]{0,200}\)|[*†‡]+")
 
 
@@ -71,8 +71,3 @@ def _level(level: str, group: Object) -> str:
     told = f"{text(slots)} {f'{name}-level ' if lower else ''}slot{'' if slots == 1 else 's'}" if slots else "at will"
     span = f"{ordinal(int(lower))} to {name}" if lower else name
     return f"{span} level ({told})"
-
-
-def ordinal(number: int) -> str:
-    """ "3rd" of 3."""
-    return _ORDINALS.get(number, f"{number}th")

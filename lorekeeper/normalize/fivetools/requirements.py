@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from lorekeeper.normalize.fivetools.casting import ordinal
 from lorekeeper.normalize.fivetools.tags import Reader
 from lorekeeper.normalize.fivetools.values import (
     Object,
@@ -21,6 +20,7 @@ from lorekeeper.normalize.fivetools.values import (
     title,
     uid,
 )
+from lorekeeper.render.spell import ordinal
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 

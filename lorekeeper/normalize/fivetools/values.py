@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from lorekeeper.terms import ABILITY_OF
 
@@ -112,11 +112,6 @@ def coins(copper: object) -> str:
         if price % worth == 0:
             return f"{amount(price / worth)} {coin}"
     return f"{amount(price)} cp"
-
-
-def first(values: Sequence[object]) -> object:
-    """The first value, None without one."""
-    return values[0] if values else None
 
 
 def thawed(value: object) -> object:

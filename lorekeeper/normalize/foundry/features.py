@@ -24,6 +24,7 @@ from lorekeeper.normalize.foundry.values import (
     whole,
 )
 from lorekeeper.normalize.foundry.words import spoken
+from lorekeeper.render.spell import ordinal
 
 _SECTIONS = {
     "action": "ACTION",
@@ -172,9 +173,9 @@ def spellcasting(actor: Object, scope: Scope, named: Iterable[object]) -> Featur
 def _level(level: int, scope: Scope) -> str:
     if level == 0:
         return "Cantrips (at will)"
-    ordinal = {1: "1st", 2: "2nd", 3: "3rd"}.get(level, f"{level}th")
     slots = whole(at(scope.doer.sheet.system, f"spells.spell{level}.value"))
-    return f"{ordinal} level ({slots} {'slot' if slots == 1 else 'slots'})" if slots else f"{ordinal} level"
+    shown = f" ({slots} {'slot' if slots == 1 else 'slots'})" if slots else ""
+    return f"{ordinal(level)} level{shown}"
 
 
 _SPELL = re.compile(r"@UUID\[Compendium\.[\w-]{1,60}\.[\w-]{0,60}spells[\w-]{0,60}\.[\w.]{1,80}\]\{([^{}\n]{1,80})\}")
