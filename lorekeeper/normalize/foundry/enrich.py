@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from lorekeeper.normalize.foundry.marks import rolled
+from lorekeeper.normalize.foundry.marks import WORD, rolled
 from lorekeeper.normalize.foundry.markup import text_of
 from lorekeeper.normalize.foundry.scope import Scope
-from lorekeeper.normalize.foundry.tables import markdown as markdown_of
 from lorekeeper.normalize.foundry.tables import table_of
 from lorekeeper.normalize.foundry.values import Object, at, mapping, objects, text
 from lorekeeper.normalize.foundry.words import spoken
+from lorekeeper.rolling.tables import TableData, as_markdown, numbered
 
 MAX_DEPTH = 4
 """Most texts that are inserted into each other."""
@@ -32,7 +32,6 @@ _MARK = re.compile(
     r"|&(?:amp;)?(?P<reference>referr?ence)\[(?P<term>[^\[\]\n]{1,200})\](?:\{(?P<term_label>[^{}\n]{0,300})\})?",
     re.IGNORECASE,
 )
-_WORD = re.compile(r'[^\s"=]+="[^"]*"|"[^"]*"|\S+')
 
 
 def told(html: object, scope: Scope) -> str:
@@ -96,8 +95,8 @@ def _word(match: re.Match[str], scope: Scope, before: str, after: str) -> str:
 
 def _term(term: str) -> str:
     """The rule that a reference names: "invisible" of ``invisible apply=false``."""
-    words = [word for word in _WORD.findall(term) if "=" not in word]
-    named = next((word.partition("=")[2].strip('"') for word in _WORD.findall(term) if "=" in word), "")
+    words = [word for word in WORD.findall(term) if "=" not in word]
+    named = next((word.partition("=")[2].strip('"') for word in WORD.findall(term) if "=" in word), "")
     return spoken_name(" ".join(words) or named)
 
 
@@ -178,15 +177,20 @@ def _body(uuid: str, scope: Scope) -> tuple[str, str]:
         return text(page.get("name")), page_text(page, replace(scope, document=journal))
     document = scope.index.document(uuid)
     if document and document.collection == "tables":
-        found_table = table_of(document.raw, scope.index, lambda html: line(html, scope))
-        blocks = (told(document.raw.get("description"), scope), markdown_of(found_table))
-        return document.name, "\n\n".join(filter(None, blocks))
+        return document.name, table_text(document.raw, scope)[0]
     if document is None or document.collection not in ("items", "journal"):
         return (document.name if document else ""), ""
     inner = replace(scope, document=document, doer=replace(scope.doer, item=document.raw))
     pages = objects(document.raw.get("pages"))
     body = "\n\n".join(filter(None, (page_text(page, inner) for page in pages[:20])))
     return document.name, body or described(document.raw, inner)
+
+
+def table_text(raw: Object, scope: Scope) -> tuple[str, TableData]:
+    """A table that is rolled on: its description above it as Markdown, and the table itself."""
+    found = table_of(raw, scope.index, lambda html: line(html, scope))
+    rolled_on = as_markdown(numbered(found)) if found["rows"] else ""
+    return "\n\n".join(filter(None, (told(raw.get("description"), scope), rolled_on))), found
 
 
 def page_text(page: Object, scope: Scope) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.enrich import described
@@ -245,18 +246,19 @@ def _dexterity(system: Object, weight: str) -> str:
 
 def _cost(system: Object) -> object:
     """The price in gp; None for 0, with which the program says that there is none."""
-    price = system.get("price")
-    value = number(mapping(price).get("value")) if isinstance(price, dict) else number(price)
-    coin = text(mapping(price).get("denomination")) or "gp"
-    return plain(round(value * COINS[coin], 4)) if value and coin in COINS else None
+    return _measured(system.get("price"), "denomination", "gp", COINS)
 
 
 def _weight(system: Object) -> object:
     """The weight in pounds."""
-    weight = system.get("weight")
-    value = number(mapping(weight).get("value")) if isinstance(weight, dict) else number(weight)
-    unit = text(mapping(weight).get("units")) or "lb"
-    return plain(round(value * POUNDS[unit], 4)) if value and unit in POUNDS else None
+    return _measured(system.get("weight"), "units", "lb", POUNDS)
+
+
+def _measured(found: object, key: str, usual: str, worth: Mapping[str, float]) -> object:
+    """A number, which may have its unit beside it, in the usual unit; None for 0, and for a unit without a known worth."""
+    value = number(mapping(found).get("value")) if isinstance(found, dict) else number(found)
+    unit = text(mapping(found).get(key)) or usual
+    return plain(round(value * worth[unit], 4)) if value and unit in worth else None
 
 
 def _charges(system: Object) -> int | None:

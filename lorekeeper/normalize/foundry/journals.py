@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from lorekeeper.normalize.foundry.enrich import line, page_text, told
+from lorekeeper.normalize.foundry.enrich import page_text, table_text, told
 from lorekeeper.normalize.foundry.scope import Scope
-from lorekeeper.normalize.foundry.tables import markdown, table_of
 from lorekeeper.normalize.foundry.values import Object, at, items, known, mapping, objects, text
 from lorekeeper.normalize.foundry.words import spoken
 
@@ -73,6 +72,5 @@ def spell_names(system: Object, scope: Scope) -> Iterable[str]:
 
 def table(raw: Object, scope: Scope) -> dict[str, object]:
     """A table: its description, and the table itself, as Markdown and as data."""
-    found = table_of(raw, scope.index, lambda html: line(html, scope))
-    blocks = [told(raw.get("description"), scope), markdown(found)]
-    return known({"desc": "\n\n".join(filter(None, blocks)), "table": found if found["rows"] else None})
+    desc, found = table_text(raw, scope)
+    return known({"desc": desc, "table": found if found["rows"] else None})

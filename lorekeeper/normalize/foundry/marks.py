@@ -14,7 +14,7 @@ from lorekeeper.normalize.foundry.values import text
 from lorekeeper.normalize.foundry.words import ABILITY_NAMES, SKILL_ABILITIES, SKILLS, spoken
 from lorekeeper.terms import DAMAGE_TYPES
 
-_WORD = re.compile(r'[^\s"=]+="[^"]*"|"[^"]*"|\S+')
+WORD = re.compile(r'[^\s"=]+="[^"]*"|"[^"]*"|\S+')
 _NUMBER = re.compile(r"\d{1,4}")
 _AFTER = re.compile(r"\s*([A-Za-z]+(?: [A-Za-z]+)?)")
 
@@ -36,7 +36,7 @@ class Arguments:
         """The words of a mark."""
         words: list[str] = []
         options: dict[str, str] = {}
-        for word in _WORD.findall(source):
+        for word in WORD.findall(source):
             name, equals, value = word.partition("=")
             if equals:
                 options[name.lower()] = value.strip('"')

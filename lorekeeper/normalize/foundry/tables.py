@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from lorekeeper.normalize.foundry.documents import Index
 from lorekeeper.normalize.foundry.values import Object, first_text, items, objects, text, whole
-from lorekeeper.rolling.tables import TableData, as_markdown, numbered
+from lorekeeper.rolling.tables import TableData
 
 MAX_ROWS = 2_000
 
@@ -47,8 +47,3 @@ def _result(result: Object, index: Index, line: Line) -> str:
     uuid = text(result.get("documentUuid")) or text(result.get("documentId")) or text(result.get("resultId"))
     document = index.document(uuid, first_text(result, "documentCollection").rpartition(".")[2]) if uuid else None
     return document.name if document else ""
-
-
-def markdown(found: TableData) -> str:
-    """A table as Markdown."""
-    return as_markdown(numbered(found)) if found["rows"] else ""
