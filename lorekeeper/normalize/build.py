@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -277,3 +277,16 @@ def feet(value: object, unit: object = None) -> float | None:
     if re.search(r"\bmiles?\b", words):
         return amount * _MILE
     return amount if unit is None or re.search(r"\b(feet|foot|ft)\b", words) else None
+
+
+def without_empty(data: Mapping[str, object]) -> dict[str, object]:
+    """An object without what says nothing: null, "", empty lists and objects. 0 and false stay."""
+    return {key: value for key, value in data.items() if value is not None and value not in ("", [], {})}
+
+
+def joined(words: Iterable[str], last: str = "and") -> str:
+    """Words as a list in a sentence: "a, b, and c"."""
+    found = [word for word in words if word]
+    if len(found) < 3:
+        return f" {last} ".join(found)
+    return f"{', '.join(found[:-1])}, {last} {found[-1]}"

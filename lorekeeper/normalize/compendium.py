@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import equipment, spells, statblocks
-from lorekeeper.normalize.build import Imported, Origin, build, number
+from lorekeeper.normalize.build import Imported, Origin, build, number, without_empty
 from lorekeeper.printable import shown
 from lorekeeper.terms import ABILITY_OF
 
@@ -154,8 +154,9 @@ def _is_yes(text: str | None) -> bool:
 
 
 def _made(entity_type: str, kind: str, data: Mapping[str, Any], origin: Origin, fields: Mapping[str, Any]) -> Read:
-    known = {key: value for key, value in data.items() if value not in (None, "", [], {})}
-    return build(entity_type, known, origin, name=str(data.get("name") or ""), kind=kind, fields=fields), []
+    return build(
+        entity_type, without_empty(data), origin, name=str(data.get("name") or ""), kind=kind, fields=fields
+    ), []
 
 
 # --- spells ----------------------------------------------------------------------------------------------------------

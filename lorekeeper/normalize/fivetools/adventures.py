@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from lorekeeper.normalize.build import without_empty
 from lorekeeper.normalize.fivetools.entries import CHILDREN
 from lorekeeper.normalize.fivetools.subject import Data, Subject
-from lorekeeper.normalize.fivetools.values import Object, listed, mapping, objects, text, without_empty
+from lorekeeper.normalize.fivetools.values import Object, listed, mapping, objects, text
 
 LONG_SECTION = 12_000
 """A section whose text has more characters is divided into those within it."""

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from lorekeeper.normalize.build import joined, without_empty
 from lorekeeper.normalize.fivetools.requirements import proficiencies, spells_known
 from lorekeeper.normalize.fivetools.subject import Data, Subject
 from lorekeeper.normalize.fivetools.values import (
     Object,
     ability,
     capital,
-    joined,
     listed,
     mapping,
     number,
     objects,
     text,
     title,
-    without_empty,
 )
 
 CASTERS = {"1/2": "half", "1/3": "third", "full": "full", "pact": "pact", "artificer": "half, from level 1"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from lorekeeper.normalize.build import feet
+from lorekeeper.normalize.build import feet, joined, without_empty
 from lorekeeper.normalize.creatures import creature_fields
 from lorekeeper.normalize.fivetools.alignments import alignment
 from lorekeeper.normalize.fivetools.casting import spellcasting
@@ -14,7 +14,6 @@ from lorekeeper.normalize.fivetools.subject import Data, Subject
 from lorekeeper.normalize.fivetools.values import (
     Object,
     ability,
-    joined,
     listed,
     mapping,
     number,
@@ -24,7 +23,6 @@ from lorekeeper.normalize.fivetools.values import (
     texts,
     title,
     uid,
-    without_empty,
 )
 from lorekeeper.terms import ABILITY_OF
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from lorekeeper.normalize.build import joined
 from lorekeeper.normalize.fivetools import tables
 from lorekeeper.normalize.fivetools.tags import Reader, Reference
-from lorekeeper.normalize.fivetools.values import ability, joined, listed, mapping, objects, text, texts, title, uid
+from lorekeeper.normalize.fivetools.values import ability, listed, mapping, objects, text, texts, title, uid
 from lorekeeper.rolling.tables import as_markdown
 
 Object = Mapping[str, object]

@@ -5,22 +5,10 @@ from __future__ import annotations
 import re
 
 from lorekeeper.normalize import equipment
-from lorekeeper.normalize.build import gold
+from lorekeeper.normalize.build import gold, joined, without_empty
 from lorekeeper.normalize.build import number as leading
 from lorekeeper.normalize.fivetools.subject import Data, Subject
-from lorekeeper.normalize.fivetools.values import (
-    Object,
-    capital,
-    coins,
-    joined,
-    listed,
-    mapping,
-    number,
-    text,
-    texts,
-    uid,
-    without_empty,
-)
+from lorekeeper.normalize.fivetools.values import Object, capital, coins, listed, mapping, number, text, texts, uid
 
 TYPES = {
     "A": "ammunition",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lorekeeper.normalize.build import joined, without_empty
 from lorekeeper.normalize.fivetools.requirements import (
     ability_scores,
     equipment,
@@ -15,7 +16,6 @@ from lorekeeper.normalize.fivetools.subject import Data, Subject
 from lorekeeper.normalize.fivetools.values import (
     Object,
     capital,
-    joined,
     listed,
     mapping,
     number,
@@ -25,7 +25,6 @@ from lorekeeper.normalize.fivetools.values import (
     texts,
     title,
     uid,
-    without_empty,
 )
 
 CATEGORIES = {"G": "general", "O": "origin", "FS": "fighting style", "EB": "epic boon", "D": "dragonmark"}

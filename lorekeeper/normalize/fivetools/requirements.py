@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from lorekeeper.normalize.build import joined
 from lorekeeper.normalize.fivetools.tags import Reader
 from lorekeeper.normalize.fivetools.values import (
     Object,
     ability,
     capital,
     coins,
-    joined,
     listed,
     mapping,
     number,

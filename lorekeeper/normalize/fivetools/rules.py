@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from lorekeeper.normalize.build import joined, without_empty
 from lorekeeper.normalize.fivetools import tables
 from lorekeeper.normalize.fivetools.alignments import alignment
 from lorekeeper.normalize.fivetools.requirements import prerequisite
@@ -16,7 +17,6 @@ from lorekeeper.normalize.fivetools.spells import SCHOOLS
 from lorekeeper.normalize.fivetools.subject import Data, Subject
 from lorekeeper.normalize.fivetools.values import (
     Object,
-    joined,
     listed,
     mapping,
     number,
@@ -26,7 +26,6 @@ from lorekeeper.normalize.fivetools.values import (
     texts,
     title,
     uid,
-    without_empty,
 )
 from lorekeeper.terms import ABILITY_OF
 

@@ -6,20 +6,9 @@ import re
 from collections.abc import Mapping
 
 from lorekeeper.normalize import spells
-from lorekeeper.normalize.build import feet
+from lorekeeper.normalize.build import feet, joined, without_empty
 from lorekeeper.normalize.fivetools.subject import Data, Subject
-from lorekeeper.normalize.fivetools.values import (
-    Object,
-    joined,
-    listed,
-    mapping,
-    number,
-    objects,
-    text,
-    texts,
-    title,
-    without_empty,
-)
+from lorekeeper.normalize.fivetools.values import Object, listed, mapping, number, objects, text, texts, title
 
 SCHOOLS = {
     "A": "abjuration",

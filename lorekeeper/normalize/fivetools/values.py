@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from lorekeeper.terms import ABILITY_OF
 
@@ -58,14 +58,6 @@ def number(value: object) -> int | float | None:
     return int(value) if value == int(value) else value
 
 
-def joined(words: Iterable[str], last: str = "and") -> str:
-    """Words as a list in a sentence: "a, b, and c"."""
-    found = [word for word in words if word]
-    if len(found) < 3:
-        return f" {last} ".join(found)
-    return f"{', '.join(found[:-1])}, {last} {found[-1]}"
-
-
 def capital(words: str) -> str:
     """A text that begins with a capital letter."""
     return words[:1].upper() + words[1:]
@@ -91,11 +83,6 @@ def uid(value: object) -> tuple[str, str]:
     """(name, source) of "longsword|phb"; ("", "") if it is no text."""
     parts = value.split("|") if isinstance(value, str) else [""]
     return parts[0].strip(), parts[1].strip() if len(parts) > 1 else ""
-
-
-def without_empty(data: Object) -> dict[str, object]:
-    """An object without what says nothing: null, "", empty lists and objects. 0 and false stay."""
-    return {key: value for key, value in data.items() if value is not None and value not in ("", [], {})}
 
 
 def amount(value: float) -> str:

@@ -6,23 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from lorekeeper.normalize.build import joined, without_empty
 from lorekeeper.normalize.foundry import rolls
 from lorekeeper.normalize.foundry.enrich import described, line
 from lorekeeper.normalize.foundry.rolls import Doer
 from lorekeeper.normalize.foundry.scope import Scope
 from lorekeeper.normalize.foundry.sheets import NOBODY
-from lorekeeper.normalize.foundry.values import (
-    Object,
-    at,
-    first_number,
-    items,
-    joined,
-    known,
-    mapping,
-    objects,
-    text,
-    whole,
-)
+from lorekeeper.normalize.foundry.values import Object, at, first_number, items, mapping, objects, text, whole
 from lorekeeper.normalize.foundry.words import spoken
 from lorekeeper.render.spell import ordinal
 
@@ -108,7 +98,7 @@ def _feature(doer: Doer, section: str, scope: Scope) -> Feature:
         return {}
     name = line(doer.item.get("name"), own)
     limits = {} if _NUMBERED.search(name) else _limits(doer)
-    return known(
+    return without_empty(
         {
             "name": name,
             "desc": desc,

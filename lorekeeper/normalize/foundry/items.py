@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from lorekeeper.normalize.build import without_empty
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.enrich import described
 from lorekeeper.normalize.foundry.rolls import Doer, two_handed
@@ -14,7 +15,6 @@ from lorekeeper.normalize.foundry.values import (
     at,
     first_number,
     first_text,
-    known,
     mapping,
     number,
     plain,
@@ -81,7 +81,7 @@ def item(raw: Object, scope: Scope) -> dict[str, object]:
     desc, by_whom = _without_subtitle(described(raw, scope))
     magical = kind_of(raw) == "magic-item"
     attuned = _attunement(system, magical=magical)
-    data = known(
+    data = without_empty(
         {
             "desc": desc,
             "category": _category(raw),
@@ -219,7 +219,7 @@ def _armor(raw: Object) -> dict[str, object]:
         return {}
     base = value or 2
     shown = f"+{base}" if weight == "shield" else f"{base}{_dexterity(system, weight)}"
-    return known(
+    return without_empty(
         {
             "name": text(raw.get("name")) if weight == "shield" else "",
             "category": "" if weight == "shield" else weight,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from lorekeeper.normalize.build import without_empty
 from lorekeeper.normalize.foundry.enrich import page_text, table_text, told
 from lorekeeper.normalize.foundry.scope import Scope
-from lorekeeper.normalize.foundry.values import Object, at, items, known, mapping, objects, text
+from lorekeeper.normalize.foundry.values import Object, at, items, mapping, objects, text
 from lorekeeper.normalize.foundry.words import spoken
 
 MEDIA = frozenset({"image", "pdf", "video"})
@@ -55,7 +56,7 @@ def page(raw: Object, scope: Scope) -> dict[str, object]:
         blocks.append(text(at(raw, "image.caption")))
     if text(raw.get("type")) == "spells":
         blocks.append(", ".join(sorted(spell_names(system, scope))))
-    return known({"desc": "\n\n".join(filter(None, blocks)), "parent": scope.document.name})
+    return without_empty({"desc": "\n\n".join(filter(None, blocks)), "parent": scope.document.name})
 
 
 def spell_uuids(system: Object) -> list[str]:
@@ -73,4 +74,4 @@ def spell_names(system: Object, scope: Scope) -> Iterable[str]:
 def table(raw: Object, scope: Scope) -> dict[str, object]:
     """A table: its description, and the table itself, as Markdown and as data."""
     desc, found = table_text(raw, scope)
-    return known({"desc": desc, "table": found if found["rows"] else None})
+    return without_empty({"desc": desc, "table": found if found["rows"] else None})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from lorekeeper.normalize.build import without_empty
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.armor import UNARMORED, armor_class
 from lorekeeper.normalize.foundry.enrich import told
@@ -18,7 +19,6 @@ from lorekeeper.normalize.foundry.values import (
     first_number,
     first_text,
     items,
-    known,
     mapping,
     objects,
     plain,
@@ -47,7 +47,7 @@ _PLURALS = {"fey": "fey", "undead": "undead", "monstrosity": "monstrosities"}
 def creature(actor: Object, scope: Scope) -> dict[str, object]:
     """The stat block of an actor, in the keys of Open5e."""
     system, sheet = mapping(actor.get("system")), scope.doer.sheet
-    return known(
+    return without_empty(
         {
             "desc": _biography(system, scope),
             **_kind(system),
@@ -286,7 +286,7 @@ def vehicle(actor: Object, scope: Scope) -> dict[str, object]:
     scope.secrets[:0] = [secret] if secret else []
     kind = first_text(system, "vehicleType", "traits.type.value", "details.type")
     size = first_text(system, "traits.size")
-    return known(
+    return without_empty(
         {
             "desc": "\n\n".join(filter(None, _vehicle_texts(system, scope))),
             "category": "vehicle",
@@ -339,7 +339,7 @@ def lair(actor: Object, scope: Scope) -> dict[str, object]:
         body = "\n\n".join(filter(None, (told(description.get(key), scope), "\n".join(listed))))
         desc.append(f"## {heading}\n\n{body}" if body else "")
     desc.append(told(description.get("conclusion"), scope))
-    return known({"desc": "\n\n".join(filter(None, desc))})
+    return without_empty({"desc": "\n\n".join(filter(None, desc))})
 
 
 def is_empty(data: Mapping[str, object]) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lorekeeper.normalize.build import slugify
+from lorekeeper.normalize.build import slugify, without_empty
 from lorekeeper.normalize.foundry.documents import Document
 from lorekeeper.normalize.foundry.enrich import described, line
 from lorekeeper.normalize.foundry.scope import Scope
@@ -15,7 +15,6 @@ from lorekeeper.normalize.foundry.values import (
     at,
     first_text,
     items,
-    known,
     mapping,
     objects,
     pairs,
@@ -60,7 +59,7 @@ def character_class(raw: Object, scope: Scope) -> tuple[dict[str, object], int]:
     parent = first_text(system, "classIdentifier", "identifier.class", "identifier.associated")
     progression = first_text(system, "spellcasting.progression") or _casting(steps, "progression")
     ability = first_text(system, "spellcasting.ability") or _casting(steps, "ability")
-    data = known(
+    data = without_empty(
         {
             "desc": described(raw, scope) or line(at(system, "description.short"), scope),
             "hit_dice": f"d{die.lstrip('d')}" if die and raw.get("type") == "class" else "",
@@ -156,7 +155,7 @@ def _granted(step: Object) -> list[str]:
 
 def _feature(document: Document, scope: Scope) -> dict[str, object]:
     inner = replace(scope, document=document, doer=replace(scope.doer, item=document.raw))
-    return known({"name": document.name, "desc": described(document.raw, inner)})
+    return without_empty({"name": document.name, "desc": described(document.raw, inner)})
 
 
 def level_of(step: Object) -> int | None:
@@ -210,7 +209,7 @@ def _filled(scale: dict[int, str]) -> dict[int, str]:
 def species(raw: Object, scope: Scope) -> dict[str, object]:
     """A species, race, lineage or heritage."""
     kind = text(raw.get("type"))
-    return known(
+    return without_empty(
         {
             "desc": described(raw, scope) or _granted_texts(raw, scope),
             "subspecies_of": parent_of(raw),
@@ -236,7 +235,7 @@ def _granted_texts(raw: Object, scope: Scope) -> str:
 
 def background(raw: Object, scope: Scope) -> dict[str, object]:
     """A background."""
-    return known({"desc": described(raw, scope) or _granted_texts(raw, scope)})
+    return without_empty({"desc": described(raw, scope) or _granted_texts(raw, scope)})
 
 
 _FEAT_TYPES = {"fightingStyle": "fighting style", "epicBoon": "epic boon"}
@@ -246,7 +245,7 @@ def feat(raw: Object, scope: Scope) -> dict[str, object]:
     """A feat or talent."""
     system = mapping(raw.get("system"))
     kind = first_text(system, "type.subtype") or first_text(system, "type.category")
-    return known(
+    return without_empty(
         {
             "desc": described(raw, scope),
             "type": _FEAT_TYPES.get(kind, spoken(kind)) if kind not in ("feat", "talent") else "",
@@ -279,7 +278,7 @@ def feature(raw: Object, scope: Scope) -> dict[str, object]:
     requirements = _PARENT.match(first_text(system, "requirements"))
     parent = first_text(system, "identifier.associated") or (requirements[1] if requirements else "")
     level = whole(at(system, "level.value")) or (whole(requirements[2]) if requirements else None)
-    return known({"desc": described(raw, scope), "parent": parent, "level": level})
+    return without_empty({"desc": described(raw, scope), "parent": parent, "level": level})
 
 
 _PARENT = re.compile(r"(.*?)(?: (\d{1,2}))?$")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lorekeeper.normalize.build import joined
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.sheets import NOBODY, Sheet
 from lorekeeper.normalize.foundry.values import (
@@ -13,13 +14,11 @@ from lorekeeper.normalize.foundry.values import (
     first_number,
     first_text,
     items,
-    joined,
     mapping,
     number,
     objects,
     pairs,
     plain,
-    signed,
     text,
     whole,
 )
@@ -233,7 +232,7 @@ def to_hit(doer: Doer, activity: Activity) -> str:
     bonus = attack_bonus(doer, activity)
     if bonus is None:
         return ""
-    return signed(bonus) if doer.rules == "2024" else f"{signed(bonus)} to hit"
+    return f"{bonus:+d}" if doer.rules == "2024" else f"{bonus:+d} to hit"
 
 
 def _target(activity: Activity) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from lorekeeper.normalize.build import without_empty
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.enrich import described
 from lorekeeper.normalize.foundry.rolls import Doer, length, save_abilities
@@ -15,7 +16,6 @@ from lorekeeper.normalize.foundry.values import (
     first_number,
     first_text,
     items,
-    known,
     mapping,
     number,
     objects,
@@ -63,7 +63,7 @@ def spell(item: Object, scope: Scope, classes: Iterable[str] = ()) -> dict[str, 
     properties = [*texts(system.get("properties")), *texts(system.get("tags"))]
     level = first_number(system, "level", "circle.base")
     school = first_text(system, "school")
-    return known(
+    return without_empty(
         {
             "level": plain(level),
             "school": SCHOOLS.get(school, spoken(school)),

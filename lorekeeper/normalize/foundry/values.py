@@ -84,23 +84,6 @@ def first_number(value: object, *paths: str) -> float | None:
     return next((found for path in paths if (found := number(at(value, path))) is not None), None)
 
 
-def known(values: Mapping[str, object]) -> dict[str, object]:
-    """The values that say something: no None, "", empty list or empty object."""
-    return {key: value for key, value in values.items() if value not in (None, "", [], {})}
-
-
-def signed(found: int) -> str:
-    """A modifier: "+2"."""
-    return f"{found:+d}"
-
-
-def joined(names: list[str], word: str = "and") -> str:
-    """Names as a sentence lists them: "a, b, and c"."""
-    if len(names) < 3:
-        return f" {word} ".join(names)
-    return f"{', '.join(names[:-1])}, {word} {names[-1]}"
-
-
 def pairs(value: object) -> Iterator[tuple[str, Object]]:
     """The objects in an object, by key."""
     for key, item in list(mapping(value).items())[:MAX_ITEMS]:
