@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.entities import Entity
 from lorekeeper.errors import NotFoundError
-from lorekeeper.filters import unknown_name
+from lorekeeper.filters import MAX_VALUES, unknown_name
 from lorekeeper.folding import fold, fold_class
 from lorekeeper.printable import shown
 from lorekeeper.render.pages import markdown
@@ -17,8 +17,8 @@ from lorekeeper.render.prose import inline
 from lorekeeper.render.spell import ORDINALS
 from lorekeeper.render.tables import PageTable, page_tables
 
-MOST_NAMED = 500
-"""Most spells that are looked up for a subclass, one by one."""
+MOST_NAMED = MAX_VALUES
+"""Most spells that are looked up for a subclass, in one query."""
 
 _SPELLS = re.compile(r"\bspells?$", re.IGNORECASE)
 _LEVEL = re.compile(r"\blevel\b", re.IGNORECASE)
@@ -114,8 +114,7 @@ async def spell_list(
     tables = [table for table in page_tables(markdown(subclass)) if _has_spells(table)]
     if not tables:
         raise NotFoundError(f"the text of {shown(subclass.name)} has no table of spells")
-    room = iter(range(MOST_NAMED))
-    groups = [group for table in tables for group in await _of_table(cache, table, subclass.document, places, room)]
+    groups = await _of_tables(cache, tables, {**places, subclass.document: -1})
     return SpellList(subclass.name, subclass.uri, tuple(groups))
 
 
@@ -130,13 +129,13 @@ def _by_level(spells: Iterable[Entity], places: dict[str, int]) -> Iterator[tupl
         named = levels.setdefault(level if isinstance(level, int) else None, {})
         named.setdefault(fold(spell.name), []).append(spell)
     for level in sorted(levels, key=lambda level: (level is None, level or 0)):
-        grouped = [_listed(twins, places) for _, twins in sorted(levels[level].items())]
-        yield _level_title(level), tuple(grouped)
+        ordered = [_ordered(twins, places) for _, twins in sorted(levels[level].items())]
+        yield _level_title(level), tuple(Listed(twins[0].name, twins) for twins in ordered)
 
 
-def _listed(twins: list[Entity], places: dict[str, int]) -> Listed:
-    ordered = sorted(twins, key=lambda spell: (places.get(spell.document, len(places)), spell.identity))
-    return Listed(ordered[0].name, tuple(ordered))
+def _ordered(twins: Iterable[Entity], places: dict[str, int]) -> tuple[Entity, ...]:
+    """A spell as the books have it, the preferred book's first."""
+    return tuple(sorted(twins, key=lambda spell: (places.get(spell.document, len(places)), spell.identity)))
 
 
 def _level_title(level: int | None) -> str:
@@ -154,17 +153,28 @@ def _has_spells(table: PageTable) -> bool:
     return bool(others and _LEVEL.search(first) and all(map(_SPELLS.search, others)))
 
 
-async def _of_table(
-    cache: CacheProtocol, table: PageTable, document: str, places: dict[str, int], room: Iterator[int]
+async def _of_tables(
+    cache: CacheProtocol, tables: Iterable[PageTable], places: dict[str, int]
 ) -> list[tuple[str, tuple[Listed, ...]]]:
-    """The rows of a table with their spells, as far as there is room; those of the subclass's own document come first."""
-    groups = []
-    for first, *cells in table.rows:
-        names = [name for name, _ in zip((name for cell in cells for name in _names(cell)), room, strict=False)]
-        listed = [await _found(cache, name, {**places, document: -1}) for name in names]
-        if listed:
-            groups.append((" ".join(filter(None, [_title(table), first])), tuple(listed)))
-    return groups
+    """The rows of tables with their spells; the subclass's own document has the first of the places."""
+    rows = [row for row in _rows(tables) if row[1]]
+    wanted = list(dict.fromkeys(fold(name) for _, names in rows for name in names))
+    found: dict[str, list[Entity]] = {}
+    for spell in await cache.get_entities("spells", name_folded=wanted) if wanted else ():
+        found.setdefault(fold(spell.name), []).append(spell)
+    return [
+        (level, tuple(Listed(name, _ordered(found.get(fold(name), ()), places)) for name in names))
+        for level, names in rows
+    ]
+
+
+def _rows(tables: Iterable[PageTable]) -> Iterator[tuple[str, list[str]]]:
+    """The level of each row and the names in it, `MOST_NAMED` in all."""
+    room = iter(range(MOST_NAMED))
+    for table in tables:
+        for first, *cells in table.rows:
+            named = (name for cell in cells for name in _names(cell))
+            yield " ".join(filter(None, [_title(table), first])), [name for name, _ in zip(named, room, strict=False)]
 
 
 def _title(table: PageTable) -> str:
@@ -175,8 +185,3 @@ def _title(table: PageTable) -> str:
 def _names(cell: str) -> list[str]:
     """The names in a cell, without notes in brackets."""
     return [name.strip() for name in re.split(r"[,;]", _NOTE.sub("", cell)) if any(map(str.isalpha, name))]
-
-
-async def _found(cache: CacheProtocol, name: str, places: dict[str, int]) -> Listed:
-    spells = await cache.get_entities("spells", name_folded=fold(name))
-    return Listed(name, _listed(spells, places).entities) if spells else Listed(name, ())
