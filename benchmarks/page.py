@@ -10,8 +10,6 @@ shows it without a window. A key counts until the frame after the one that draws
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -23,6 +21,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from benchmarks.common import Result, median, percentile, report
 from benchmarks.people_load import QUERIES, serving
+from scripts.chromium import chromium
 
 TOKEN = "load"
 """Of the server that `serving` starts."""
@@ -43,9 +42,6 @@ PAUSE_MS = 120
 
 ENTRIES = 20
 """Entries that are visited."""
-
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-"""What Chromium is called."""
 
 TESTS = ("level<=3 class:wizard ritual", "type:creature cr:5..8 dragon", "fireball", "potion of healing")
 """What is typed beside the questions."""
@@ -110,7 +106,7 @@ class Visit:
         }
 
 
-def visit(library: Path, chromium: Browser) -> Visit:
+def visit(library: Path, browser: Browser) -> Visit:
     """Serve a library, and measure."""
     measured = Visit()
     with (
@@ -118,18 +114,18 @@ def visit(library: Path, chromium: Browser) -> Visit:
         serving(library, Path(folder), RATE_LIMIT="100000/minute") as (url, _),
     ):
         open_all(url)
-        context = signed_in(chromium, url)
+        context = signed_in(browser, url)
         page = context.new_page()
         addresses = typed(page, measured)
         measured.entries = [timed(page, address) for address in addresses[:ENTRIES]]
         context.close()
         for _ in range(REPEATED):
-            context = signed_in(chromium, url)
+            context = signed_in(browser, url)
             page = context.new_page()
             measured.first.append(timed(page, "/"))
             measured.transferred.append(page.evaluate(BYTES))
             context.close()
-            context = signed_in(chromium, url)
+            context = signed_in(browser, url)
             measured.bare.append(timed(context.new_page(), BARE))
             context.close()
     return measured
@@ -141,9 +137,9 @@ def open_all(url: str) -> None:
     httpx.get(url, params={"q": "warm up"}, headers=headers, timeout=OPENING_SECONDS).raise_for_status()
 
 
-def signed_in(chromium: Browser, url: str) -> BrowserContext:
+def signed_in(browser: Browser, url: str) -> BrowserContext:
     """A profile with nothing kept from before, whose requests have the server's token."""
-    return chromium.new_context(base_url=url, extra_http_headers={"Authorization": f"Bearer {TOKEN}"})
+    return browser.new_context(base_url=url, extra_http_headers={"Authorization": f"Bearer {TOKEN}"})
 
 
 def typed(page: Page, measured: Visit) -> list[str]:
@@ -172,15 +168,11 @@ def timed(page: Page, address: str) -> float:
     return float(page.evaluate(LOADED))
 
 
-def _executable() -> str | None:
-    return os.environ.get("LOREKEEPER_BROWSER") or next(filter(None, map(shutil.which, PROGRAMS)), None)
-
-
 def measure(paths: Sequence[Path]) -> Result:
     """The figures of each library, and the claims on them."""
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=_executable(), args=["--no-sandbox"])
-        visits = [visit(path, chromium) for path in paths]
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        visits = [visit(path, browser) for path in paths]
     figures = [each.figures() for each in visits]
     rows = [[name, f"{limit:.0f}", *(f"{each[name]:.1f}" for each in figures)] for name, limit in LIMITS.items()]
     claims = [

@@ -18,6 +18,7 @@ import pytest
 
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.settings import Settings
+from scripts.chromium import BROWSER
 from tests.support import browser, examples, milvus_standalone
 from tests.support.backends import BACKEND_PARAMS, BACKENDS, Caches, drop_collections
 from tests.support.embedding_server import EmbeddingServer
@@ -81,7 +82,7 @@ def kills(request: pytest.FixtureRequest) -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Settle how much is done; keep test libraries' sockets apart from the user's, and the user's settings out of the tests."""
-    kept = (CORPUS, milvus_standalone.EXECUTABLE, browser.EXECUTABLE)
+    kept = (CORPUS, milvus_standalone.EXECUTABLE, BROWSER)
     for name in [n for n in os.environ if n.startswith("LOREKEEPER_") and n not in kept]:
         del os.environ[name]
     os.environ["LOREKEEPER_ENV_FILE"] = os.devnull

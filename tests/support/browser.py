@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from scripts.chromium import BROWSER, chromium
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page, Request
-
-EXECUTABLE = "LOREKEEPER_BROWSER"
-"""Variable that names the browser's program."""
-
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-"""Where it is not set: what Chromium is called."""
 
 SECONDS = 10
 """How long a page may take to show what a test waits for."""
@@ -44,9 +38,9 @@ def executable() -> str:
     """
     if importlib.util.find_spec("playwright") is None:
         raise UnavailableError("needs the package playwright: 'make venv' installs it")
-    found = os.environ.get(EXECUTABLE) or next(filter(None, map(shutil.which, PROGRAMS)), None)
+    found = chromium()
     if found is None:
-        raise UnavailableError(f"needs Chromium: install it, or set {EXECUTABLE} to its program")
+        raise UnavailableError(f"needs Chromium: install it, or set {BROWSER} to its program")
     return found
 
 
