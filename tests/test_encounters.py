@@ -106,7 +106,8 @@ async def test_books_of_the_edition_come_first_and_others_are_taken_if_they_have
     assert "other editions" not in old.structured["note"]
     new = await plan(library.view(), party="4x5", rules="2024", seed=1)
     assert OLD in {monster["document"] for monster in monsters_of(new)}
-    assert "Of the 2024 edition only 9 creatures" in new.structured["note"]
+    assert "Of the 2024 edition only 9 creatures can be taken: other editions" in new.structured["note"]
+    assert "Your books have" not in new.structured["note"], "the books are chosen by what fits, not by their size"
 
 
 async def test_what_the_library_lacks_is_said(library):
@@ -135,6 +136,12 @@ async def test_monsters_are_rated_by_number_name_and_edition(library):
     newer = await plan(library.view(), party="4x3", rules=2024, monsters=["goblin x3", "1 goblin"])
     assert [(m["count"], m["document"]) for m in monsters_of(newer)] == [(4, NEW)]
     assert "seed" not in newer.structured
+
+
+async def test_what_the_edition_lacks_is_said_once_for_several_monsters(library):
+    answer = await plan(library.view(), party="4x3", rules=2024, monsters=["fen wolf", "harpy"])
+    assert {monster["document"] for monster in monsters_of(answer)} == {OLD}
+    assert answer.structured["note"].count("Your books have 9 creatures of the 2024 edition") == 1
 
 
 async def test_misspelt_and_many_monsters_are_rated(library):

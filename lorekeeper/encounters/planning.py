@@ -98,7 +98,7 @@ async def rate(view: View, levels: tuple[int, ...], rules: str, monsters: Sequen
     if unknown:
         notes.append(f"Without a known challenge rating, and not counted: {', '.join(unknown)}.")
     rating = rated(levels, [monster.foes for monster in counted], rules)
-    return Plan(levels, rules, None, [Encounter("", tuple(given), "", rating)], notes)
+    return Plan(levels, rules, None, [Encounter("", tuple(given), "", rating)], list(dict.fromkeys(notes)))
 
 
 async def _creature(view: View, name: str, rules: str) -> tuple[Entity, str | None]:

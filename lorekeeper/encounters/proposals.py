@@ -183,7 +183,7 @@ def _reasons(pattern: Pattern, monsters: Sequence[Monster], budget: Budget) -> I
         )
     elif pattern.shape == GROUP:
         many = monsters[0].count > len(budget.levels)
-        weight = "spells with an area are worth more here" if many else "no more of them than of the party"
+        weight = "spells with an area are worth more here" if many else "no more of them than characters"
         yield f"{monsters[0].count} for a party of {len(budget.levels)}; {weight}"
     else:
         yield _bond(first, monsters[1].entity)

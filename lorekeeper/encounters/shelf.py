@@ -66,7 +66,7 @@ class Shelf:
             limit=MAX_LIMIT if text else 1,
             where=wanted.where,
             order=None if text else "name",
-            edition=(rules,),
+            edition=(rules,) if text else (),  # without words the books are chosen below
             also=wanted.wordings[1:],
         )
         page = await view.search(query)
@@ -100,7 +100,7 @@ class Shelf:
             return False
         few = f"only {amount(before)} creature{'s' if before > 1 else ''}" if before else "no creature"
         label = edition_label(self._rules)
-        self._said.append(f"Of the {label} edition {few} met these filters, too few: other editions are taken too.")
+        self._said.append(f"Of the {label} edition {few} can be taken: other editions are taken too.")
         return True
 
     async def _count_stored(self) -> None:

@@ -34,10 +34,9 @@ async def with_editions(documents: DocumentRegistry, wanted: Sequence[str], page
 
 async def _lack(documents: DocumentRegistry, wanted: str, leading: Sequence[Result]) -> str | None:
     """What to say if one of the leading results is of another edition, and the wanted one's books have few of its type."""
-    places = [place for place, result in enumerate(leading) if result.edition not in ("", wanted)]
-    if not places:
+    other = next((result for result in leading if result.edition not in ("", wanted)), None)
+    if other is None:
         return None
-    number, other = places[0] + 1, leading[places[0]]
     counts = await documents.editions([other.entity.type])
     own, others = counts.get(wanted, Counter()), counts.get(other.edition, Counter())
     if max(own.values(), default=0) >= COMPLETE * max(others.values(), default=0):
@@ -45,5 +44,5 @@ async def _lack(documents: DocumentRegistry, wanted: str, leading: Sequence[Resu
     what, which = f"{other.entity.collection.label}s", edition_label(other.edition)
     return (
         f"Your books have {own.total() or 'no'} {what} of the {edition_label(wanted)} edition and {others.total()} of "
-        f"{which}: result {number} is of {which}."
+        f"{which}, which are shown too."
     )
