@@ -376,6 +376,15 @@ def test_wrong_use_shows_the_usage(arguments, capsys):
     assert "usage: lorekeeper" in printed.err
 
 
+@pytest.mark.parametrize("test", ["-level:9", "-ritual", "-level>8"])
+def test_a_negated_test_may_stand_alone(here, test):
+    asked = ("search", "tide", "--type", "spells", "--mode", "keyword", "--json")
+    status, out, err = here(*asked, "--where", test)
+    assert (status, err) == (0, "")
+    assert json.loads(out)["results"]
+    assert here(*asked, f"--where={test}")[1] == out
+
+
 def test_version(capsys):
     with pytest.raises(SystemExit) as left:
         main(["--version"])

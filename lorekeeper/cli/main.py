@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from types import TracebackType
@@ -74,11 +75,25 @@ CONTINUES = " Progress is saved; run the same command again to continue."
 MAX_USAGE = 1000
 """Longest usage error, in characters."""
 
+_NEGATED = re.compile(r"-\w\w")
+"""How a negated test begins; no option does."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 done, 1 failed, 2 usage error, 130 interrupted."""
-    arguments = parser().parse_args(argv)
+    arguments = parser().parse_args(_attached(sys.argv[1:] if argv is None else argv))
     return _guarded(arguments)
+
+
+def _attached(words: Sequence[str]) -> list[str]:
+    """The words of a command line; a test such as ``-language:common`` is no option, but what ``--where`` takes."""
+    attached: list[str] = []
+    for word in words:
+        if attached[-1:] == ["--where"] and _NEGATED.match(word):
+            attached[-1] += f"={word}"
+        else:
+            attached.append(word)
+    return attached
 
 
 def _guarded(arguments: argparse.Namespace) -> int:
