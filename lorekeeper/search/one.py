@@ -21,7 +21,7 @@ EntitiesAt = Callable[[str, str, str], Awaitable[list[Entity]]]
 CANDIDATES = 25
 """Entries of a name that are looked at."""
 
-NEAREST = 5
+SUGGESTED = 5
 """Names that are suggested where none is the one that was asked for."""
 
 
@@ -53,7 +53,7 @@ async def find_entry(
         documents: keys of the only documents to look in; None for all.
 
     Raises:
-        NotFoundError: there is no such entry; the message has the nearest names.
+        NotFoundError: there is no such entry; the message has names that may be meant.
         FilterError: the uri or a document is invalid.
     """
     if wanted.strip().startswith("lore://"):
@@ -89,14 +89,14 @@ async def entries_of(entities_at: EntitiesAt, uri: str) -> list[Entity]:
 async def no_entry(
     search: Search, wanted: str, types: Sequence[str], documents: Sequence[str] | None, entities: Sequence[Entity]
 ) -> str:
-    """Why a name has no entry: several have a part of it, others are near it, or nothing is."""
+    """Why a name has no entry: several have a part of it, or none has; with the names of what a search finds."""
     if entities:
         return f"several entries have {shown(wanted)} in their names: {_names(entities)}; give the whole name or a uri"
-    page = await search(Query(types, wanted, documents=documents, limit=NEAREST, mode="keyword"))
-    nearest = _names([result.entity for result in page.results])
-    hint = f"; the nearest are {nearest}" if nearest else ""
-    return f"no entry is called {shown(wanted)}{hint}; a search finds entries by meaning"
+    page = await search(Query(types, wanted, documents=documents, limit=SUGGESTED, mode="keyword"))
+    found = _names([result.entity for result in page.results])
+    hint = f"a search for it finds {found}" if found else "a search finds entries by meaning"
+    return f"no entry is called {shown(wanted)}; {hint}"
 
 
 def _names(entities: Sequence[Entity]) -> str:
-    return ", ".join(list(dict.fromkeys(one_line(entity.name) for entity in entities))[:NEAREST])
+    return ", ".join(list(dict.fromkeys(one_line(entity.name) for entity in entities))[:SUGGESTED])
