@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import FilterError, NotFoundError
@@ -59,14 +59,28 @@ async def find_entry(
     if wanted.strip().startswith("lore://"):
         first, *others = await entries_of(entities_at, wanted.strip())
         return Found(first, [entity.uri for entity in others])
-    page = await search(Query(types, filters={"name": wanted}, documents=documents, limit=CANDIDATES))
-    entities = [result.entity for result in page.results]
-    whole = [e for e in entities if canonical_name(wanted) in map(canonical_name, (e.name, *aliases(e)))]
-    candidates = whole or (entities if len({canonical_name(e.name) for e in entities}) == 1 else [])
-    if candidates:
-        first, *others = candidates
-        return Found(first, [entity.uri for entity in others], page.note)
-    raise NotFoundError(await no_entry(search, wanted, types, documents, entities))
+    page = await called(search, wanted, types, documents)
+    first, *others = [result.entity for result in page.results]
+    return Found(first, [entity.uri for entity in others], page.note)
+
+
+async def called(search: Search, name: str, types: Sequence[str], documents: Sequence[str] | None = None) -> ResultPage:
+    """What has a name: of a search by name the results that have all of it, or those with a part if these share one name.
+
+    Raises:
+        NotFoundError: there is none; the message has names that may be meant.
+        FilterError: a document is invalid.
+    """
+    page = await search(Query(types, filters={"name": name}, documents=documents, limit=CANDIDATES))
+    whole = [result for result in page.results if canonical_name(name) in _names_of(result.entity)]
+    if not whole and len({canonical_name(result.entity.name) for result in page.results}) != 1:
+        entities = [result.entity for result in page.results]
+        raise NotFoundError(await _no_entry(search, name, types, documents, entities))
+    return replace(page, results=whole or page.results)
+
+
+def _names_of(entity: Entity) -> set[str]:
+    return set(map(canonical_name, (entity.name, *aliases(entity))))
 
 
 async def entries_of(entities_at: EntitiesAt, uri: str) -> list[Entity]:
@@ -86,17 +100,17 @@ async def entries_of(entities_at: EntitiesAt, uri: str) -> list[Entity]:
     return entities
 
 
-async def no_entry(
+async def _no_entry(
     search: Search, wanted: str, types: Sequence[str], documents: Sequence[str] | None, entities: Sequence[Entity]
 ) -> str:
     """Why a name has no entry: several have a part of it, or none has; with the names of what a search finds."""
     if entities:
-        return f"several entries have {shown(wanted)} in their names: {_names(entities)}; give the whole name or a uri"
+        return f"several entries have {shown(wanted)} in their names: {_listed(entities)}; give the whole name or a uri"
     page = await search(Query(types, wanted, documents=documents, limit=SUGGESTED, mode="keyword"))
-    found = _names([result.entity for result in page.results])
+    found = _listed([result.entity for result in page.results])
     hint = f"a search for it finds {found}" if found else "a search finds entries by meaning"
     return f"no entry is called {shown(wanted)}; {hint}"
 
 
-def _names(entities: Sequence[Entity]) -> str:
+def _listed(entities: Sequence[Entity]) -> str:
     return ", ".join(list(dict.fromkeys(one_line(entity.name) for entity in entities))[:SUGGESTED])

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import NotFoundError
-from lorekeeper.search.one import CANDIDATES, Search, no_entry
-from lorekeeper.search.query import Query
+from lorekeeper.search.one import Search, called
 from lorekeeper.search.results import Result
-from lorekeeper.text.names import canonical_name
-from lorekeeper.text.notes import aliases
 
 
 @dataclass(frozen=True)
@@ -44,15 +41,9 @@ async def versions(
     Raises:
         NotFoundError: there is no entry of that name, or only one; the message says what to give instead.
     """
-    page = await search(Query(types, filters={"name": name}, documents=documents, limit=CANDIDATES))
-    whole = [
-        r for r in page.results if canonical_name(name) in map(canonical_name, (r.entity.name, *aliases(r.entity)))
-    ]
-    candidates = whole or page.results
-    first = next((result.entity for result in candidates), None)
-    if first is None or (not whole and len({canonical_name(r.entity.name) for r in candidates}) > 1):
-        raise NotFoundError(await no_entry(search, name, types, documents, [r.entity for r in page.results]))
-    alike = [r for r in candidates if (r.entity.type, r.entity.kind) == (first.type, first.kind)]
+    page = await called(search, name, types, documents)
+    first = page.results[0].entity
+    alike = [r for r in page.results if (r.entity.type, r.entity.kind) == (first.type, first.kind)]
     if len(alike) < 2:
         raise NotFoundError(
             f"only one entry is called {first.name}: {first.uri}; give the uris of what to compare it with"
