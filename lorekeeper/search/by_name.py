@@ -125,26 +125,28 @@ async def rank(
 
     They are found as by `CacheProtocol.rank_names`, and by other names and stems unless an entity has the very name.
     """
-    best: dict[Identity, Ranked] = {}
+    found: list[Ranked] = []
     inexact: list[str] = []
     for wording in wordings:
         ranked = await cache.rank_names(entity_type, wording, documents, **filters)
-        _keep_better(best, ranked)
+        found += ranked
         if not ranked or ranked[0].score < 1:
             inexact.append(fold(wording))
-    _keep_better(best, await other_names.ranked(cache, entity_type, wordings, documents, filters))
+    found += await other_names.ranked(cache, entity_type, wordings, documents, filters)
     known = KnownNames.of(await cache.names(entity_type) if inexact else ())
     for name, similarity in await asyncio.to_thread(_all_understood_as, entity_type, inexact, known):
         same = await cache.rank_names(entity_type, name, documents, **filters)
-        _keep_better(best, [replace(hit, score=similarity) for hit in same if hit.score == 1])
-    return sorted(best.values(), key=lambda hit: (-hit.score, hit.identity))
+        found += [replace(hit, score=similarity) for hit in same if hit.score == 1]
+    return best_first(found)
 
 
-def _keep_better(best: dict[Identity, Ranked], ranked: Iterable[Ranked]) -> None:
-    """Add hits to the best ones, unless these have the entity with as high a score."""
-    for hit in ranked:
+def best_first(found: Iterable[Ranked]) -> list[Ranked]:
+    """Hits of several searches as one ranking: each entity once, with the first of its highest scores."""
+    best: dict[Identity, Ranked] = {}
+    for hit in found:
         if hit.identity not in best or best[hit.identity].score < hit.score:
             best[hit.identity] = hit
+    return sorted(best.values(), key=lambda hit: (-hit.score, hit.identity))
 
 
 def _all_understood_as(entity_type: str, texts: Sequence[str], known: KnownNames) -> list[tuple[str, float]]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lorekeeper.cache.protocol import CacheProtocol, Documents, Identity, Ranked
+from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
 from lorekeeper.folding import fold
 from lorekeeper.search import by_name
 from lorekeeper.text.keywords import STOP_WORDS
@@ -39,11 +39,7 @@ async def rank(
     cache: CacheProtocol, entity_type: str, wordings: Sequence[str], documents: Documents = None, **filters: object
 ) -> list[Ranked]:
     """The entities whose names are the first of some wordings or begin so, or are one of the others, best first."""
-    best: dict[Identity, Ranked] = {}
     begun = await cache.rank_beginnings(entity_type, wordings[0], documents, **filters)
-    for hit in begun[:MOST_BEGUN]:
-        best[hit.identity] = replace(hit, score=LEAST + (MOST - LEAST) * hit.score)
-    for hit in await by_name.rank(cache, entity_type, list(dict.fromkeys(wordings)), documents, **filters):
-        if hit.identity not in best or best[hit.identity].score < hit.score:
-            best[hit.identity] = hit
-    return sorted(best.values(), key=lambda hit: (-hit.score, hit.identity))
+    named = await by_name.rank(cache, entity_type, list(dict.fromkeys(wordings)), documents, **filters)
+    typed = [replace(hit, score=LEAST + (MOST - LEAST) * hit.score) for hit in begun[:MOST_BEGUN]]
+    return by_name.best_first([*typed, *named])
