@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from lorekeeper.encounters.tables import (
@@ -78,13 +78,7 @@ def rated(levels: Sequence[int], foes: Sequence[Foes], rules: str) -> Rating:
     """
     rate = _rated_2014 if rules == "2014" else _rated_2024
     rating = rate(levels, foes)
-    return Rating(
-        rating.difficulty,
-        rating.xp,
-        rating.adjusted,
-        (monsters_line(foes), *rating.lines, *lazy_lines(levels, foes)),
-        rating.advice,
-    )
+    return replace(rating, lines=(monsters_line(foes), *rating.lines, *lazy_lines(levels, foes)))
 
 
 def limits(levels: Sequence[int], rules: str) -> dict[str, int]:
@@ -193,15 +187,16 @@ WEAK = 0.2
 def _advice_2014(foes: Sequence[Foes]) -> list[str]:
     strongest = max(each.xp for each in foes)
     weak = [each.name for each in foes if each.xp < WEAK * strongest]
-    return [
-        f"{', '.join(weak)}: much weaker than the others; leave them out of the count if they hardly matter"
-    ] * bool(weak)
+    if not weak:
+        return []
+    return [f"{', '.join(weak)}: much weaker than the others; leave them out of the count if they hardly matter"]
 
 
 def _rated_2024(levels: Sequence[int], foes: Sequence[Foes]) -> Rating:
     xp = _total(foes)
-    within = [(name, most) for name, most in limits(levels, "2024").items() if xp <= most]
-    difficulty, bound = within[0] if within else (BEYOND, limits(levels, "2024")["high"])
+    found = limits(levels, "2024")
+    within = [(name, most) for name, most in found.items() if xp <= most]
+    difficulty, bound = within[0] if within else (BEYOND, found["high"])
     said = f"the budget of {difficulty} is {amount(bound)}" if within else f"the budget of high is only {amount(bound)}"
     lines = (f"Difficulty: {difficulty} ({said}); {amount(xp // len(levels))} XP each",)
     return Rating(difficulty, xp, xp, lines, tuple(_advice_2024(levels, foes)))

@@ -27,7 +27,7 @@ MOST_VALUES = 12
 MOST_NUMBERS = 40
 """Most numbers of a facet: there are 34 challenge ratings."""
 
-_SHARED = ("kind", "document")
+_SHARED = _KIND, _DOCUMENT = ("kind", "document")
 """Fields of all types, which are counted over all of them."""
 
 Value = str | int | float | bool
@@ -138,20 +138,19 @@ async def _counted(searcher: Searcher, parts_found: Sequence[_Part], names: Sequ
             known = counted[part.entity_type]
             counts = {name: _sum([known[name], counts[name]]) for name in counts}
         counted[part.entity_type] = counts
-    return {entity_type: counts for entity_type, counts in counted.items() if counts["document"].total}
+    return {entity_type: counts for entity_type, counts in counted.items() if counts[_DOCUMENT].total}
 
 
 def _facets(sought: Typed, counted: _Counts, titles: Mapping[str, str]) -> Iterator[Facet]:
-    totals = {entity_type: counts["document"].total for entity_type, counts in counted.items()}
+    totals = {entity_type: counts[_DOCUMENT].total for entity_type, counts in counted.items()}
     types = sorted(totals, key=lambda name: -totals[name])
     chosen = sought.chosen.get(IN, frozenset())
-    yield _facet(IN, None, [FacetValue(name, _plural(name), totals[name], name in chosen) for name in types])
+    yield _facet(IN, None, [FacetValue(name, name.replace("_", " "), totals[name], name in chosen) for name in types])
     chosen = sought.chosen.get(BOOK, frozenset())
-    books = _sum([counts["document"] for counts in counted.values()]).counts
+    books = _sum([counts[_DOCUMENT] for counts in counted.values()]).counts
     yield _facet(BOOK, None, [FacetValue(str(k), titles.get(str(k), str(k)), n, k in chosen) for k, n in books.items()])
-    for name in _SHARED[:1]:
-        field = next(iter(COLLECTIONS.values())).field(name)
-        yield _of_field(sought, None, field, _sum([counts[name] for counts in counted.values()]))
+    kind = next(iter(COLLECTIONS.values())).field(_KIND)
+    yield _of_field(sought, None, kind, _sum([counts[_KIND] for counts in counted.values()]))
     for entity_type in types:
         for field in _declared(entity_type):
             if field.name in counted[entity_type] and field.name not in _SHARED:
@@ -206,7 +205,3 @@ def _written(field: Field, value: Value) -> str:
 
 def _stored(field: Field, written: str) -> frozenset[Stored]:
     return frozenset(stored_values(field, written))
-
-
-def _plural(entity_type: str) -> str:
-    return entity_type.replace("_", " ")
