@@ -67,7 +67,7 @@ def _heading(places: Sequence[str | None]) -> str:
 
 def print_plan(content: JsonObject) -> None:
     """Encounters: the party's budget, then each with its monsters and its arithmetic."""
-    from lorekeeper.server.encounters import described
+    from lorekeeper.server.encounters import NOTHING, described
 
     party, *limits = content["arithmetic"]
     console.print(f"[bold]{plain(party)}[/], rules of {content['rules']}")
@@ -75,7 +75,7 @@ def print_plan(content: JsonObject) -> None:
     if content["note"]:
         console.print(f"[yellow]{plain(content['note'])}[/]")
     if not content["encounters"]:
-        console.print("Nothing found. Take fewer filters, or another difficulty.")
+        console.print(NOTHING)
     for encounter in content["encounters"]:
         title = encounter["title"].capitalize() or "This encounter"
         console.print(f"\n[bold]{title}[/]: [green]{plain(encounter['difficulty'])}[/]  {plain(encounter['reason'])}")

@@ -45,9 +45,6 @@ MAX_PAGE = 5700
 MIN_SNIPPET = 60
 """Characters that a snippet keeps."""
 
-KEPT = " | secret"
-"""What the text says of a result that players do not see."""
-
 LESS_SURE = "Less sure:"
 
 
@@ -116,7 +113,7 @@ def _page_text(page: ResultPage, contents: Sequence[JsonObject], texts: Sequence
         sure = result.sure
         variants = f", also as {shown['variants']}" if "variants" in shown else ""
         wording = f" | found by: {shown['wording']}" if "wording" in shown else ""
-        source = f"{source_of(shown)} | {shown['uri']}{wording}{KEPT if 'secret' in shown else ''}"
+        source = f"{source_of(shown)} | {shown['uri']}{wording}{secret_mark(shown)}"
         parts.append(f"{number}. {shown['name']}{variants} ({shown['facts']}) from {source}")
         parts.append(_quoted(texts[number - 1] if texts else shown["snippet"]))
     if page.next_offset is not None:
@@ -201,8 +198,18 @@ def _difference(name: str, variant: str) -> str:
 
 def source_of(content: JsonObject) -> str:
     """Title of a document, with its edition unless the title says it."""
-    title, label = str(content["document_name"]), edition_label(one_line(content["edition"]))
+    return with_edition(str(content["document_name"]), one_line(content["edition"]))
+
+
+def with_edition(title: str, edition: str) -> str:
+    """A title, or a key, with the label of an edition unless it says it."""
+    label = edition_label(edition)
     return title if label in title else f"{title} [{label}]"
+
+
+def secret_mark(content: JsonObject) -> str:
+    """What the text says behind the uri of what players do not see; "" for others."""
+    return " | secret" if "secret" in content else ""
 
 
 def _short(line: str) -> str:

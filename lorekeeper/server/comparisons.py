@@ -14,14 +14,14 @@ from pydantic import Field
 from lorekeeper.differences import MAX_ENTRIES, Differences, Passage, Row, differences
 from lorekeeper.differences.align import CELLS
 from lorekeeper.differences.result import Runs, same_texts
-from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.printable import one_line, shown
 from lorekeeper.search.one import entries_of
 from lorekeeper.search.versions import Versions, versions
-from lorekeeper.server.answers import Answer, JsonObject, source_of
+from lorekeeper.server.answers import Answer, JsonObject, secret_mark, source_of
 from lorekeeper.server.arguments import Texts
-from lorekeeper.server.tool import Arguments, Tool, model, optional_text
+from lorekeeper.server.tool import SEARCHED, Arguments, Tool, model, optional_text
 from lorekeeper.text.secrecy import is_secret
 from lorekeeper.views.view import View
 
@@ -30,8 +30,6 @@ LETTERS = "ABCD"
 
 MAIN_TEXT = "Text"
 """Where sentences stand that have no heading."""
-
-SEARCHED = [name for name, collection in COLLECTIONS.items() if collection.tool]
 
 
 async def compare(view: View, arguments: Arguments) -> Answer:
@@ -43,17 +41,13 @@ async def compare(view: View, arguments: Arguments) -> Answer:
     return Answer(comparison_content(result, heads, note), comparison_text(result, heads, note))
 
 
-async def compared(view: View, uris: Sequence[str], name: str | None) -> Differences:
-    """What differs between the entries of some uris, or between the versions of a name.
+async def _entries(view: View, uris: Sequence[str] | None, name: str | None) -> Versions:
+    """The entries of some uris, or the versions of a name.
 
     Raises:
         FilterError: too few or too many uris, one of them twice, or a name beside them.
         NotFoundError: there is no such entry, or only one of that name.
     """
-    return await asyncio.to_thread(differences, (await _entries(view, uris, name)).entities)
-
-
-async def _entries(view: View, uris: Sequence[str] | None, name: str | None) -> Versions:
     if bool(uris) == bool(name):
         raise FilterError(f"give either uris (2 to {MAX_ENTRIES}), or name, to compare all versions of an entry")
     if name:
@@ -131,7 +125,7 @@ def place_of(path: Sequence[str]) -> str:
 def comparison_text(result: Differences, heads: Sequence[JsonObject], note: str | None) -> str:
     """The same for models and people to read."""
     parts = [
-        f"{letter}. {head['name']} ({head['kind']}) from {source_of(head)} | {head['uri']}{_secret(head)}"
+        f"{letter}. {head['name']} ({head['kind']}) from {source_of(head)} | {head['uri']}{secret_mark(head)}"
         for letter, head in zip(LETTERS, heads, strict=False)
     ]
     if note:
@@ -140,10 +134,6 @@ def comparison_text(result: Differences, heads: Sequence[JsonObject], note: str 
     parts += [line for passage, rows in result.differing_passages for line in passage_lines(passage, rows)]
     same = f"{_count(result.same_facts, 'fact')} and {_count(result.same_sentences, 'sentence')}"
     return "\n".join([*parts, f"The same in all, and left out: {same}. **Bold** words differ."])
-
-
-def _secret(head: JsonObject) -> str:
-    return " | secret" if "secret" in head else ""
 
 
 def _count(number: int, what: str) -> str:

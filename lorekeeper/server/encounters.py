@@ -7,7 +7,6 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from lorekeeper.editions import edition_label
 from lorekeeper.encounters.asked import parse_difficulty, parse_party
 from lorekeeper.encounters.planning import Plan, propose, rate, rules_of
 from lorekeeper.encounters.proposals import Encounter, Monster, rating_of, xp_of
@@ -15,7 +14,7 @@ from lorekeeper.encounters.shelf import Wanted
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.printable import one_line
-from lorekeeper.server.answers import Answer, JsonObject
+from lorekeeper.server.answers import Answer, JsonObject, secret_mark, with_edition
 from lorekeeper.server.arguments import Texts, Wordings
 from lorekeeper.server.tool import Arguments, Tool, model
 from lorekeeper.text.facts import format_rating
@@ -37,6 +36,8 @@ Party = Annotated[
 
 Rules = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
 """Rules by their year."""
+
+NOTHING = "Nothing found. Take fewer filters, or another difficulty."
 
 NARROWING = (*FILTERS, "where", "semantic_query", "documents")
 
@@ -135,7 +136,7 @@ def plan_text(content: JsonObject) -> str:
     if content["note"]:
         parts.append(f"Note: {content['note']}")
     if not content["encounters"]:
-        parts.append("Nothing found. Take fewer filters, or another difficulty.")
+        parts.append(NOTHING)
     for number, encounter in enumerate(content["encounters"], 1):
         parts += _lines(encounter, number)
     if "seed" in content:
@@ -148,7 +149,9 @@ def _lines(encounter: JsonObject, number: int) -> Iterator[str]:
         yield f"{number}. {encounter['title'].capitalize()}: {encounter['difficulty']}. {encounter['reason']}"
     else:
         yield f"Difficulty: {encounter['difficulty']}"
-    yield from (f"   {described(monster)} | {monster['uri']}{_secret(monster)}" for monster in encounter["monsters"])
+    yield from (
+        f"   {described(monster)} | {monster['uri']}{secret_mark(monster)}" for monster in encounter["monsters"]
+    )
     yield from (f"   {line}" for line in encounter["arithmetic"])
     yield from (f"   Take care: {line}" for line in encounter["advice"])
 
@@ -157,13 +160,8 @@ def described(monster: JsonObject) -> str:
     """ "3 × Goblin (CR 1/4, 50 XP) from srd-2014 [2014]"."""
     rating = "CR unknown" if monster["cr"] is None else f"CR {format_rating(monster['cr'])}"
     points = "" if monster["xp"] is None else f", {monster['xp']:,} XP"
-    label = edition_label(monster["edition"])
-    source = f"{monster['document']} [{label}]" if label and label not in monster["document"] else monster["document"]
+    source = with_edition(monster["document"], monster["edition"])
     return f"{monster['count']:,} × {monster['name']} ({rating}{points}) from {source}"
-
-
-def _secret(monster: JsonObject) -> str:
-    return " | secret" if "secret" in monster else ""
 
 
 ENCOUNTERS: JsonObject = {

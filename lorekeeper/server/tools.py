@@ -21,15 +21,13 @@ from lorekeeper.server.comparisons import COMPARE_ENTRIES
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP, TOPIC
 from lorekeeper.server.rolls import with_rolls
+from lorekeeper.server.tool import SEARCHED as SEARCHED
 from lorekeeper.server.tool import Arguments as Arguments
 from lorekeeper.server.tool import Parameter, model, optional_text
 from lorekeeper.server.tool import Tool as Tool
 from lorekeeper.server.tool import ToolError as ToolError
 from lorekeeper.server.topics import topic_answer
 from lorekeeper.views.view import View
-
-SEARCHED = [name for name, collection in COLLECTIONS.items() if collection.tool]
-"""The entity types that a search goes over: all but the documents."""
 
 MAX_EDITION = 2000
 """Longest list of editions and document keys, in characters."""
