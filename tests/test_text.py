@@ -19,7 +19,7 @@ from lorekeeper.filters import clean_fields
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.text.cleaning import clean, sentences
-from lorekeeper.text.excerpts import SNIPPET_CHARS, excerpt, snippet
+from lorekeeper.text.excerpts import SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import facts, format_rating, indexed_facts
 from lorekeeper.text.passages import PASSAGE_TOKENS, Passage, estimate_tokens, passages
 from lorekeeper.text.sections import full_text, sections
@@ -320,28 +320,6 @@ def test_a_snippet_ends_with_a_sentence_where_one_fits_else_with_a_word():
 @given(ANY_TEXT, st.integers(5, 200))
 def test_a_snippet_is_one_line_and_never_longer_than_asked(text, limit):
     short = snippet(text, limit)
-    assert len(short) <= limit
-    assert "\n" not in short
-
-
-def test_an_excerpt_begins_with_the_sentence_that_answers_and_names_its_section():
-    traits = [{"name": "Dream Theft", "desc": "It comes at night. It drinks the dreams of sleepers."}]
-    actions = [{"name": "Claws", "desc": "It rakes with its claws."}]
-    data = {"desc": "A beast in grey fur. It lives in attics.", "traits": traits, "actions": actions}
-    (passage,) = passages(entity(data, "creatures", "Thief", "creature"))
-    assert passage.text.count("\n") == 2
-    assert (
-        excerpt(passage.text, passage.section, "what does it do to sleepers")
-        == "Dream Theft: … It drinks the dreams of sleepers."
-    )
-    assert excerpt(passage.text, passage.section, "grey fur").startswith("A beast in grey fur.")
-    assert excerpt(passage.text, passage.section, "").startswith("A beast in grey fur.")
-    assert excerpt(passage.text, passage.section, "which claws").startswith("Claws: ")
-
-
-@given(ANY_TEXT, ANY_TEXT, ANY_TEXT, st.integers(5, 200))
-def test_an_excerpt_is_one_line_and_never_longer_than_asked(text, section, query, limit):
-    short = excerpt(text, section, query, limit)
     assert len(short) <= limit
     assert "\n" not in short
 
