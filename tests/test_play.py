@@ -278,6 +278,9 @@ def test_rolling_on_the_command_line(tmp_path):
     assert rolled["table"] == "Mishaps"
     assert 1 <= rolled["number"] <= 100
     assert len(json.loads(run_lorekeeper(tmp_path, "roll", "3d6", "--times", "4", "--json").stdout)["numbers"]) == 4
+    misspelt = run_lorekeeper(tmp_path, "roll", "Marrsh", "--table", "1")
+    assert "Mishaps" in misspelt.stdout
+    assert "showing the nearest name: Marsh" in misspelt.stderr
     wrong = run_lorekeeper(tmp_path, "roll", "3d6", "--times", "0")
     assert wrong.returncode != 0
     assert "--times" in wrong.stderr

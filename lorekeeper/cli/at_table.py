@@ -6,8 +6,7 @@ import secrets
 from contextlib import suppress
 from random import Random
 
-from lorekeeper.cli.command import DOCUMENT, DONE, FAILED, JSON, TYPE, Call, Commands, argument
-from lorekeeper.entities import Entity
+from lorekeeper.cli.command import DOCUMENT, DONE, FAILED, JSON, TYPE, Call, Commands, argument, entry_of
 from lorekeeper.errors import FilterError, LoreKeeperError
 from lorekeeper.printable import shown
 
@@ -48,23 +47,12 @@ async def roll(call: Call) -> int:
         content = {"dice": str(dice), "numbers": numbers, "seed": seed}
         call.show(content, lambda: print(f"{dice}: {', '.join(map(str, numbers))}"))
         return DONE
-    entity = await _entry(call)
+    async with call.library() as library:
+        entity = (await entry_of(call, library.view(), arguments.what)).entity
     rolled = [table.roll(random) for _ in range(arguments.times) for table in chosen(entity, arguments.table)]
     content = {"uri": entity.uri, "rolls": [each.content() for each in rolled], "seed": seed}
     call.show(content, lambda: print("\n".join([*(each.line() for each in rolled), f"{entity.uri}, --seed {seed}"])))
     return DONE
-
-
-async def _entry(call: Call) -> Entity:
-    from lorekeeper.search.one import find_entry
-    from lorekeeper.server.tools import SEARCHED
-
-    arguments = call.arguments
-    async with call.library() as library:
-        view = library.view()
-        types = arguments.type or SEARCHED
-        found = await find_entry(view.search, view.entities_at, arguments.what, types, arguments.document)
-    return found.entity
 
 
 @commands.add(

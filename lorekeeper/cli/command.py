@@ -10,16 +10,18 @@ runs, so that every other one starts quickly.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.printable import json_text
+from lorekeeper.printable import json_text, one_line
 from lorekeeper.settings import Settings
 
 if TYPE_CHECKING:
     from lorekeeper.library import Library
+    from lorekeeper.search.one import Found
     from lorekeeper.views.view import View
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
@@ -135,6 +137,18 @@ async def refreshed(library: Library) -> View:
     if not view.viewer.sees_all:
         await view.refresh()
     return view
+
+
+async def entry_of(call: Call, view: View, wanted: str) -> Found:
+    """The entry that a command is about, by its uri or name; how the name was understood goes to stderr."""
+    from lorekeeper.search.one import find_entry
+    from lorekeeper.server.tool import SEARCHED
+
+    types = call.arguments.type or SEARCHED
+    found = await find_entry(view.search, view.entities_at, wanted, types, call.arguments.document)
+    if found.note:
+        print(one_line(found.note), file=sys.stderr)
+    return found
 
 
 def print_json(content: Any) -> None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from lorekeeper.cli.command import DOCUMENT, DONE, JSON, TYPE, Call, Commands, argument, refreshed
+from lorekeeper.cli.command import DOCUMENT, DONE, JSON, TYPE, Call, Commands, argument, entry_of, refreshed
 from lorekeeper.editions import LABELS, parse_edition
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError, LoreKeeperError
 from lorekeeper.order import NEWEST, RANDOM, SHORT
-from lorekeeper.printable import one_line, shown
+from lorekeeper.printable import shown
 from lorekeeper.where import EXAMPLE
 
 if TYPE_CHECKING:
@@ -130,22 +129,12 @@ def _print(page: ResultPage) -> None:
 async def show(call: Call) -> int:
     """Show one entry; FAILED, with the nearest names, if there is none."""
     from lorekeeper.cli.page import print_entry
-    from lorekeeper.search.one import find_entry
     from lorekeeper.server.answers import entity_answer
-    from lorekeeper.server.tools import SEARCHED
 
     async with call.library() as library:
         view = library.view()
-        entry = await find_entry(
-            view.search,
-            view.entities_at,
-            call.arguments.entry,
-            call.arguments.type or SEARCHED,
-            call.arguments.document,
-        )
+        entry = await entry_of(call, view, call.arguments.entry)
         answer = await entity_answer(view, entry.entity)
-    if entry.note:
-        print(one_line(entry.note), file=sys.stderr)
     call.show(answer.structured, lambda: print_entry(answer, entry.others, markdown=call.arguments.markdown))
     return DONE
 
