@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lorekeeper.cache.protocol import CacheProtocol
-from lorekeeper.entities import Entity
+from lorekeeper.entities import MAX_TEXT_LENGTH, Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.filters import MAX_VALUES, unknown_name
 from lorekeeper.folding import fold, fold_class
@@ -158,7 +158,8 @@ async def _of_tables(
 ) -> list[tuple[str, tuple[Listed, ...]]]:
     """The rows of tables with their spells; the subclass's own document has the first of the places."""
     rows = [row for row in _rows(tables) if row[1]]
-    wanted = list(dict.fromkeys(fold(name) for _, names in rows for name in names))
+    folded = dict.fromkeys(fold(name) for _, names in rows for name in names)
+    wanted = [name for name in folded if len(name) <= MAX_TEXT_LENGTH]
     found: dict[str, list[Entity]] = {}
     for spell in await cache.get_entities("spells", name_folded=wanted) if wanted else ():
         found.setdefault(fold(spell.name), []).append(spell)

@@ -259,6 +259,15 @@ async def test_a_subclass_has_the_spells_of_its_table(cache):
     assert "in no book" in listed.markdown()
 
 
+async def test_a_text_that_can_be_no_name_is_in_no_book(cache):
+    desc = f"| Level | Spells |\n|---|---|\n| 1st | mirk, {'very ' * 200}long spark |"
+    await cache.store_entities(
+        [make("wordy", desc, type="character_options", kind="subclass", name="Wordy")], "character_options"
+    )
+    ((_, group),) = (await spell_list(cache, [], "wordy")).groups
+    assert [len(each.entities) for each in group] == [2, 0]
+
+
 async def test_an_unknown_class_is_named_with_the_nearest(cache):
     with pytest.raises(NotFoundError, match="wizard"):
         await spell_list(cache, [], "wizzard")
