@@ -142,6 +142,7 @@ def test_a_book_keeps_its_key(command, tmp_path):
     assert command("vault", "remove", "mine")[0] == 0
     listed = {"VAULTS": str(tmp_path / "vault")}
     assert "vault-2" in command("vault", "list", "--json", **listed)[1]
+    assert command("vault", "list", **listed)[1].endswith("  not read yet\n")
 
 
 def test_a_restored_library_is_brought_in_step_again(command, vault, tmp_path):

@@ -24,7 +24,6 @@ def print_vaults(statuses: Sequence[Status]) -> None:
     """Vaults with their folders, and how they stand."""
     for status in statuses:
         vault, summary = status.vault, status.summary
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.synced)) if summary.synced else "never"
         console.print(
             f"[bold]{plain(vault.key)}[/]  {plain(vault.name)}  [dim]{plain(status.folder)}[/]", soft_wrap=True
         )
@@ -32,13 +31,19 @@ def print_vaults(statuses: Sequence[Status]) -> None:
         if not status.folder:
             console.print(f"  {notes}, {plain(status.state)}: {plain(NEXT.format(vault.key))}", soft_wrap=True)
             continue
-        console.print(f"  {status.state}; {notes}, read {when}", soft_wrap=True)
+        read = f"; {notes}, read {_minute(summary.synced)}" if summary.synced else ""
+        console.print(f"  {status.state}{read}", soft_wrap=True)
         for problem in summary.problems[:3]:
             console.print(f"  [yellow]{plain(problem)}[/]", soft_wrap=True)
         if len(summary.problems) > 3:
             console.print(f"  ... and {len(summary.problems) - 3:,} more: 'lorekeeper vault check {vault.key}'")
     if not statuses:
         console.print("There is no vault yet: 'lorekeeper vault add PATH' adds a folder of Markdown notes.")
+
+
+def _minute(seconds: float) -> str:
+    """A time on this machine's clock."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def print_vault_report(report: VaultReport) -> None:
