@@ -220,13 +220,13 @@ async def test_an_entry_says_its_edition(library):
 async def test_what_the_books_of_the_edition_lack_is_said(library):
     library.searcher = Searcher(library.cache, ("2024",))
     answer = await call(library, "lookup_rule", semantic_query="turn of the tide")
-    said = "Your books have no rules of the 2024 edition and 6 of 2014, which are shown too."
+    said = "Your books have no rules of the 2024 edition and 6 of 2014, which are shown instead."
     assert said in answer.structured["note"]
     few = [make("tide-2024", "Turn of no tide.", type="rules", name="Sand", document="srd-2024")]
     await library.cache.store_entities(few, "rules")
     library.searcher.documents.forget()
     answer = await call(library, "lookup_rule", name="tide rule")
-    assert "have 1 rules of the 2024 edition and 6 of 2014" in answer.structured["note"]
+    assert "have 1 rules of the 2024 edition and 6 of 2014, which are shown too." in answer.structured["note"]
     for silent in (
         {"name": "tide rule", "edition": "2014"},
         {"name": "sand"},

@@ -44,5 +44,5 @@ async def _lack(documents: DocumentRegistry, wanted: str, leading: Sequence[Resu
     what, which = f"{other.entity.collection.label}s", edition_label(other.edition)
     return (
         f"Your books have {own.total() or 'no'} {what} of the {edition_label(wanted)} edition and {others.total()} of "
-        f"{which}, which are shown too."
+        f"{which}, which are shown {'too' if own.total() else 'instead'}."
     )
