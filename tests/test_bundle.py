@@ -21,7 +21,7 @@ from lorekeeper.settings import Settings, load_settings
 from lorekeeper.version import DISTRIBUTION, VERSION
 from scripts.build_bundle import MCPB, OPTIONS, ROOT, fill, manifest, pack, project, registry_name, server_json
 from scripts.bundle_server import UNSET
-from tests.support.raw_client import INITIALIZE
+from tests.support.serving import INITIALIZE
 
 SCHEMA = ROOT / "tests" / "data" / "server-2025-12-11.schema.json"
 

@@ -21,6 +21,7 @@ from lorekeeper.server import http
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.libraries import shelf_folder
 from tests.support.programs import command_of, crowd_server, serve_http
+from tests.support.serving import INITIALIZE
 
 resource = pytest.importorskip("resource")
 
@@ -30,11 +31,6 @@ SECONDS = 60
 DESCRIPTORS, IDLE, HALF = 1024, 2000, 50
 
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-INITIALIZE: dict[str, Any] = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "tests", "version": "1"},
-}
 
 
 class HttpServer:

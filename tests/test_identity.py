@@ -35,7 +35,7 @@ from lorekeeper.settings import Settings
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import open_library, settings
 from tests.support.programs import command_of, serve_viewers
-from tests.support.serving import http_server
+from tests.support.serving import INITIALIZE, http_server
 from tests.support.token_issuer import AUDIENCE, TokenIssuer, signing_key
 
 SECONDS = 30
@@ -45,11 +45,6 @@ PROXY = "127.0.0.2"
 """An address of this machine from which the server believes what headers say; 127.0.0.1 is not."""
 
 ACCEPTED = {"Accept": "application/json, text/event-stream"}
-INITIALIZE: dict[str, Any] = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "tests", "version": "1"},
-}
 
 ANA = {"role": "player", "person": "ana@example.com", "names": ["ana example com", "kaelen"]}
 MASTER = {"role": "dm", "person": "", "names": []}

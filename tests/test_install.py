@@ -27,7 +27,7 @@ from lorekeeper.clients.server import Server, current_server, program
 from lorekeeper.clients.table import CLIENTS, LINUX, MAC, NAME, WINDOWS
 from lorekeeper.errors import ClientFileError, ConfigError
 from lorekeeper.settings import Settings, load_settings
-from tests.support.raw_client import INITIALIZE
+from tests.support.serving import INITIALIZE
 
 SERVER = Server("/opt/lore keeper/bin/lorekeeper", ("serve",), {"LOREKEEPER_OFFLINE": "1", "LOREKEEPER_X": 'C:\\ä "b"'})
 OTHER = Server("/usr/bin/lorekeeper", ("serve",), {})

@@ -20,8 +20,9 @@ from tests.support.commands import run_inside
 from tests.support.libraries import settings, shelf_folder
 from tests.support.samples import SAMPLES
 from tests.support.service import Serving, message, serving
+from tests.support.serving import INITIALIZE
 from tests.support.vaults import save
-from tests.support.wires import ACCEPTED, INITIALIZE
+from tests.support.wires import ACCEPTED
 
 CLIENTS = 30
 NOTES = 5

@@ -20,8 +20,8 @@ from tests.support.commands import run_lorekeeper
 from tests.support.libraries import settings, shelf_folder
 from tests.support.programs import command_of, serve_without_pauses
 from tests.support.samples import ATLAS
-from tests.support.serving import SECONDS, http_server
-from tests.support.wires import ACCEPTED, INITIALIZE
+from tests.support.serving import INITIALIZE, SECONDS, http_server
+from tests.support.wires import ACCEPTED
 
 pytestmark = pytest.mark.thorough
 

@@ -21,13 +21,7 @@ from lorekeeper.server.tools import all_tools
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.libraries import shelf_folder
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
-from tests.support.serving import SECONDS, SERVE, http_server, raw_server
-
-INITIALIZE = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "tests", "version": "1"},
-}
+from tests.support.serving import INITIALIZE, SECONDS, SERVE, http_server, raw_server
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

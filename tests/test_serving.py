@@ -21,8 +21,8 @@ from lorekeeper.server.audit import read_audit
 from lorekeeper.server.tls import server_context
 from tests.support.certificates import write_certificate
 from tests.support.commands import environment, run_lorekeeper
-from tests.support.service import INITIALIZE, Serving, ask, begin, library, message, serving
-from tests.support.serving import SECONDS, SERVE
+from tests.support.service import Serving, ask, begin, library, message, serving
+from tests.support.serving import INITIALIZE, SECONDS, SERVE
 
 __all__ = ["library"]
 

@@ -24,8 +24,8 @@ from tests.support.certificates import write_certificate
 from tests.support.commands import environment, run_inside
 from tests.support.libraries import settings
 from tests.support.samples import write_lines
-from tests.support.service import INITIALIZE, Serving, message, serving
-from tests.support.serving import http_server
+from tests.support.service import Serving, message, serving
+from tests.support.serving import INITIALIZE, http_server
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Sec-Fetch-Site": "none"}
 OWN = {"Sec-Fetch-Site": "same-origin"}

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from lorekeeper.server.apps import APP_TYPE, EXTENSION
-from tests.support.service import INITIALIZE, message
+from tests.support.service import message
+from tests.support.serving import INITIALIZE
 
 if TYPE_CHECKING:
     from playwright.sync_api import FrameLocator, Page

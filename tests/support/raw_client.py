@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.fuzzing import Answer, Call, Caller
+from tests.support.serving import INITIALIZE
 
 QUIET_SECONDS = 10.0
 """How long no answer has to come before the missing ones count as never given."""
@@ -24,8 +25,6 @@ ANSWER_SECONDS = 60.0
 """How long one tool call may take."""
 
 EXIT_SECONDS = 30.0
-
-INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "fuzz", "version": "1"}}
 
 _PREFIX = b'{"jsonrpc":"2.0","id":"%s","method":"tools/call","params":{"name":"lookup_spell","arguments":'
 

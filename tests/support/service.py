@@ -19,14 +19,9 @@ import stamina
 
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.samples import write_lines
-from tests.support.serving import SECONDS, SERVE
+from tests.support.serving import INITIALIZE, SECONDS, SERVE
 
 HEADERS = {"Accept": "application/json, text/event-stream", "Authorization": "Bearer master"}
-INITIALIZE: dict[str, Any] = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "tests", "version": "1"},
-}
 
 
 class Serving:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import stamina
 
@@ -17,6 +18,13 @@ SECONDS = 60
 """How long to wait for what does not happen."""
 
 SERVE = [sys.executable, "-m", "lorekeeper", "serve"]
+
+INITIALIZE: dict[str, Any] = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "tests", "version": "1"},
+}
+"""With what a client begins."""
 
 
 def raw_server(folder: Path) -> subprocess.Popen[str]:

@@ -12,13 +12,8 @@ from urllib.parse import quote, urlencode
 import httpx
 
 from tests.support.commands import environment
-from tests.support.serving import SECONDS, SERVE
+from tests.support.serving import INITIALIZE, SECONDS, SERVE
 
-INITIALIZE: dict[str, Any] = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "tests", "version": "1"},
-}
 ACCEPTED = {"Accept": "application/json, text/event-stream"}
 
 
