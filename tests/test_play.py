@@ -53,6 +53,13 @@ def marsh():
     return make("marsh", MISHAPS, type="rules", kind="rule", name="Marsh")
 
 
+def test_the_kind_of_an_entry_is_no_caption_of_its_first_table():
+    sky = "| d4 | Sky |\n|---|---|\n| 1 | Rain |\n| 2 | Sun |"
+    assert [table.name for table in tables_of(make("sky", sky, type="rules", kind="rule", name="Sky"))] == ["Sky"]
+    captioned = make("sky", f"*Weather*\n\n{sky}", type="rules", kind="rule", name="Sky")
+    assert [table.name for table in tables_of(captioned)] == ["Weather"]
+
+
 @pytest.mark.parametrize(
     ("text", "dice"),
     [

@@ -32,7 +32,7 @@ class PageTable:
 
 def page_tables(page: str) -> Iterator[PageTable]:
     """The tables of a page that `render.pages.markdown` has made, in order."""
-    heading, before, block = "", "", list[str]()
+    heading, before, title, block = "", "", False, list[str]()
     for line in [*page.split("\n"), ""]:
         if line.startswith("|"):
             block.append(line)
@@ -42,9 +42,10 @@ def page_tables(page: str) -> Iterator[PageTable]:
             block, before = [], ""
         match = HEADING.fullmatch(line)
         if match:
-            heading, before = plain(match[2]) if len(match[1]) > 1 else "", ""
+            title = len(match[1]) == 1
+            heading, before = "" if title else plain(match[2]), ""
         elif line.strip():
-            before = line
+            before, title = "" if title else line, False  # below the title stands the kind of the entry, in italics
 
 
 def plain(text: str) -> str:
