@@ -23,6 +23,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.on_demand import SOURCES
 from lorekeeper.intake.reports import ImportReport
+from lorekeeper.normalize.book_tables import book_tables
 from lorekeeper.settings import load_settings
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import SHIPPED_VECTORS, hint_text
@@ -43,12 +44,13 @@ def corpus_texts(corpus: Path) -> list[str]:
 
 
 def open_entities(corpus: Path) -> list[Entity]:
-    """The entries of a corpus that are Open5e's, and of a document with a licence of `OPEN`."""
+    """The entries of a corpus that are Open5e's, and of a document with a licence of `OPEN`, with the tables in their texts."""
     books = corpus / BOOKS
     entries = Reader([books if books.is_dir() else corpus], None, ImportReport()).read()
     found = [entry.entity for entry in entries if entry.entity.source_api in SOURCES]
     described = {entity.document: entity for entity in found if entity.type == "documents"}
-    return [e for e in found if OPEN & set(attribution(described.get(e.document), e).licenses)]
+    kept = [e for e in found if OPEN & set(attribution(described.get(e.document), e).licenses)]
+    return [*kept, *(table for entity in kept for table in book_tables(entity).entities)]
 
 
 async def main(corpus: Path, out: Path) -> None:

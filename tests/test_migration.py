@@ -17,6 +17,7 @@ import pytest
 from lorekeeper.errors import ImportFileError
 from lorekeeper.library import Library
 from lorekeeper.maintenance.migrate import MigrationReport, TableReport, migrate
+from lorekeeper.normalize.book_tables import entry_of
 from lorekeeper.settings import Settings
 from tests.support.commands import ROOT, environment, run_lorekeeper
 from tests.support.corpus import apart
@@ -73,6 +74,17 @@ async def test_an_earlier_cache_is_taken_over_whole_and_left_as_it_was(target: S
     assert found["lore://creatures/wotc-srd/brine-hound"] == HOUND
     assert found["lore://equipment/earlier-cache/tar-lamp"] == TABLES["equipment"][0]
     assert "lore://character_options/wotc-srd/storm" in found
+
+
+async def test_tables_in_the_texts_of_an_earlier_cache_come_along(target: Settings, tmp_path: Path) -> None:
+    text = "It rains.\n\n| d4 | Sky |\n|---|---|\n| 1-3 | Rain |\n| 4 | Sun |"
+    source = write_cache(tmp_path / "cache.db", {"spells": [{**SPELLS[0], "desc": text}]})
+    for _ in range(2):
+        await migrate(target, source)
+        (spell,) = (await entities_in(target, "spells")).values()
+        (table,) = (await entities_in(target, "rules")).values()
+        assert entry_of(table) == ("spells", spell.identity)
+        assert table.name == f"{spell.name}: Sky"
 
 
 async def test_what_was_taken_over_can_be_filtered_and_searched(target: Settings, cache: Path) -> None:
@@ -339,7 +351,9 @@ async def test_two_thousand_entries_of_the_corpus_come_over_as_they_are(
     )
     assert report.total("merged") == 100
     types = ["spells", "creatures", "equipment", "character_options", "rules"]
-    found = [json.dumps(e.data, sort_keys=True) for e in (await entities_in(target, *types)).values()]
+    entities = (await entities_in(target, *types)).values()
+    assert sum(entry_of(e) is not None for e in entities) > 100, "the tables in their texts come along"
+    found = [json.dumps(e.data, sort_keys=True) for e in entities if not entry_of(e)]
     assert sorted(found) == sorted(
         {json.dumps(part, sort_keys=True) for table in tables.values() for o in table for part in apart(o)}
     )

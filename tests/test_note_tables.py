@@ -15,7 +15,8 @@ from lorekeeper.cli.render_vaults import print_vault_report
 from lorekeeper.entities import Entity
 from lorekeeper.library import Library
 from lorekeeper.normalize.again import fields_again
-from lorekeeper.normalize.note_tables import MOST, Tables, note_tables
+from lorekeeper.normalize.note_tables import note_tables
+from lorekeeper.normalize.table_parts import MOST, Tables
 from lorekeeper.notes import read_note
 from lorekeeper.render.pages import markdown
 from lorekeeper.rolling.tables import tables_of

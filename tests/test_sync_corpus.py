@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lorekeeper.server.answers import document_list
-from tests.support.corpus import ENDPOINTS, replaying, requests_of, statistics_of
+from tests.support.corpus import ENDPOINTS, replaying, requests_of, statistics_of, tables_by_document
 from tests.support.libraries import server_library
 
 pytestmark = [pytest.mark.corpus, pytest.mark.timeout(600)]
@@ -35,8 +35,10 @@ async def test_everything_is_synced_and_then_nothing(corpus, described, tmp_path
             assert first.failed == []
             counts = (await library.statistics()).counts
             sums = {t: sum(described[n]["count"] for n in names) for t, names in ENDPOINTS.items()}
-            assert counts == sums | {"notes": 0}
-            expected: dict[str, Counter[str]] = {}
+            tables = tables_by_document(corpus)
+            assert counts == sums | {"notes": 0, "rules": sums["rules"] + tables.total()}
+            assert first.tables == Counter(stored=tables.total())
+            expected = {document: Counter(rules=number) for document, number in tables.items()}
             for entity_type, names in ENDPOINTS.items():
                 for name in names if entity_type != "documents" else []:
                     for document, number in described[name]["by_document"].items():
@@ -47,7 +49,7 @@ async def test_everything_is_synced_and_then_nothing(corpus, described, tmp_path
             assert made <= SPARE * pages_of(described, list(ENDPOINTS))
             second = await library.sync()
             assert (second.stored, second.embedded, second.removed, second.failed) == (0, 0, 0, [])
-            assert second.unchanged == first.stored
+            assert (second.unchanged, second.tables["unchanged"]) == (first.stored, tables.total())
             imported = await library.import_paths([corpus / "entities"])
             assert (imported.stored, imported.unchanged) == (0, first.stored)
 

@@ -204,6 +204,7 @@ def print_report(report: ImportReport, *, dry_run: bool) -> None:
         f"{report.stored:,} {verb}, {report.unchanged:,} unchanged, {report.embedded:,} texts embedded, "
         f"{len(report.failed):,} failed, in {report.seconds:.1f} s"
     )
+    print_tables(report, verb)
     print_problems(report)
 
 
@@ -216,7 +217,16 @@ def print_sync(report: ImportReport) -> None:
     table.add_row("all", f"{report.stored:,}", f"{report.unchanged:,}", f"{report.removed:,}", style="bold")
     console.print(table)
     console.print(f"{report.embedded:,} texts embedded, {len(report.failed):,} failed, in {report.seconds:.1f} s")
+    print_tables(report, "stored")
     print_problems(report)
+
+
+def print_tables(report: ImportReport, verb: str) -> None:
+    """What became of the tables to roll on in the texts of entries, if there are any."""
+    stored, unchanged, removed = (report.tables[outcome] for outcome in ("stored", "unchanged", "removed"))
+    if stored or unchanged or removed:
+        gone = f", {removed:,} removed" if removed else ""
+        console.print(f"tables to roll on in their texts: {stored:,} {verb}, {unchanged:,} unchanged{gone}")
 
 
 def print_problems(report: ImportReport, *, failed: bool = True) -> None:

@@ -11,6 +11,7 @@ from lorekeeper.cache.given_vectors import GivenVectors
 from lorekeeper.cache.protocol import CacheProtocol, Progress
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.audiences import ListedAudience, audiences_for
+from lorekeeper.intake.book_tables import ImportedTables
 from lorekeeper.intake.changes import PendingEntities, store_in_batches
 from lorekeeper.intake.files import Batch, Reader
 from lorekeeper.intake.formats.text_file import Embedded
@@ -35,6 +36,7 @@ class FileImport:
         self._cache, self._report, self._file, self._dry_run = cache, report, remembered, dry_run
         self._given, self._reasons = given, set[str]()
         self._pending = PendingEntities(cache, report)
+        self._tables = ImportedTables(cache, report, dry_run=dry_run)
 
     async def run(
         self,
@@ -80,7 +82,9 @@ class FileImport:
                 due = self._pending.due()
                 if not self._dry_run:
                     await store_in_batches(self._cache, due)
+                await self._tables.add(batch)
                 if progress:
                     progress(batch.size)
         if not self._dry_run:
             await store_in_batches(self._cache, self._pending.due(everything=True))
+        await self._tables.store()

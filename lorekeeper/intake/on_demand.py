@@ -19,6 +19,7 @@ from lorekeeper.entities import COLLECTIONS, Entity, parse_uri
 from lorekeeper.errors import CacheError, EmbeddingError, SourceError, SourceUnavailableError, UnknownDocumentError
 from lorekeeper.filters import Condition, matches, parse_filters
 from lorekeeper.folding import fold
+from lorekeeper.intake.book_tables import count_entries
 from lorekeeper.intake.freshness import failing_note
 from lorekeeper.intake.open5e import Open5eClient, list_query
 from lorekeeper.intake.sync import endpoints, entities_of, list_path, store_from_source
@@ -62,11 +63,7 @@ SOURCES = ("open5e-v2", "open5e-v1")
 ALL_OF_IT = 0.9
 """Share of `SIZES` from which on a library that was imported from files, never synced, is taken to have everything."""
 
-_NARROWED = {
-    "level": "level",
-    "challenge_rating": "challenge_rating",
-    "armor_class": "armor_class",
-}
+_NARROWED = {"level": "level", "challenge_rating": "challenge_rating", "armor_class": "armor_class"}
 """Filters of Open5e that take the same values as our fields, which reduces what has to be fetched."""
 
 _BOUNDS = {"min": "__gte", "max": "__lte", "above": "__gte", "below": "__lte"}
@@ -226,7 +223,7 @@ class ReadThroughSearcher:
         """Whether a library that was never synced holds as many of its source's entries as there are."""
         if any(state.lists[e.name].whole for e in _lists(query) if e.name in state.lists):
             return False
-        counts = {t: await self._cache.count_entities(t, source_api=list(SOURCES)) for t in query.types if t in SIZES}
+        counts = {t: await count_entries(self._cache, t, SOURCES) for t in query.types if t in SIZES}
         return bool(counts) and all(number >= ALL_OF_IT * SIZES[t] for t, number in counts.items())
 
     async def _cannot_exist(self, query: Query) -> bool:

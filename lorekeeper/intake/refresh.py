@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import SourceError, SourceUnavailableError
 from lorekeeper.intake.background import Embed, Leisure
-from lorekeeper.intake.changes import is_unchanged
+from lorekeeper.intake.changes import Hashes, is_unchanged
 from lorekeeper.intake.freshness import Stale, problem_line, stale_lists
 from lorekeeper.intake.open5e import Open5eClient, Page, list_query
 from lorekeeper.intake.reports import ImportReport
@@ -37,6 +37,7 @@ from lorekeeper.intake.sync_state import (
     sync_lock,
 )
 from lorekeeper.measures import counted
+from lorekeeper.normalize.book_tables import TYPE, book_tables
 from lorekeeper.normalize.open5e import ENDPOINTS, Endpoint
 from lorekeeper.system import in_thread
 from lorekeeper.text.passages import passages
@@ -147,14 +148,14 @@ class Refresher:
         lists = ListSync(self._cache, SyncState(self._source.base_url), self._report)
         changed: list[Entity] = []
         found: set[str] = set()
-        await lists.read_hashes([endpoint.type or ""])
+        await lists.read_hashes([endpoint.type or "", TYPE])
         for part in _parts(page.objects, NORMALIZED_AT_ONCE):
             async with self._leisure.portion():
                 entities = lists.entities(part, endpoint, reading.documents, reading.read)
-                new = [e for e in entities if not is_unchanged(e, lists.hashes[e.type])]
+                to_embed, new = _changed(entities, lists.hashes)
             changed += new
             found |= {e.uri for e in entities} - {e.uri for e in new}
-        await self._embed_all(changed)
+            await self._embed_all(to_embed)
         for stored in _parts(changed, STORED_AT_ONCE):
             async with self._leisure.portion(), self._writing() as lists.state:
                 found |= await lists.store(endpoint, stored)
@@ -213,6 +214,14 @@ def _resumed(reading: ListRead | None, stale: Stale) -> ListRead:
     endpoint = ENDPOINTS[stale.name]
     filtered = stale.documents if endpoint.type != "documents" else None
     return ListRead(stale.documents, now, Read(list_query(filtered, endpoint.version, shared=endpoint.shared)))
+
+
+def _changed(entities: Sequence[Entity], stored: Mapping[str, Hashes]) -> tuple[list[Entity], list[Entity]]:
+    """The entities and tables that a library with these hashes lacks, and the entities that are to be stored for them."""
+    made = {e.uri: book_tables(e).entities for e in entities}
+    lacking = [each for e in entities for each in (e, *made[e.uri]) if not is_unchanged(each, stored[each.type])]
+    uris = {each.uri for each in lacking}
+    return lacking, [e for e in entities if not uris.isdisjoint((e.uri, *(table.uri for table in made[e.uri])))]
 
 
 def _parts(items: Sequence[T], number: int) -> Iterator[Sequence[T]]:

@@ -17,12 +17,13 @@ from typing import Any, NamedTuple, Self
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.intake.rules import rules
+from lorekeeper.normalize.book_tables import may_have_tables
 from lorekeeper.normalize.equipment import is_table_row
 from lorekeeper.system import private_file, private_folder
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
 
 DIGEST_BYTES = 16
 
@@ -36,6 +37,7 @@ class Digest(NamedTuple):
         slug: its slug.
         content_hash: `Entity.content_hash`.
         table_row: whether it is a row of a table, as `is_table_row` says.
+        tables: whether it may have tables to roll on, as `may_have_tables` says.
     """
 
     type: str
@@ -43,11 +45,13 @@ class Digest(NamedTuple):
     slug: str
     content_hash: str
     table_row: bool
+    tables: bool
 
     @classmethod
     def of(cls, entity: Entity) -> Self:
         """The digest of an entity."""
-        return cls(entity.type, *entity.identity, entity.content_hash, is_table_row(entity))
+        told = is_table_row(entity), may_have_tables(entity)
+        return cls(entity.type, *entity.identity, entity.content_hash, *told)
 
     @property
     def identity(self) -> Identity:

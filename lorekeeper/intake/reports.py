@@ -69,6 +69,8 @@ class ImportReport(Report):
         warnings: problems that were fixed, and entries that a later one of the same import replaced.
         other_files: files with other suffixes in folders from which files were read, by suffix.
         by_type: numbers of stored, unchanged and removed entries by type; of a sync only.
+        tables: numbers of stored, unchanged and removed tables to roll on, which are counted nowhere else: no source has them
+            as entries of their own.
     """
 
     KEYS: ClassVar[tuple[str, ...]] = ("stored", "unchanged", "embedded", "removed", "failed", "seconds")
@@ -81,6 +83,7 @@ class ImportReport(Report):
     warnings: list[ImportFileError] = field(default_factory=list)
     other_files: Counter[str] = field(default_factory=Counter)
     by_type: dict[str, Counter[str]] = field(default_factory=dict)
+    tables: Counter[str] = field(default_factory=Counter)
 
     def as_dict(self) -> dict[str, Any]:
         """``{"stored", "unchanged", "embedded", "removed", "failed": [{"where", "why"}], "seconds"}``.

@@ -16,6 +16,7 @@ from lorekeeper.cache.protocol import CacheProtocol, Identity
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_uri
 from lorekeeper.errors import ImportFileError, LoreKeeperError, SourceError, SourceUnavailableError
 from lorekeeper.intake.audiences import as_secret_as
+from lorekeeper.intake.book_tables import Kept, keep_tables_of
 from lorekeeper.intake.changes import Hashes, is_unchanged
 from lorekeeper.intake.identities import correct_identities
 from lorekeeper.intake.open5e import CONCURRENCY, Open5eClient, list_query
@@ -103,6 +104,7 @@ class ListSync:
         for uri, renamed in outcome.clashes:
             reason = f"the library has its own entry {uri}, which is kept; this one is stored as {renamed}"
             self.report.warnings.append(ImportFileError(list_path(endpoint), reason))
+        outcome.tables.add_to(self.report)
         stored, unchanged = len(outcome.stored), len(outcome.unchanged)
         self._count(endpoint.type, stored=stored, unchanged=unchanged, removed=len(outcome.removed))
         return {e.uri for e in (*outcome.stored, *outcome.unchanged)}
@@ -128,6 +130,7 @@ class ListSync:
             return
         removable = [e.identity for e in await self._cache.load(endpoint.type, obsolete) if _is_from_source(e)]
         self._count(endpoint.type, removed=await self._cache.delete_entities(endpoint.type, removable))
+        (await keep_tables_of(self._cache, (), {(endpoint.type, i) for i in removable})).add_to(self.report)
         self.state.of(endpoint.name).seen = before - within
 
     def _count(self, entity_type: str, **numbers: int) -> None:
@@ -264,12 +267,14 @@ class Outcome:
         unchanged: those that the library already has, with the same content.
         removed: uris of copies that were removed because their entity is now stored under its own slug.
         clashes: uris of entries that are not from the source, each with the uri under which the source's entity is stored.
+        tables: what became of the tables in their texts.
     """
 
     stored: list[Entity] = field(default_factory=list)
     unchanged: list[Entity] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     clashes: list[tuple[str, str]] = field(default_factory=list)
+    tables: Kept = field(default_factory=Kept)
 
 
 async def store_from_source(
@@ -296,6 +301,8 @@ async def store_from_source(
     await cache.store_entities(outcome.stored, entity_type)
     if outcome.removed:
         await cache.delete_entities(entity_type, map(_identity, outcome.removed))
+    gone = {(entity_type, _identity(uri)) for uri in outcome.removed}
+    outcome.tables = await keep_tables_of(cache, (*outcome.stored, *outcome.unchanged), gone)
     return outcome
 
 

@@ -16,6 +16,7 @@ from lorekeeper.cache.protocol import Identity, Progress
 from lorekeeper.composition import open_file, same_library, vector_cache
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_json
 from lorekeeper.errors import FilterError, ImportFileError
+from lorekeeper.intake.book_tables import keep_tables_of
 from lorekeeper.intake.changes import StoredHashes, is_unchanged, store_in_batches
 from lorekeeper.intake.reports import Report
 from lorekeeper.library import Library
@@ -131,6 +132,7 @@ async def migrate(
             if changed and not dry_run:
                 await _adopt_vectors(settings, library, source, changed)
                 await store_in_batches(library.cache, changed, progress)
+                await keep_tables_of(library.cache, (entity for each in changed.values() for entity in each))
     return report
 
 

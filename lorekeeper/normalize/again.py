@@ -10,6 +10,7 @@ from lorekeeper.entities import AUDIENCE, Entity, Value
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import UnknownShapeError, fivetools, normalize
+from lorekeeper.normalize.book_tables import entry_of
 from lorekeeper.normalize.foundry import fields as foundry
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.normalize.notes import vault_audiences
@@ -28,6 +29,8 @@ def fields_again(entity: Entity) -> Mapping[str, Value]:
         audiences = None if entity.type == "documents" else vault_audiences(entity.data)
         return {**entity.fields, AUDIENCE: audiences} if audiences else entity.fields
     kept = {AUDIENCE: entity.fields[AUDIENCE]} if AUDIENCE in entity.fields else {}
+    if entry_of(entity):
+        return kept
     return {name: value for name, value in _derived(entity).items() if name != AUDIENCE} | kept
 
 

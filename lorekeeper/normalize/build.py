@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from collections import Counter
@@ -25,6 +26,9 @@ from lorekeeper.printable import has_controls, without_controls
 
 MAX_DEPTH = 100
 """Most levels of lists and objects in an entry."""
+
+DIGEST_LENGTH = 8
+"""Hexadecimal digits at the end of a slug that tell parts of one name apart."""
 
 _COINS = {"cp": 0.01, "sp": 0.1, "ep": 0.5, "gp": 1, "pp": 10}
 _MILE = 5280
@@ -149,6 +153,13 @@ def checked(entity_type: str, record: object) -> Entity:
 def slugify(name: str) -> str:
     """A key from a name, "will-o-wisp" from "Will-o'-Wisp": lower-case letters and digits of any script, and hyphens."""
     return fold(name).replace(" ", "-")
+
+
+def part_key(readable: str, *identity: str) -> str:
+    """A key of a part of an entry: what can be read of it, and a digest of what the part is known by."""
+    whole = "\0".join(identity).encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(whole, digest_size=DIGEST_LENGTH // 2).hexdigest()
+    return f"{readable[: MAX_KEY_LENGTH - DIGEST_LENGTH - 1]}-{digest}"
 
 
 def _check_values(value: object, depth: int = 0) -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 from lorekeeper.audience import Audience
-from lorekeeper.entities import MAX_KEY_LENGTH, Entity
-from lorekeeper.normalize.build import slugify
+from lorekeeper.entities import Entity
+from lorekeeper.normalize.build import part_key, slugify
 from lorekeeper.normalize.notes import SOURCE, marks
 from lorekeeper.notes.note import Note, Section, StatBlock
-
-DIGEST_LENGTH = 8
-"""Hexadecimal digits of a slug, which tell parts of one name apart."""
 
 
 def origin_of(note: Note, part: Section | StatBlock, document: str) -> dict[str, Any]:
@@ -37,7 +33,5 @@ def slug_of(note: Note, name: str, number: int, audience: Audience | None) -> st
         number: of the parts of that name and audience in the note, it is this one, from 1 on.
         audience: of the part.
     """
-    mark = f"\0{audience}" if audience else ""
-    whole = f"{note.path}\0{name}\0{number}{mark}".encode("utf-8", "surrogatepass")
-    digest = hashlib.blake2b(whole, digest_size=DIGEST_LENGTH // 2).hexdigest()
-    return f"{slugify(name)[: MAX_KEY_LENGTH - DIGEST_LENGTH - 1]}-{digest}"
+    mark = [str(audience)] if audience else []
+    return part_key(slugify(name), note.path, name, str(number), *mark)

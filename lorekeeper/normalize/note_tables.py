@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from lorekeeper.audience import DM, PLAYERS, Audience, within
 from lorekeeper.entities import AUDIENCE, Entity
@@ -14,31 +14,13 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize.build import Origin, build
 from lorekeeper.normalize.note_parts import origin_of, slug_of
 from lorekeeper.normalize.notes import SOURCE, rejoined, vault_audiences
+from lorekeeper.normalize.table_parts import KIND, MOST, Tables, told, too_many
 from lorekeeper.notes.note import PATH_SEPARATOR, Note, Section
 from lorekeeper.printable import shown
 from lorekeeper.render.prose import prose
-from lorekeeper.rolling.tables import Table, as_data, as_markdown, tables_in, told_apart
-
-KIND = "table"
-"""The kind of tables that are rolled on, among rules."""
-
-MOST = 100
-"""Most tables of a note that become entries, of each audience."""
+from lorekeeper.rolling.tables import Table, tables_in, told_apart
 
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
-
-
-@dataclass
-class Tables:
-    """The tables of a note.
-
-    Attributes:
-        entities: in reading order, those of one audience together.
-        problems: what could not be stored, and why.
-    """
-
-    entities: list[Entity] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
 
 
 def note_tables(note: Note, document: str, document_name: str) -> Tables:
@@ -63,7 +45,7 @@ def note_tables(note: Note, document: str, document_name: str) -> Tables:
             except FilterError as error:
                 result.problems.append(f"table {shown(name, 60)}: {error}")
         if len(found) > MOST:
-            result.problems.append(f"it has {len(found)} tables to roll on; those after the first {MOST} are text only")
+            result.problems.append(too_many(len(found)))
     return result
 
 
@@ -108,13 +90,7 @@ def _heading(note: Note, section: Section) -> str:
 
 
 def _entity(note: Note, section: Section, found: Table, number: int, origin: Origin) -> Entity:
-    told = as_data(found)
-    data = {
-        "name": found.name,
-        "desc": as_markdown(told),
-        "table": told,
-        **origin_of(note, section, origin.document),
-    }
+    data = {**told(found), **origin_of(note, section, origin.document)}
     slug = slug_of(note, found.name, number, section.audience)
     fields = {AUDIENCE: vault_audiences(data)}
     return build("rules", data, origin, name=found.name, kind=KIND, slug=slug, fields=fields)

@@ -1,4 +1,4 @@
-"""Where a creature or a table of a vault comes from, and what its author marks it with."""
+"""Where a creature or a table of a vault, or a table of a book, comes from, and what its author marks it with."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from lorekeeper.render.source import Source
 
 
 def origin(source: Source) -> str:
-    """The lines about the note that an entry is a part of; "" for what is from none."""
-    return labelled(source, ORIGIN) if source.value("note_name") else ""
+    """The lines about the note or the entry that an entry is a part of; "" for what is from none."""
+    if source.value("note_name"):
+        return labelled(source, ORIGIN)
+    return labelled(source, FROM_ENTRY) if source.value("entry_uri") else ""
 
 
 def _entry(label: str, uri: str, *names: str) -> Line:
@@ -30,3 +32,6 @@ ORIGIN: tuple[Line, ...] = (
     line("Note shown to", "note_audience"),
 )
 """The lines, and the keys that they are from."""
+
+FROM_ENTRY: tuple[Line, ...] = (_entry("From", "entry_uri", "entry_name"),)
+"""The line of a table of a book."""

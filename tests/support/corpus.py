@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 import urllib.request
@@ -27,6 +28,11 @@ ENDPOINTS = {
 }
 """The corpus's files by the collection their objects belong to."""
 
+
+_ROLLED_ON = re.compile(
+    r"^[| ]*\**(?:roll )?1?d\d+\**(?: roll)?:? *\|.*\n[|: -]+-[|: -]*$", re.MULTILINE | re.IGNORECASE
+)
+"""The first lines of a table that is rolled on."""
 
 Raw = dict[str, Any]
 
@@ -61,6 +67,31 @@ def apart(obj: Raw) -> list[Raw]:
         }
         for key in documents
     ]
+
+
+def tables_by_document(corpus: Path) -> Counter[str]:
+    """How many tables to roll on the texts of a corpus have, by document, read by their first two lines alone."""
+    found: Counter[str] = Counter()
+    for name in (name for names in ENDPOINTS.values() for name in names):
+        for obj in objects(corpus, name):
+            number = sum(len(_ROLLED_ON.findall(text)) for text in _texts(obj))
+            found[_document(obj)] += number
+    return +found
+
+
+def _document(obj: Raw) -> str:
+    document = obj.get("document") or obj.get("document__slug")
+    return str(document["key"] if isinstance(document, dict) else document)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """All texts of an object, with line breaks instead of what stands for them."""
+    if isinstance(value, str):
+        yield value.replace("\\r", "").replace("\\n", "\n").replace("\r", "")
+    elif isinstance(value, dict):
+        yield from (text for each in value.values() for text in _texts(each))
+    elif isinstance(value, list):
+        yield from (text for each in value for text in _texts(each))
 
 
 @contextmanager
