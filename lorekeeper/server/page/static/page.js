@@ -4,6 +4,16 @@
 const $ = (selector) => document.querySelector(selector);
 const hits = () => [...document.querySelectorAll(".hits a")];
 
+// htmx comes once the page is there; until then links and the form do what they do without scripts.
+function loadHtmx() {
+  const script = document.createElement("script");
+  script.src = $("script[data-htmx]").dataset.htmx;
+  script.addEventListener("load", () => { if (answered !== $("#q")?.value) htmx.trigger("#q", "search"); });
+  document.head.append(script);
+}
+
+addEventListener("load", loadHtmx);
+
 // --- theme -----------------------------------------------------------------------------------------------------------
 
 function dark() {
@@ -123,10 +133,11 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("#print")) print();
 });
 
-// Filters are open where there is room beside the list.
+// Filters are open where there is room beside the list: by the style sheet, else here.
 function openFilters() {
   const filters = $("#filters");
-  if (filters && matchMedia("(min-width: 80rem)").matches) filters.open = true;
+  if (!filters || CSS.supports("selector(::details-content)")) return;
+  if (matchMedia("(min-width: 80rem)").matches) filters.open = true;
 }
 
 openFilters();
