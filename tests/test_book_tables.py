@@ -150,7 +150,7 @@ def test_what_is_a_table_already_gives_none():
         assert book_tables(changed).entities == []
 
 
-def test_tables_are_for_those_who_see_their_entry_and_what_is_for_the_game_master_within_it_is_text_only():
+def test_tables_are_for_those_who_see_their_entry():
     (entity,) = normalize(entry("Sky", rolled("Sky", "Rain", "Sun"), audience="dm"))
     assert [table.fields["audience"] for table in book_tables(entity).entities] == [("dm",)]
     (shared,) = normalize(entry("Sky", rolled("Sky", "Rain", "Sun")))

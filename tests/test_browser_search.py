@@ -54,7 +54,10 @@ def query(page: Page) -> str:
 def settled(page: Page) -> None:
     """Wait until the results are those of what is in the box, with what meaning adds to them."""
     page.wait_for_timeout(50)
-    page.wait_for_function("() => !document.querySelector('.pending, .htmx-request, .htmx-swapping, .htmx-settling')")
+    page.wait_for_function(
+        """() => document.querySelector("#q").value === (new URL(location.href).searchParams.get("q") ?? "")
+          && !document.querySelector(".pending, .htmx-request, .htmx-swapping, .htmx-settling")"""
+    )
 
 
 def test_results_follow_every_key_and_the_address_has_the_search(page):

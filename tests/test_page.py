@@ -55,7 +55,7 @@ async def test_every_page_forbids_whatever_is_not_of_this_server(client, path):
 
 async def test_files_of_a_page_are_kept_for_good_and_change_their_address(client):
     page = (await client.get("/")).text
-    files = set(re.findall(r'(?:src|href)="(/static/[^"]+\?[0-9a-f]{12})"', page))
+    files = set(re.findall(r'(?:src|href|data-htmx)="(/static/[^"]+\?[0-9a-f]{12})"', page))
     assert {file.partition("?")[0] for file in files} >= {"/static/page.css", "/static/page.js", "/static/htmx.min.js"}
     for file in files:
         response = await client.get(file)

@@ -155,10 +155,18 @@ class _Lonely:
     bags: list[Bag]
 
     def fits(self, other: _Lonely, alike: float) -> bool:
-        """Whether both may say the same: in one passage with few words in common, in two with nearly all of many."""
+        """Whether both may say the same: in one passage with few words in common, in two with nearly all of many.
+
+        Args:
+            other: a row of other entries.
+            alike: similarity of those texts of both that are nearest to each other.
+        """
         if self.group is other.group:
             return alike >= CROSSED
-        return alike >= MOVED and min(len(bag.telling) for bag in (*self.bags, *other.bags)) >= MOVED_WORDS
+        if alike < MOVED:
+            return False
+        mine, theirs = ([bag for bag in row.bags if len(bag.telling) >= MOVED_WORDS] for row in (self, other))
+        return any(similarity(bag, beside) >= MOVED for bag in mine for beside in theirs)
 
 
 def _with_moved(groups: Sequence[_Group], entries: int, effort: Effort) -> list[_Group]:
