@@ -14,7 +14,6 @@ import pytest
 
 from lorekeeper.composition import embedding_of, load_provider, open_cache, vector_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider, fetching
-from lorekeeper.embedding.fetch_process import SILENT_SECONDS
 from lorekeeper.embedding.fetching import ModelPendingError, require_download
 from lorekeeper.embedding.model import configured_model, default_space
 from lorekeeper.errors import EmbeddingError
@@ -80,15 +79,12 @@ def ended(name: str = TINY, *, graphs: bool = True) -> None:
 @pytest.mark.parametrize("kind", [refusing, silent])
 def test_the_first_question_is_answered_without_the_model(kind: Hub, tmp_path: Path) -> None:
     with kind() as address:
-        began = time.monotonic()
         done = run_lorekeeper(
             tmp_path, "search", CLIFF, "--type", "spells", "--json", env=hub_environment(tmp_path, address)
         )
-        took = time.monotonic() - began
     page = json.loads(done.stdout)
     assert (done.returncode, page["mode"], page["results"][0]["name"]) == (0, "keyword", "Feather Fall")
-    assert f"the embedding model {TINY}" in page["note"]
-    assert took < SILENT_SECONDS, "it has waited for the hub"
+    assert f"the embedding model {TINY} is being downloaded" in page["note"], "it has waited for the hub"
 
 
 @pytest.mark.thorough

@@ -102,7 +102,7 @@ async def test_a_rate_that_allows_more_in_a_second_than_the_burst_is_not_slowed_
     async with client(identified(RateLimit(length, "6000/minute", 20))) as asking:
         began = time.monotonic()
         assert await statuses(asking, 100, "ana") == [200] * 100
-    assert time.monotonic() - began < 0.9
+    assert time.monotonic() - began < 3, "20 a second would take four more"
 
 
 async def test_zero_is_no_limit() -> None:

@@ -234,6 +234,6 @@ def test_homebrew_may_state_a_duration_in_words_and_is_never_told_no():
     ],
 )
 def test_hostile_texts_take_linear_time(text):
-    began = time.perf_counter()
+    began = time.thread_time()
     spells.fields(spells.Spell(text=text, material=text, duration=text, range=text))
-    assert time.perf_counter() - began < 5
+    assert time.thread_time() - began < 5
