@@ -13,7 +13,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from benchmarks.common import Result, fill, machine, median, missing, run, settings_of, source_entities
+from benchmarks.common import Result, fill, median, missing, run, settings_of, source_entities
 from lorekeeper.composition import load_provider
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.text.passages import passages
@@ -22,11 +22,9 @@ SAMPLE = 300
 """Entities whose texts are embedded, and stored."""
 
 CHUNK = 64
-FACTOR = 1.8
-"""Of the rate of sentence-transformers, where PyTorch has no kernels of the processor's maker."""
-
-FACTOR_ON_INTEL = 0.95
-"""The same where it has: both do nothing but multiply matrices, with equally good kernels."""
+FACTOR = 0.95
+"""Of the rate of sentence-transformers, on any processor: both multiply matrices. Measured where PyTorch has good kernels for that:
+1.04 x (Intel) and 1.3 x (AMD with AVX-512); on another AMD machine 2.0 x."""
 
 
 def measure() -> Result:
@@ -49,8 +47,7 @@ def measure() -> Result:
     if not absent:
         pairs = zip(seconds["onnx"], seconds["sentence-transformers"], strict=True)
         factor = median([reference / ours for ours, reference in pairs])
-        least = FACTOR_ON_INTEL if "Intel" in machine() else FACTOR
-        claims.append((f"at least {least} x sentence-transformers", f"{factor:.2f} x", factor >= least))
+        claims.append((f"at least {FACTOR} x sentence-transformers", f"{factor:.2f} x", factor >= FACTOR))
     notes = [f"{len(texts):,} passages of {SAMPLE} entities; the factor is the median over pairs of chunks", *absent]
     return Result("Indexing", ["provider", "median", "best"], rows, claims, notes)
 

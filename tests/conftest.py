@@ -42,7 +42,7 @@ SEED = 13
 
 # --- the session ---------------------------------------------------------------------------------------------------
 
-AMOUNTS = {"fuzz-calls": (50, 400), "hostile": (4, 60), "kills": (1, 5)}
+AMOUNTS = {"fuzz-calls": (50, 300), "hostile": (4, 60), "kills": (1, 5)}
 """How much the random tests do without ``--thorough``, and with it."""
 
 

@@ -23,7 +23,7 @@ from lorekeeper.embedding.http import HttpProvider
 from lorekeeper.errors import ConfigError, EmbeddingError, MilvusConnectionError, SourceError
 from lorekeeper.intake.open5e import Open5eClient
 from lorekeeper.settings import ADDRESSES, load_settings
-from tests.support.commands import environment, run_lorekeeper
+from tests.support.commands import environment, run_inside, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.libraries import open_library
 from tests.support.loopback import QuietServer, running
@@ -277,7 +277,7 @@ def test_b17_doctor_and_logs_show_no_password(tmp_path):
         own = {"CACHE_BACKEND": "sqlite", "EMBEDDING_PROVIDER": "http", "LOG_LEVEL": "DEBUG", **addresses}
         write_lines(tmp_path / "shelf.jsonl")
         for command in (["doctor"], ["doctor", "--json"], ["import", "shelf.jsonl", "--json"], ["search", "tide ash"]):
-            done = run_lorekeeper(tmp_path, *command, env=environment(tmp_path, **own))
+            done = run_inside(tmp_path, *command, env=environment(tmp_path, **own))
             assert done.returncode == 0, done.stderr
             assert PASSWORD not in done.stdout + done.stderr, command
 

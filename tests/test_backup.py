@@ -110,7 +110,7 @@ async def test_an_empty_library_is_an_archive_too(library: Settings, tmp_path: P
     assert await held(library) == []
 
 
-@pytest.mark.alike(1)
+@pytest.mark.thorough
 async def test_a_backup_is_one_moment_of_a_library_that_others_use(library: Settings, tmp_path: Path) -> None:
     """Each write stores a pair; an archive never holds half of one."""
     await fill(library, *SPELLS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from lorekeeper.rolling.tables import tables_of
 from lorekeeper.server.tool import ToolError
 from lorekeeper.server.tools import all_tools
 from lorekeeper.views.view import View
-from tests.support.commands import environment, run_lorekeeper
+from tests.support.commands import environment, run_inside
 from tests.support.entities import everything
 from tests.support.libraries import open_library
 from tests.support.samples import write_lines
@@ -214,7 +215,7 @@ async def test_the_counts_of_entries_are_those_of_the_file(tmp_path):
         report = await library.import_paths([write_lines(tmp_path / "book.jsonl", BOOK)])
         assert (report.stored, report.unchanged, report.removed) == (3, 0, 0)
         assert await count_entries(library.cache, "rules", ["lorekeeper"]) == 1
-    told = run_lorekeeper(tmp_path, "import", str(tmp_path / "book.jsonl"), env=environment(tmp_path))
+    told = await asyncio.to_thread(run_inside, tmp_path, "import", str(tmp_path / "book.jsonl"))
     assert "3 stored, 0 unchanged" in told.stdout
     assert "tables to roll on in their texts: 3 stored, 0 unchanged" in told.stdout
 
@@ -311,15 +312,15 @@ async def test_tables_become_secret_and_open_with_their_entries(tmp_path):
             assert {table.fields.get("audience") for table in (await tables(library)).values()} == expected
 
 
-async def test_tables_are_filtered_by_where_and_rolled_on_by_command(tmp_path):
+def test_tables_are_filtered_by_where_and_rolled_on_by_command(tmp_path):
     env = environment(tmp_path)
-    assert run_lorekeeper(tmp_path, "import", str(write_lines(tmp_path / "b.jsonl", BOOK)), env=env).returncode == 0
-    listed = run_lorekeeper(tmp_path, "search", "sky gull omen", "--where", "kind = table", "--json", env=env)
+    assert run_inside(tmp_path, "import", str(write_lines(tmp_path / "b.jsonl", BOOK)), env=env).returncode == 0
+    listed = run_inside(tmp_path, "search", "sky gull omen", "--where", "kind = table", "--json", env=env)
     uris = [result["uri"] for result in json.loads(listed.stdout)["results"]]
     assert len(uris) == 3
-    rolls = [run_lorekeeper(tmp_path, "roll", uri, "--seed", "7", env=env) for uri in uris]
+    rolls = [run_inside(tmp_path, "roll", uri, "--seed", "7", env=env) for uri in uris]
     assert [roll.returncode for roll in rolls] == [0, 0, 0]
-    within = run_lorekeeper(tmp_path, "roll", "lore://spells/tides/gull-call", "--seed", "7", env=env)
+    within = run_inside(tmp_path, "roll", "lore://spells/tides/gull-call", "--seed", "7", env=env)
     assert "Gull" in within.stdout
 
 

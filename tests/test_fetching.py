@@ -75,7 +75,7 @@ def ended(name: str = TINY, *, graphs: bool = True) -> None:
 # --- questions meanwhile -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.alike(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [refusing, silent])
 def test_the_first_question_is_answered_without_the_model(kind: Hub, tmp_path: Path) -> None:
     with kind() as address:

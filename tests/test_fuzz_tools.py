@@ -194,7 +194,7 @@ async def test_nor_where_another_process_has_the_library_open(tmp_path, seed, fu
 # --- raw lines over stdio --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.alike(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["milvus", "sqlite"])
 async def test_every_line_over_stdio_is_answered(name, tmp_path, seed, fuzz_calls, chance, embeddings, request):
     records = make_records(chance, RECORDS)

@@ -221,5 +221,6 @@ def test_b4_the_log_of_a_failure_that_repeats_is_short() -> None:
     assert len(text.getvalue()) < 10_000
 
 
+@pytest.mark.thorough
 def test_b20_a_server_without_a_token_says_who_can_ask_it(hasty: HttpServer) -> None:
     assert "every user of this machine" in hasty.log.read_text()

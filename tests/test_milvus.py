@@ -108,6 +108,7 @@ async def test_a_killed_server_is_replaced_by_the_next_caller_with_all_it_had_st
     assert await cache.store_entities(batch("c", 0, 10), "spells") == 10
 
 
+@pytest.mark.thorough
 async def test_a_killed_server_is_replaced_while_a_client_writes(embedded: Caches, start: Start) -> None:
     server, cache = start(), embedded.open()
     server.ask("store", "a", 0, 10)
@@ -532,6 +533,7 @@ def test_a_keyword_index_that_proves_damaged_while_it_is_filled_is_filled_anew(t
 # --- quiet ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_storing_and_searching_print_nothing(embedded: Caches, start: Start) -> None:
     program = start()
     assert program.ask("store", "a", 0, 300) == 300

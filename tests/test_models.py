@@ -39,6 +39,9 @@ from tests.support.tiny_models import (
 
 WEIGHTS = random_weights(16)
 
+PROVIDERS = ["onnx", pytest.param("sentence-transformers", marks=pytest.mark.thorough)]
+"""PyTorch takes seconds to import: what needs it is left to the thorough tests."""
+
 
 def assert_equal(first: Vectors, second: Vectors) -> None:
     np.testing.assert_allclose(first, second, atol=1e-5)
@@ -175,6 +178,7 @@ def test_weights_beside_a_graph_are_read_and_are_part_of_the_space(complete: Pat
 # --- the runtime ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_auto_takes_the_graph_and_otherwise_the_weights(complete: Path) -> None:
     assert load_model(complete).name == "onnx"
     assert load_model(complete, "sentence-transformers").name == "sentence-transformers"
@@ -224,6 +228,7 @@ def _other_graph(folder: Path, inputs: list[str], output: str) -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "change", [needs_more, leaves_prompts_out, lowers_letters, has_other_inputs, has_other_outputs]
 )
@@ -267,7 +272,7 @@ def test_a_broken_graph_is_an_error_that_names_it(complete: Path, content: bytes
 # --- prefixes ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("provider", ["onnx", "sentence-transformers"])
+@pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize(
     ("name", "prompts", "values", "expected"),
     [
@@ -295,6 +300,7 @@ def test_the_model_sees_the_prefix_as_if_it_were_written_in_front(
         assert not prefix or apart(vectors[:3], bare.embed(TEXTS[:3])) > 0.01
 
 
+@pytest.mark.thorough
 def test_a_default_prompt_stands_before_queries_and_passages_alike(folder: Path) -> None:
     save_weights(folder, WEIGHTS)
     write(folder / "config_sentence_transformers.json", {"prompts": {"all": "text: "}, "default_prompt_name": "all"})
@@ -343,7 +349,7 @@ def test_the_prefix_of_passages_makes_another_space_and_that_of_queries_does_not
 # --- length, and the default model ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("provider", ["onnx", "sentence-transformers"])
+@pytest.mark.parametrize("provider", PROVIDERS)
 def test_texts_are_read_up_to_the_length_of_the_files(complete: Path, provider: str) -> None:
     save_usage(complete, max_tokens=8)
     first, other, beyond = load_model(complete, provider).embed(["a " * 6, "a a a a a fire", "a a a a a a fire fire"])

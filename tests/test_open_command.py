@@ -159,6 +159,7 @@ def ended(process: subprocess.Popen[str]) -> int:
     return status
 
 
+@pytest.mark.thorough
 def test_where_nothing_runs_a_server_is_started_until_ctrl_c(tmp_path):
     process, link = started(tmp_path, "--no-browser")
     try:

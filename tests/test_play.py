@@ -17,7 +17,7 @@ from lorekeeper.rolling.dice import Dice, dice_in, dice_of, parsed_dice
 from lorekeeper.rolling.tables import Table, as_data, chosen, numbers_of, tables_of
 from lorekeeper.server.tools import all_tools
 from lorekeeper.spell_lists import spell_list
-from tests.support.commands import run_lorekeeper
+from tests.support.commands import run_inside
 from tests.support.entities import make
 from tests.support.gateway import gateway
 from tests.support.libraries import open_library
@@ -286,17 +286,17 @@ async def test_an_unknown_class_is_named_with_the_nearest(cache):
 def test_rolling_on_the_command_line(tmp_path):
     entry = {"collection": "rules", "name": "Marsh", "kind": "rule", "document": "own", "desc": MISHAPS}
     write_lines(tmp_path / "marsh.jsonl", [entry])
-    assert run_lorekeeper(tmp_path, "import", "marsh.jsonl").returncode == 0
+    assert run_inside(tmp_path, "import", "marsh.jsonl").returncode == 0
     asked = "roll", "Marsh", "--table", "1", "--seed", "3", "--json"
-    first, again = (run_lorekeeper(tmp_path, *asked).stdout for _ in "12")
+    first, again = (run_inside(tmp_path, *asked).stdout for _ in "12")
     assert first == again
     (rolled,) = json.loads(first)["rolls"]
     assert rolled["table"] == "Mishaps"
     assert 1 <= rolled["number"] <= 100
-    assert len(json.loads(run_lorekeeper(tmp_path, "roll", "3d6", "--times", "4", "--json").stdout)["numbers"]) == 4
-    misspelt = run_lorekeeper(tmp_path, "roll", "Marrsh", "--table", "1")
+    assert len(json.loads(run_inside(tmp_path, "roll", "3d6", "--times", "4", "--json").stdout)["numbers"]) == 4
+    misspelt = run_inside(tmp_path, "roll", "Marrsh", "--table", "1")
     assert "Mishaps" in misspelt.stdout
     assert "showing the nearest name: Marsh" in misspelt.stderr
-    wrong = run_lorekeeper(tmp_path, "roll", "3d6", "--times", "0")
+    wrong = run_inside(tmp_path, "roll", "3d6", "--times", "0")
     assert wrong.returncode != 0
     assert "--times" in wrong.stderr

@@ -378,7 +378,7 @@ async def test_http_with_a_token_lets_in_only_those_who_have_it(library):
         assert post(url, Authorization="Bearer open sesame").status_code == 200
 
 
-@pytest.mark.alike(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 async def test_http_on_an_address_that_others_can_reach_needs_a_token(tmp_path, host):
     done = run_lorekeeper(tmp_path, "serve", "--transport", "http", "--host", host, "--port", "1")

@@ -27,6 +27,7 @@ from tests.support.serving import INITIALIZE, SECONDS, SERVE
 __all__ = ["library"]
 
 
+@pytest.mark.thorough
 def test_a_server_with_tls_answers_records_counts_limits_and_ends(library: Path, tmp_path: Path) -> None:
     certificate, key = write_certificate(tmp_path)
     audit = tmp_path / "audit.log"

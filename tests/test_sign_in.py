@@ -424,6 +424,7 @@ def test_the_audit_log_knows_pages_and_who_asked(house):
     assert (link["view"], link["asked"]) == ("dm", {"route": "GET /sign-in", "parameters": {"key": "***"}})
 
 
+@pytest.mark.thorough
 def test_no_token_and_no_key_is_written_anywhere(house):
     token, link = house.add("Flo"), house.sessions.link()
     player, master = house.signed_in(token), house.browser()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -26,8 +27,14 @@ def relative(module: Path) -> str:
     return module.relative_to(ROOT).as_posix()
 
 
-def nodes(module: Path) -> Iterator[ast.AST]:
-    return ast.walk(ast.parse(module.read_text("utf-8")))
+@functools.cache
+def parsed(module: Path) -> ast.Module:
+    return ast.parse(module.read_text("utf-8"))
+
+
+@functools.cache
+def nodes(module: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(parsed(module)))
 
 
 def imported(module: Path) -> Iterator[str]:
@@ -140,7 +147,7 @@ def is_law(test: ast.AST) -> bool:
 
 @pytest.mark.parametrize("module", TESTS, ids=relative)
 def test_no_test_passes_because_there_was_no_result(module):
-    tests = checked_tests(ast.parse(module.read_text("utf-8")).body)
+    tests = checked_tests(parsed(module).body)
     assert [test.name for test in tests if not any_can_fail(test.body, filled_names(test))] == []
 
 

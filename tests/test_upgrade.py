@@ -268,7 +268,7 @@ print(killed, ended, round(seconds, 2))
 """
 
 
-@pytest.mark.alike(1)
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
 async def test_killed_at_any_moment_it_loses_nothing(
     backend: str, earlier_folder: Path, tmp_path: Path, seed: int, kills: int
@@ -300,6 +300,7 @@ async def test_killed_at_any_moment_it_loses_nothing(
 # --- two versions at once -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 async def test_a_milvus_library_that_an_earlier_version_has_open_is_refused_and_the_other_way_round(
     earlier_code: Path, earlier_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
