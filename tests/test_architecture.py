@@ -21,6 +21,9 @@ from tests.support.programs import command_of, use_embedded_library
 PACKAGE = Path(lorekeeper.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
+LONGEST_FUNCTION = 30
+"""Lines, without its signature and docstring."""
+
 FOUNDATION = {
     "version",
     "system",
@@ -363,3 +366,21 @@ def test_the_package_itself_loads_nothing():
 @pytest.mark.parametrize("module", MODULES, ids=place)
 def test_every_module_says_what_it_is_for(module):
     assert ast.get_docstring(ast.parse(module.read_text("utf-8")))
+
+
+def statements(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
+    """The body of a function without its docstring."""
+    return function.body[1:] if ast.get_docstring(function) and len(function.body) > 1 else function.body
+
+
+def test_functions_are_short_and_no_conditional_expression_has_another_in_it():
+    found = []
+    for module in MODULES:
+        for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or 0) - statements(node)[0].lineno + 1
+                found += [f"{place(module)}: {node.name} has {lines} lines"] * (lines > LONGEST_FUNCTION)
+            if isinstance(node, ast.IfExp) and any(isinstance(e, ast.IfExp) for e in (node.body, node.orelse)):
+                found.append(f"{place(module)}:{node.lineno}: {ast.unparse(node)}")
+    assert MODULES
+    assert found == []

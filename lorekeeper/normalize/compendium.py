@@ -162,16 +162,24 @@ def _made(entity_type: str, kind: str, data: Mapping[str, Any], origin: Origin, 
 # --- spells ----------------------------------------------------------------------------------------------------------
 
 
+def _school(code: str) -> str | None:
+    """A school by its letters or its name."""
+    return SCHOOLS.get(code.upper()) or (code.lower() if len(code) > 2 else None)
+
+
+def _classes(listed: list[str]) -> list[str]:
+    """The classes that a spell is for, each once, without what follows their names."""
+    names = dict.fromkeys(_FOLLOWED.sub("", name) for name in listed)
+    return [name for name in names if not _NO_CLASS.match(name)]
+
+
 def _spell(element: Element, origin: Origin) -> Iterator[Read]:
     text, book = _described(element)
-    level, letters = number(_text(element, "level")), (_text(element, "school") or "").upper()
-    school = SCHOOLS.get(letters) or (letters.lower() if len(letters) > 2 else None)
+    level, school = number(_text(element, "level")), _school(_text(element, "school") or "")
     duration, components = _text(element, "duration") or "", _text(element, "components") or ""
     reach, time = _text(element, "range") or "", _text(element, "time") or ""
     initials, _, material = components.partition("(")
-    classes = [_FOLLOWED.sub("", name) for name in _listed(_text(element, "classes"))]
-    classes = [name for name in dict.fromkeys(classes) if not _NO_CLASS.match(name)]
-    concentration = "concentration" in duration.casefold() if duration else None
+    classes = _classes(_listed(_text(element, "classes")))
     data = {
         "name": _text(element, "name"),
         "level": int(level) if level is not None else None,
@@ -182,20 +190,16 @@ def _spell(element: Element, origin: Origin) -> Iterator[Read]:
         "components": initials.strip(" ,"),
         "material": material.rstrip(") "),
         "duration": duration,
-        "concentration": concentration,
+        "concentration": "concentration" in duration.casefold() if duration else None,
         "dnd_class": ", ".join(classes),
         "classes": classes,
         "desc": text,
         "book": book,
     }
-    wording = spells.Spell(text, material, duration, reach, _listed(initials))
     fields = {
-        **spells.fields(wording),
-        "level": data["level"],
-        "school": school,
+        **spells.fields(spells.Spell(text, material, duration, reach, _listed(initials))),
+        **{key: data[key] for key in ("level", "school", "ritual", "concentration")},
         "classes": classes or None,
-        "ritual": data["ritual"],
-        "concentration": concentration,
         "casting_time": spells.casting_time(time) if time else None,
         "range": number(reach) if "f" in reach.casefold() else None,
     }
@@ -256,34 +260,25 @@ def _feature(element: Element) -> dict[str, str]:
 
 def _item(element: Element, origin: Origin) -> Iterator[Read]:
     text, book = _described(element)
-    detail = _text(element, "detail") or ""
-    letters = _text(element, "type") or ""
+    detail, letters = _text(element, "detail") or "", _text(element, "type") or ""
     kind, category = ITEMS.get(letters.upper(), ("gear", letters))
     rarity = _RARITY.search(detail) or _RARITY.search(_text(element, "rarity") or "")
     is_magic = _is_yes(_text(element, "magic")) or rarity is not None
     names = [PROPERTIES.get(code, code) for code in _listed(_text(element, "property"))]
     name = _text(element, "name") or ""
-    damage_type = DAMAGES.get((_text(element, "dmgType") or "").upper())
-    armor = number(_text(element, "ac"))
     words = {
         "name": name,
         "category": category,
         "rarity": rarity[0].lower() if rarity else None,
         "cost": number(_text(element, "value")),
         "weight": number(_text(element, "weight")),
-        "damage_dice": _text(element, "dmg1"),
-        "versatile_dice": _text(element, "dmg2"),
-        "damage_type": damage_type,
+        **_weapon(element),
         "properties": names,
-        "armor_class": int(armor) if armor is not None else None,
-        "strength_requirement": number(_text(element, "strength")),
-        "stealth_disadvantage": _is_yes(_text(element, "stealth")) or None,
-        "range": _text(element, "range"),
+        **_armor(element),
         "desc": text,
         "book": book,
     }
-    attunement = True if "attunement" in detail.casefold() else None
-    magic = equipment.magic(name, text, attunement) if is_magic else {}
+    magic = equipment.magic(name, text, "attunement" in detail.casefold() or None) if is_magic else {}
     more = [f"{training} weapon" for training in _training(kind, letters, names)]
     fields = {
         **magic,
@@ -294,6 +289,24 @@ def _item(element: Element, origin: Origin) -> Iterator[Read]:
     }
     data = {**words, "requires_attunement": magic.get("requires_attunement")}
     yield _made("equipment", "magic-item" if is_magic else kind, data, origin, fields)
+
+
+def _weapon(element: Element) -> dict[str, str | None]:
+    return {
+        "damage_dice": _text(element, "dmg1"),
+        "versatile_dice": _text(element, "dmg2"),
+        "damage_type": DAMAGES.get((_text(element, "dmgType") or "").upper()),
+        "range": _text(element, "range"),
+    }
+
+
+def _armor(element: Element) -> dict[str, float | None]:
+    armor = number(_text(element, "ac"))
+    return {
+        "armor_class": int(armor) if armor is not None else None,
+        "strength_requirement": number(_text(element, "strength")),
+        "stealth_disadvantage": _is_yes(_text(element, "stealth")) or None,
+    }
 
 
 def _training(kind: str, letters: str, names: list[str]) -> Iterator[str]:

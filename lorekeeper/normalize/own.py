@@ -115,6 +115,16 @@ def schema(collection: Collection) -> dict[str, Any]:
     }
 
 
+_VECTORS_SCHEMA = {
+    "type": "object",
+    "description": "vectors of its passages, so that it need not be embedded: fingerprint of the model, float32 as base64",
+    "properties": {
+        "model": {"type": "string"},
+        "passages": {"type": "array", "items": {"type": "string", "contentEncoding": "base64"}},
+    },
+}
+
+
 def _properties(collection: Collection) -> dict[str, Any]:
     """The keys of an entry, and what may be there."""
     plain = {"type": "string", "maxLength": MAX_TEXT_LENGTH, "pattern": _PLAIN}
@@ -135,14 +145,7 @@ def _properties(collection: Collection) -> dict[str, Any]:
             "items": {"type": "string"},
             "description": "phrases in which people may ask for it",
         },
-        VECTORS: {
-            "type": "object",
-            "description": "vectors of its passages, so that it need not be embedded: fingerprint of the model, float32 as base64",
-            "properties": {
-                "model": {"type": "string"},
-                "passages": {"type": "array", "items": {"type": "string", "contentEncoding": "base64"}},
-            },
-        },
+        VECTORS: _VECTORS_SCHEMA,
     }
     for declared in collection.fields:
         json_type = _JSON_TYPES[declared.type] | {"description": declared.help}

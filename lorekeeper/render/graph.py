@@ -149,7 +149,9 @@ def _drawn(
 def _line(one: _Place, other: _Place, *, direct: bool) -> str:
     """A connection: straight from the middle, else a curve that passes between the columns."""
     middle = (one.x + other.x) / 2
-    bend = 0.0 if direct or abs(one.x - other.x) > NEAR else (40.0 if one.left else -40.0)
+    bend = 40.0 if one.left else -40.0
+    if direct or abs(one.x - other.x) > NEAR:
+        bend = 0.0
     return (
         f'<path class="{"direct" if direct else "further"}" d="M{one.x:g} {one.y:g}Q{middle + bend:g} '
         f'{(one.y + other.y) / 2:g} {other.x:g} {other.y:g}"/>'

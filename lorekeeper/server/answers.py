@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -247,20 +247,20 @@ async def entity_answer(view: View, entity: Entity, *others: Entity) -> Answer:
         content["note"] = f"Other books have an entry of their own: {', '.join(other.uri for other in others)}"
     page = markdown(entity, subclasses=await subclasses(view, entity), related=await related_of(view, entity))
     origin = _origin(entity, content)
-    note = [f"Note: {content['note']}"] if others else []
-    if entity.type != "notes" and secrecy(entity):
-        note.append(f"Secret: {one_line(secrecy(entity))}")
-    head = [
-        *note,
-        f"{content['name']} ({content['facts']})",
-        f"Source: {origin}",
-        *_rollable(entity, page),
-        entity.uri,
-        "",
-    ]
+    head = [*_head(entity, content, origin), *_rollable(entity, page), entity.uri, ""]
     return Answer(
         content, "\n".join([*head, _quoted(page)]).rstrip(), lines(f"{page}\n\n*Source: {origin}*\n\n{entity.uri}")
     )
+
+
+def _head(entity: Entity, content: JsonObject, origin: str) -> Iterator[str]:
+    """What the text of an entry begins with: what is to be known of it, its name and facts, its source."""
+    if "note" in content:
+        yield f"Note: {content['note']}"
+    if entity.type != "notes" and secrecy(entity):
+        yield f"Secret: {one_line(secrecy(entity))}"
+    yield f"{content['name']} ({content['facts']})"
+    yield f"Source: {origin}"
 
 
 def _rollable(entity: Entity, page: str) -> list[str]:

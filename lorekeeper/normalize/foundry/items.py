@@ -200,7 +200,9 @@ def _properties(raw: Object, base: Object, damage: Object) -> list[object]:
 
 def _distances(system: Object) -> str:
     near, far = first_number(system, "range.value", "range.short"), first_number(system, "range.long")
-    return f"range {plain(near)}/{plain(far)}" if near and far else f"range {plain(near)}" if near else ""
+    if not near:
+        return ""
+    return f"range {plain(near)}/{plain(far)}" if far else f"range {plain(near)}"
 
 
 def _armor_weight(raw: Object) -> str:

@@ -31,10 +31,17 @@ def looked_up(source: str, doer: Doer, before: str) -> str | None:
     if not found:
         return None
     if path.endswith(".units") and found in LENGTHS:
-        found = LENGTHS[found] if before.endswith("-") else "ft" if LENGTHS[found] == "foot" else found
+        found = _unit(found, joined=before.endswith("-"))
     for word in words:
         found = _CASES.get(word, str)(found)
     return found
+
+
+def _unit(unit: str, *, joined: bool) -> str:
+    """The word for a unit of length: whole where a hyphen joins it to its number, as in "30-foot"."""
+    if joined:
+        return LENGTHS[unit]
+    return "ft" if LENGTHS[unit] == "foot" else unit
 
 
 def _value(path: str, doer: Doer, activity: Activity | None) -> str:

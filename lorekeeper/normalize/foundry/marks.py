@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from lorekeeper.normalize.foundry import formulas, rolls
 from lorekeeper.normalize.foundry.lookups import looked_up
-from lorekeeper.normalize.foundry.rolls import Activity
+from lorekeeper.normalize.foundry.rolls import Activity, Doer
 from lorekeeper.normalize.foundry.scope import Scope
 from lorekeeper.normalize.foundry.values import text
 from lorekeeper.normalize.foundry.words import ABILITY_NAMES, SKILL_ABILITIES, SKILLS, spoken
@@ -124,13 +124,19 @@ def _given_roll(arguments: Arguments, scope: Scope) -> rolls.Roll | None:
     return rolls.Roll(formula, formulas.average_of(formula), tuple(types))
 
 
+def _hit_points(doer: Doer) -> str:
+    if doer.is_black_flag:
+        return "HP"
+    return "Hit Points" if doer.rules == "2024" else "hit points"
+
+
 def _healing(arguments: Arguments, scope: Scope, following: str) -> str | None:
     with_average = "average" in arguments.options or arguments.options.get("format") in ("long", "extended")
     activity = _activity(arguments, scope, "heal", "healing")
     roll = _given_roll(arguments, scope) or (rolls.healing(scope.doer, activity) if activity else None)
     if roll is None:
         return None
-    points = "HP" if scope.doer.is_black_flag else "Hit Points" if scope.doer.rules == "2024" else "hit points"
+    points = _hit_points(scope.doer)
     temporary = not {"temp", "temporary"}.isdisjoint(arguments.options) or "temphp" in roll.types
     noun = f"temporary {points}" if temporary else points
     phrase = replace(roll, types=()).told(with_average=with_average)
@@ -212,7 +218,9 @@ def _item(arguments: Arguments, scope: Scope, _: str) -> str | None:
     if found:
         return text(found.get("name"))
     document = scope.index.document(name) if "." in name else None
-    return document.name if document else (None if name.startswith(".") else name.split(".")[-1])
+    if document:
+        return document.name
+    return None if name.startswith(".") else name.split(".")[-1]
 
 
 ROLLERS: dict[str, Roller] = {

@@ -196,7 +196,8 @@ class _Reader:
         else:
             start = _START.search(attributes)
             self._lists.append([tag, int(start[1]) if start else 1])
-        self._write(" " if self._counts["cell"] else "\n" if len(self._lists) > 1 - closes else "\n\n")
+        within = "\n" if len(self._lists) > 1 - closes else "\n\n"
+        self._write(" " if self._counts["cell"] else within)
 
     def _item(self) -> None:
         tag, number = self._lists[-1] if self._lists else ("ul", 1)
