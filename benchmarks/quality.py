@@ -22,9 +22,11 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from lorekeeper.cache import phrase_vectors
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
@@ -120,6 +122,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.without_phrases:
         phrases._shipped = dict  # type: ignore[assignment]  # as if the package had none
+        phrase_vectors.shipped = cache(lambda: phrase_vectors.PhraseVectors(Path("none")))
     wordings = {row["id"]: row["wordings"] for row in rows(arguments.wordings)} if arguments.wordings else {}
     table = asyncio.run(measure(rows(arguments.queries), wordings, arguments.corpus))
     if arguments.json:

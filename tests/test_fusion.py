@@ -158,3 +158,46 @@ def test_shelves_are_ranked_by_themselves_and_weighed_against_each_other():
 
     assert ranked(1.0, 0.1) == ["b2", "b1", "n1", "n2", "b3"]
     assert ranked(0.1, 1.0)[:2] == ["n1", "n2"]
+
+
+BOOK = Shelf("books", WEIGHTS, phrases=0.2)
+
+
+def with_phrases(semantic: Any, keyword: Any, phrases: Any) -> dict[str, FusedHit[str]]:
+    hits = fuse(semantic, keyword, [], group=alone, preference=str, shelf=lambda _: BOOK, phrases=phrases, tail=False)
+    return {hit.key: hit for hit in hits}
+
+
+@given(rankings(), rankings())
+def test_phrases_as_near_as_the_passages_change_no_order(semantic, keyword):
+    plain = with_phrases(semantic, [], {})
+    assert list(with_phrases(semantic, [], dict(semantic))) == list(plain)
+    assert with_phrases(semantic, keyword, {}) == {
+        hit.key: hit for hit in fuse(semantic, keyword, [], group=alone, preference=str, tail=False)
+    }
+
+
+def test_of_equal_entries_the_one_with_the_nearer_phrase_comes_first():
+    semantic, keyword = [("a", 0.7), ("b", 0.7), ("c", 0.2)], [("a", 3.0), ("b", 3.0), ("c", 1.0)]
+    hits = with_phrases(semantic, keyword, {"a": 0.3, "b": 0.8, "c": 0.1})
+    assert list(hits) == ["b", "a", "c"]
+    assert hits["b"].score == pytest.approx(1.0)
+    assert hits["b"].parts["semantic"] > hits["a"].parts["semantic"]
+    assert hits["b"].parts["keyword"] == hits["a"].parts["keyword"] == pytest.approx(0.8 * WEIGHTS["keyword"])
+
+
+def test_an_entry_that_keywords_alone_found_is_also_near_by_its_phrase():
+    hits = with_phrases([("a", 0.7), ("c", 0.2)], [("a", 3.0), ("b", 3.0)], {"a": 0.3, "b": 0.8})
+    assert hits["b"].parts["semantic"] == pytest.approx(0.2)
+
+
+def test_an_entry_without_phrases_keeps_its_similarity():
+    semantic = [("own", 0.7), ("book", 0.6), ("last", 0.2)]
+    near = with_phrases(semantic, [], {"book": 0.9, "last": 0.1})
+    assert near["own"].score == pytest.approx(1.0)
+
+
+def test_what_meaning_and_keywords_weigh_with_phrases_is_the_whole():
+    assert sum(BOOK.shares.values()) == pytest.approx(1.0)
+    assert BOOK.shares["semantic"] == pytest.approx(0.2 + 0.8 * WEIGHTS["semantic"])
+    assert Shelf("books", LEXICAL_WEIGHTS).shares == LEXICAL_WEIGHTS

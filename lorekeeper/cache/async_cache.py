@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lorekeeper.cache import phrase_vectors
 from lorekeeper.cache.given_vectors import GivenVectors
 from lorekeeper.cache.protocol import (
     BATCH,
@@ -158,10 +159,21 @@ class ThreadedCache(EntitySearches, AsyncClosing):
         selection = _selected(entity_type, document, filters)
         if not self._embedding.loaded and await asyncio.to_thread(self._store.embedding_of, entity_type) is None:
             return []
-        wordings = [query] if isinstance(query, str) else list(query)
-        vectors, embedding = await self._embedding.embed_queries(wordings), await self.fingerprint()
-        vector = normalized(vectors.sum(axis=0, keepdims=True))[0] if len(wordings) > 1 else vectors[0]
+        vector, embedding = await self._direction(query), await self.fingerprint()
         return await asyncio.to_thread(self._store.rank_semantic, selection, vector, limit, embedding)
+
+    async def phrase_similarities(
+        self, query: str | Sequence[str], names: Collection[tuple[str, str]]
+    ) -> dict[tuple[str, str], float]:
+        vector, model = await self._direction(query), await self._model()
+        return await asyncio.to_thread(phrase_vectors.shipped().similarities, model, vector, names)
+
+    async def _direction(self, query: str | Sequence[str]) -> Vectors:
+        """The vector of a query; of several wordings, that of the sum of their vectors."""
+        wordings = [query] if isinstance(query, str) else list(query)
+        vectors = await self._embedding.embed_queries(wordings)
+        vector: Vectors = normalized(vectors.sum(axis=0, keepdims=True))[0] if len(wordings) > 1 else vectors[0]
+        return vector
 
     async def rank_keyword(
         self, entity_type: str, query: str | KeywordQuery, limit: int = 20, document: Documents = None, **filters: Any
@@ -260,7 +272,11 @@ class ThreadedCache(EntitySearches, AsyncClosing):
 
     async def fingerprint(self) -> str:
         """What vectors are made with now: model and chunker. EmbeddingError if the model cannot be loaded."""
-        return f"{self._embedding.fingerprint or (await self._embedding.provider()).fingerprint} {CHUNKER}"
+        return f"{await self._model()} {CHUNKER}"
+
+    async def _model(self) -> str:
+        """Fingerprint of the current model. EmbeddingError if it cannot be loaded."""
+        return self._embedding.fingerprint or (await self._embedding.provider()).fingerprint
 
 
 def _selected(entity_type: str, document: Documents, filters: Mapping[str, Any]) -> Selection:

@@ -41,6 +41,8 @@ class Ranked:
         passage: the text that matched best, "" if it is not known.
         section: heading that passage stands under, "" for the main text.
         complete: whether the entry has all words of the query, or of one of its wordings; of keyword searches only.
+        second: similarity of its second best passage, of semantic searches only; None if it has no other, or none that is as
+            near as the last entry of the ranking.
     """
 
     identity: Identity
@@ -49,6 +51,7 @@ class Ranked:
     passage: str = ""
     section: str = ""
     complete: bool = False
+    second: float | None = None
 
 
 @dataclass(frozen=True)
@@ -197,6 +200,17 @@ class CacheProtocol(Protocol):
         """`semantic_search` without loading the entities; of several wordings, by the sum of their vectors.
 
         The cosine with that sum ranks passages as the sum of their cosines with each wording does (CombSUM; Fox and Shaw 1994).
+        """
+        ...
+
+    async def phrase_similarities(
+        self, query: str | Sequence[str], names: Collection[tuple[str, str]]
+    ) -> dict[tuple[str, str], float]:
+        """How near the query is to the nearest shipped phrase of each entry, by cosine similarity.
+
+        Args:
+            query: as in `rank_semantic`.
+            names: types and names of the entries; those without phrases are left out of the answer.
         """
         ...
 

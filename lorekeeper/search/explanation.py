@@ -103,7 +103,7 @@ def explanation_of(page: ResultPage, wordings: Sequence[str], retrieved: Retriev
         words=keywords.words,
         alternatives=keywords.alternatives,
         related=keywords.related,
-        weights=weights_of([name for name, number in found.items() if number], retrieved.nearest_shelf.weights),
+        weights=weights_of([name for name, number in found.items() if number], retrieved.nearest_shelf.shares),
         found=found,
         entries=retrieved.count,
         topic=topic,

@@ -49,11 +49,19 @@ class Shelf(NamedTuple):
         name: tells it from the others.
         weights: what each retriever weighs there.
         weight: what the shelf weighs, 0 to 1.
+        phrases: what the nearest phrase of each entry weighs beside both retrievers, 0 to 1.
     """
 
     name: str
     weights: Mapping[Retriever, float]
     weight: float = 1.0
+    phrases: float = 0.0
+
+    @property
+    def shares(self) -> Mapping[Retriever, float]:
+        """What meaning, of passages and phrases, and keywords weigh: together 1."""
+        beside = {retriever: (1 - self.phrases) * weight for retriever, weight in self.weights.items()}
+        return {**beside, "semantic": beside["semantic"] + self.phrases}
 
 
 WHOLE = Shelf("library", WEIGHTS)
@@ -100,6 +108,7 @@ def fuse(
     group: Callable[[K], Hashable],
     preference: Callable[[K], object],
     shelf: Callable[[K], Shelf] = lambda _: WHOLE,
+    phrases: Mapping[K, float] = MappingProxyType({}),
     tail: bool = True,
 ) -> list[FusedHit[K]]:
     """One ranking from three.
@@ -115,9 +124,10 @@ def fuse(
         group: the same for all duplicates of an entry.
         preference: sort key within a group, smallest first.
         shelf: where an entry stands.
+        phrases: similarity of the nearest phrase of each entry in the heads that has any.
         tail: continue beyond the heads.
     """
-    scores = _normalised(semantic, keyword, names, shelf)
+    scores = _normalised(semantic, keyword, names, shelf, phrases)
     hits = _ordered(_grouped(scores, group), dict(names), preference)
     return hits + _tail(hits, semantic, keyword) if tail else hits
 
@@ -144,7 +154,11 @@ def weights_of(present: Collection[Retriever], weights: Mapping[Retriever, float
 
 
 def _normalised(
-    semantic: Ranking[K], keyword: Ranking[K], names: Ranking[K], shelf: Callable[[K], Shelf]
+    semantic: Ranking[K],
+    keyword: Ranking[K],
+    names: Ranking[K],
+    shelf: Callable[[K], Shelf],
+    phrases: Mapping[K, float],
 ) -> dict[Retriever, Ranking[K]]:
     """Weighted scores by retriever: on each shelf those of meaning and keywords add up to its weight, and names add to that."""
     weighted: dict[Retriever, list[tuple[K, float]]] = {"semantic": [], "keyword": []}
@@ -153,10 +167,28 @@ def _normalised(
             "semantic": min_max(meant[:FUSED_BY_SCORE]),
             "keyword": min_max(worded[:FUSED_BY_SCORE], floor=0.0),
         }
-        weights = weights_of([retriever for retriever, scores in heads.items() if scores], place.weights)
+        heads["semantic"], place = _with_phrases(heads, phrases, place)
+        weights = weights_of([retriever for retriever, scores in heads.items() if scores], place.shares)
         for retriever, weight in weights.items():
             weighted[retriever] += [(key, place.weight * weight * score) for key, score in heads[retriever].items()]
     return {**weighted, "name": [(key, _name_score(similarity)) for key, similarity in names]}
+
+
+def _with_phrases(
+    heads: Mapping[Retriever, Mapping[K, float]], phrases: Mapping[K, float], shelf: Shelf
+) -> tuple[dict[K, float], Shelf]:
+    """Scores by meaning of all heads of a shelf, each with that of its nearest phrase; and the shelf, as it is weighed then.
+
+    An entry without phrases is taken for as near by a phrase as it is by its passages, so that it neither gains nor loses.
+    """
+    keys = dict.fromkeys(key for scores in heads.values() for key in scores)
+    near = min_max(sorted(((key, phrases[key]) for key in keys if key in phrases), key=itemgetter(1), reverse=True))
+    meant = heads["semantic"]
+    if not (near and meant):
+        return dict(meant), shelf._replace(phrases=0.0)
+    share = shelf.phrases / shelf.shares["semantic"]
+    found = ((key, meant.get(key, 0.0)) for key in keys if key in meant or key in near)
+    return {key: (1 - share) * score + share * near.get(key, score) for key, score in found}, shelf
 
 
 def _by_shelf(

@@ -186,6 +186,8 @@ class Searcher:
         filters, note = await by_name.narrowed(self._cache, query.types, query.filters, scopes)
         query = replace(query, filters=filters)
         retrieved = await self._retrieve(query, wordings, scopes)
+        if not like:
+            retrieved = await retrieved.compared(self._cache, [expanded_text(wording) for wording in wordings])
         text, filtered = " ".join(wordings), bool(query.filters)
         hybrid = _mode(query, retrieved) == "hybrid"
         topic = await topic_of(self._cache, query.types, text, retrieved, filtered=filtered) if hybrid else None

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from lorekeeper.cache.protocol import Ranked
+from lorekeeper.cache.protocol import CacheProtocol, Ranked
 from lorekeeper.folding import fold
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Shelf, fuse
 from lorekeeper.search.grouping import ALONE
 from lorekeeper.search.relevance import CLOSE
 from lorekeeper.search.results import Key
-from lorekeeper.search.shelves import BOOKS, first, shelf_name, shelves
+from lorekeeper.search.shelves import BOOKS, PHRASES, PHRASES_REWORDED, first, shelf_name, shelves
 from lorekeeper.text.names import canonical_name
 
 LEXICAL_HITS = 3
 """A query is lexical if one of this many best keyword hits has all its content words."""
+
+AGREEMENT = 0.3
+"""How far the score of an entry with phrases, by its best passage, is drawn to that of its second one.
+
+An entry both text and phrases of which are near answers more surely than one of them says. nDCG@10 of a query in one wording
+0.832 instead of 0.827, in several 0.912 instead of 0.909; 0.2 to 0.5 are alike, on both halves of the graded queries. Entries
+without phrases lose by it (0.623 instead of 0.631 if none has any): two near texts say no more than one."""
 
 PHRASE_IN_NAME = 0.9
 """Similarity of an entry to a phrase that its name has: it outweighs all texts."""
@@ -37,6 +44,7 @@ class Retrieved:
         count: number of entries under the filters.
         unavailable: why there was no semantic search, None if there was or none was asked for.
         reworded: whether the query has several wordings.
+        phrases: similarity of the nearest shipped phrase of each entry in the heads that has any.
     """
 
     semantic: Ranking
@@ -45,6 +53,7 @@ class Retrieved:
     count: int
     unavailable: str | None
     reworded: bool = False
+    phrases: Mapping[Key, float] = field(default_factory=dict)
 
     @cached_property
     def all_ranked(self) -> Ranking:
@@ -55,7 +64,8 @@ class Retrieved:
     def shelves(self) -> Mapping[str, Shelf]:
         """The shelves by name, with what they weigh for the query."""
         nearest = ((key[0], ranked.score) for key, ranked in self.semantic.items())
-        return shelves(nearest, lexical=self.is_lexical)
+        phrases = PHRASES_REWORDED if self.reworded else PHRASES
+        return shelves(nearest, lexical=self.is_lexical, phrases=phrases if self.phrases else 0.0)
 
     @property
     def nearest_shelf(self) -> Shelf:
@@ -79,6 +89,38 @@ class Retrieved:
         """Whether the query asks books for its very words: it has one wording, and one of their best hits has all its words."""
         books = [ranked for key, ranked in self.keyword.items() if shelf_name(key[0]) == BOOKS]
         return not self.reworded and any(ranked.complete for ranked in books[:LEXICAL_HITS])
+
+    async def compared(self, cache: CacheProtocol, texts: Sequence[str]) -> Retrieved:
+        """Compared with the query also in the shipped phrases of each entry of the heads.
+
+        Args:
+            cache: what was searched.
+            texts: what was searched for by meaning.
+        """
+        if not self.semantic:
+            return self
+        names = {key: (key[0], self.all_ranked[key].name) for key in self.heads if shelf_name(key[0]) == BOOKS}
+        near = await cache.phrase_similarities(texts, set(names.values()))
+        found = {key: near[name] for key, name in names.items() if name in near}
+        return replace(self, phrases=found)
+
+    @property
+    def meant(self) -> list[tuple[Key, float]]:
+        """The scores by meaning, best first; those of entries with phrases are drawn to their second passages', by `AGREEMENT`.
+
+        A second passage that is farther than the whole head counts as its last entry: so the scores do not depend on how deep
+        the ranking is.
+        """
+        scores = dict(_scores(self.semantic))
+        heads = first(self.semantic, FUSED_BY_SCORE)
+        books = {key: ranked for key, ranked in heads.items() if shelf_name(key[0]) == BOOKS}
+        floor = min((ranked.score for ranked in books.values()), default=0.0)
+        for key, ranked in books.items():
+            second = floor if ranked.second is None else max(ranked.second, floor)
+            scores[key] += AGREEMENT * (second - ranked.score) if key in self.phrases else 0.0
+        return sorted(
+            scores.items(), key=lambda item: -item[1]
+        )  # stable: what was in the head stays before what was not
 
     def with_phrases(self, phrases: Sequence[str]) -> Retrieved:
         """Only the entries that the keywords found, which have the phrases of the query; those whose names have them come first."""
@@ -105,12 +147,13 @@ def fused(
     places = {document: place for place, document in enumerate(preferred)}
     ranked, weighed = retrieved.all_ranked, retrieved.shelves
     return fuse(
-        _scores(retrieved.semantic),
+        retrieved.meant,
         _scores(retrieved.keyword),
         _scores(retrieved.names),
         group=lambda key: labels.get(key) or (key if key[0] in ALONE else (key[0], canonical_name(ranked[key].name))),
         preference=lambda key: places.get(key[1][0], len(places)),
         shelf=lambda key: weighed[shelf_name(key[0])],
+        phrases=retrieved.phrases,
         tail=tail,
     )
 

@@ -26,6 +26,12 @@ NOTE_WEIGHTS: Mapping[Retriever, float] = MappingProxyType({"semantic": 0.6, "ke
 LEAD = 0.1
 """How much nearer books are than notes, in cosine similarity, to a query that is as much about either: there are more of them."""
 
+PHRASES, PHRASES_REWORDED = 0.2, 0.1
+"""What the nearest shipped phrase of each entry weighs, for a query in one wording and in several, beside meaning and keywords.
+
+Phrases are what people say at the table, as is a query in one wording; several wordings are nearer to what books say. 0.15 to
+0.25 and 0.05 to 0.15 are alike, on both halves of the graded queries."""
+
 STEEPNESS = 10.0
 """How steeply the weight of a shelf falls with its distance."""
 
@@ -38,12 +44,13 @@ def shelf_name(entity_type: str) -> str:
     return NOTES if entity_type == "notes" else BOOKS
 
 
-def shelves(nearest: Iterable[tuple[str, float]], *, lexical: bool) -> Mapping[str, Shelf]:
+def shelves(nearest: Iterable[tuple[str, float]], *, lexical: bool, phrases: float = 0.0) -> Mapping[str, Shelf]:
     """The shelves by name, with what they weigh for a query.
 
     Args:
         nearest: type and cosine similarity of the entries nearest to it.
         lexical: whether it asks books for its very words.
+        phrases: what the nearest phrase of each entry weighs among books.
     """
     best: dict[str, float] = {}
     for entity_type, score in nearest:
@@ -52,7 +59,7 @@ def shelves(nearest: Iterable[tuple[str, float]], *, lexical: bool) -> Mapping[s
     ahead = best[NOTES] - best[BOOKS] + LEAD if len(best) > 1 else 0.0
     notes = math.exp(STEEPNESS * ahead)
     return {
-        BOOKS: Shelf(BOOKS, LEXICAL_WEIGHTS if lexical else WEIGHTS, max(min(1.0, 1 / notes), LEAST)),
+        BOOKS: Shelf(BOOKS, LEXICAL_WEIGHTS if lexical else WEIGHTS, max(min(1.0, 1 / notes), LEAST), phrases),
         NOTES: Shelf(NOTES, NOTE_WEIGHTS, max(min(1.0, notes), LEAST)),
     }
 

@@ -60,6 +60,11 @@ def hint_text(entity: Entity) -> str:
     return hint.text if hint else ""
 
 
+def shipped_phrases() -> dict[tuple[str, str], tuple[str, ...]]:
+    """All phrases that ship, by type and base name."""
+    return {key: hint.asked_as for key, hint in _shipped().items() if hint.asked_as}
+
+
 @lru_cache(maxsize=1)
 def _shipped() -> Mapping[tuple[str, str], Hint]:
     hints: dict[tuple[str, str], Hint] = {}

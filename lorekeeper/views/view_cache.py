@@ -203,6 +203,12 @@ class ViewCache(EntitySearches, AsyncClosing):
     ) -> list[Ranked]:
         return await (await self._of(entity_type)).rank_semantic(entity_type, query, limit, document, **filters)
 
+    async def phrase_similarities(
+        self, query: str | Sequence[str], names: Collection[tuple[str, str]]
+    ) -> dict[tuple[str, str], float]:
+        """Of what ships with the package, and is no secret."""
+        return await self._main.phrase_similarities(query, names)
+
     async def rank_keyword(
         self, entity_type: str, query: str | KeywordQuery, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Ranked]:

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lorekeeper.cache.milvus import schema as ms
 from lorekeeper.cache.milvus.backend import LazyBackend, damaged
@@ -317,7 +317,7 @@ class Collections:
             rows = self._backend.search(entity_type, vector, expression, number, HIT_FIELDS)
             best = _best_rows(rows)
             if len(best) >= limit or len(rows) < number or number == MAX_ROWS:
-                return [ms.ranked(entity_type, row) for row in best[:limit]]
+                return [_with_second(ms.ranked(entity_type, own[0]), own[1:]) for own in best[:limit]]
             number = min(2 * number, MAX_ROWS)
             self._breadth[entity_type] = min(1.2 * breadth, 2 * ROWS_PER_ENTITY)
 
@@ -343,12 +343,17 @@ class Collections:
         return [row for part in _parts(keys) for row in self._backend.get(entity_type, part, fields)]
 
 
-def _best_rows(rows: Iterable[Row]) -> list[Row]:
-    """Of the passages that a search returned, best first, the best one of each entity, best first."""
-    best: dict[Identity, Row] = {}
+def _best_rows(rows: Iterable[Row]) -> list[list[Row]]:
+    """The passages that a search returned, best first, by entity, the entity with the best one first."""
+    best: dict[Identity, list[Row]] = {}
     for row in rows:
-        best.setdefault(ms.identity(row), row)
-    return [row for _, row in sorted(best.items(), key=lambda item: (-ms.score(item[1]), item[0]))]
+        best.setdefault(ms.identity(row), []).append(row)
+    return [own for _, own in sorted(best.items(), key=lambda item: (-ms.score(item[1][0]), item[0]))]
+
+
+def _with_second(ranked: Ranked, others: Sequence[Row]) -> Ranked:
+    """A place in a ranking with the similarity of the best of the entity's other passages; servers repeat the first one."""
+    return replace(ranked, second=next((near for row in others if (near := ms.score(row)) < ranked.score), None))
 
 
 def _words(entity: Entity) -> str:

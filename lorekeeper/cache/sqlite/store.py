@@ -87,6 +87,12 @@ class Matrix:
         best = np.maximum.reduceat(scores, self.starts)
         return best, lambda i: int(self.parts[self.starts[i] + np.argmax(scores[self.starts[i] : ends[i]])])
 
+    def second(self, scores: Any, number: int) -> float | None:
+        """The second best score among the passages of one entity; None if it has one passage only."""
+        start = self.starts[number]
+        end = self.starts[number + 1] if number + 1 < len(self.starts) else len(scores)
+        return float(np.partition(scores[start:end], -2)[-2]) if end - start > 1 else None
+
 
 class LibraryFile(SqliteFile):
     """The file of a library; if there is another database in its place, the error names it."""
@@ -251,7 +257,8 @@ class SqliteStore(Catalogue):
                 raise DamagedFileError(
                     f"the vectors of {entity_type} in the library {self.path} have another dimension than the model's"
                 )
-            best, part = matrix.best(np.round(matrix.vectors @ vector, SCORE_DIGITS))
+            scores = np.round(matrix.vectors @ vector, SCORE_DIGITS)
+            best, part = matrix.best(scores)
             chosen = np.arange(len(best))
             if not selection.everything:
                 test, values = where(selection)
@@ -260,7 +267,7 @@ class SqliteStore(Catalogue):
             if len(chosen) > limit:
                 chosen = chosen[best[chosen] >= np.partition(best[chosen], -limit)[-limit]]
             hits = [
-                _hit(c, entity_type, int(matrix.entities[i]), part(i), round(float(best[i]), SCORE_DIGITS))
+                _hit(c, entity_type, int(matrix.entities[i]), part(i), (float(best[i]), matrix.second(scores, int(i))))
                 for i in chosen
             ]
             return sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
@@ -368,7 +375,7 @@ def _insert_passages(
             c.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
-def _hit(c: sqlite3.Connection, entity_type: str, entity: int, part: int, score: float) -> Ranked:
+def _hit(c: sqlite3.Connection, entity_type: str, entity: int, part: int, scores: tuple[float, float | None]) -> Ranked:
     row = c.execute(
         f"SELECT document, slug, name, passage, section FROM {entity_type} "
         f"JOIN {entity_type}_fts ON {entity_type}_fts.rowid = id JOIN {entity_type}_passages ON entity = id "
@@ -378,4 +385,5 @@ def _hit(c: sqlite3.Connection, entity_type: str, entity: int, part: int, score:
     if row is None:
         raise DamagedFileError(f"an entry of {entity_type} is incomplete")
     document, slug, name, passage, section = row
-    return Ranked((document, slug), name, score, passage, section)
+    score, second = (None if one is None else round(one, SCORE_DIGITS) for one in scores)
+    return Ranked((document, slug), name, score or 0.0, passage, section, second=second)
