@@ -489,6 +489,33 @@ async def test_semantic_hits_are_ranked_by_cosine_and_carry_their_passage(cache:
     ]
 
 
+async def test_a_ranking_by_meaning_has_the_second_best_passage_of_each_entry(cache: CacheProtocol) -> None:
+    text = " ".join(
+        f"The {word} gate opens at dawn for whoever has paid." for word in "amber brass coral dusk ebony".split()
+    )
+    gates = make("gates", " ".join([text] * 4), name="Gates")
+    await cache.store_entities([gates, make("short", "A lamp.", name="Ipsum")], "spells")
+    ranked = {r.identity[1]: r for r in await cache.rank_semantic("spells", "the coral gate opens at dawn")}
+    second = ranked["gates"].second
+    assert second is not None
+    assert 0 < second <= ranked["gates"].score
+    assert ranked["short"].second is None
+
+
+async def test_a_related_word_counts_more_for_an_entry_without_phrases(cache: CacheProtocol) -> None:
+    text = "swiftness and wings"
+    told = make("told", name="Lorem", data={"desc": text, "asked_as": ["a way up"]})
+    untold = make("untold", name="Ipsum", data={"desc": text})
+    await cache.store_entities([told, untold, FIRE, ICE], "spells")
+    alone, beside = KeywordQuery(("swiftness",)), KeywordQuery(("swiftness",), related=("wings",))
+    gained = {slug: await _score(cache, beside, slug) / await _score(cache, alone, slug) for slug in ("told", "untold")}
+    assert gained["untold"] >= gained["told"] > 1
+
+
+async def _score(cache: CacheProtocol, query: KeywordQuery, slug: str) -> float:
+    return next(r.score for r in await cache.rank_keyword("spells", query) if r.identity[1] == slug)
+
+
 async def test_a_related_word_counts_less_than_one_of_the_query(cache: CacheProtocol) -> None:
     asked, related, both = (
         make(slug, f"It gives the traveller {text} for an hour.")

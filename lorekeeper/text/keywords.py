@@ -25,6 +25,12 @@ MAX_WORDS = 64
 RELATED = 0.3
 """How much a related word counts, beside 1 for a word of the query: measured by benchmarks/quality.py."""
 
+RELATED_ALONE = 0.5
+"""The same for an entry of a book without phrases, of which nothing else says what people call it.
+
+If no entry has phrases, nDCG@10 is 0.641 instead of 0.631 in one wording, and 0.877 instead of 0.870 in several; 0.4 to 0.7 are
+alike, on both halves of the graded queries. A server, which does not know who has phrases, counts `RELATED` for all."""
+
 
 def content_words(folded: str) -> list[str]:
     """The words of a folded text that carry meaning, each once, in order."""
@@ -79,8 +85,8 @@ class KeywordQuery:
 
     @property
     def weights(self) -> dict[str, float]:
-        """How much each word counts: as often as it is there, or `RELATED`."""
-        return {**dict.fromkeys(self.related, RELATED), **Counter(self.any)}
+        """How much each word counts at most: as often as it is there, or `RELATED_ALONE`."""
+        return {**dict.fromkeys(self.related, RELATED_ALONE), **Counter(self.any)}
 
 
 def _folded(text: str) -> str:

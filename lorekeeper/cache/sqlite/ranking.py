@@ -8,7 +8,7 @@ from lorekeeper.cache.protocol import Ranked
 from lorekeeper.cache.sqlite.bounds import Split
 from lorekeeper.cache.sqlite.sql import fts_query, fts_query_for_all, fts_query_with, where
 from lorekeeper.filters import Selection
-from lorekeeper.text.keywords import RELATED, KeywordQuery
+from lorekeeper.text.keywords import RELATED, RELATED_ALONE, KeywordQuery
 
 COLUMN_WEIGHTS = "4.0, 1.0, 1.0, 0.5"
 """How much a word counts in the name, the text, the phrases and the description of the hint."""
@@ -29,22 +29,25 @@ def ranked_by_words(
     )
     # the rows themselves are read for the best scores only; a LEFT JOIN that no condition uses costs nothing
     scored = (
-        f"SELECT {fts}.rowid AS id, ? * -bm25({fts}, {COLUMN_WEIGHTS}) AS score "
         f"FROM {fts} LEFT JOIN {entity_type} ON {entity_type}.id = {fts}.rowid WHERE {fts} MATCH ? AND {among}{test}"
     )
-    sides = [(1.0, query.any), (RELATED, query.related)] if query.related else [(1.0, query.any)]
+    bm25 = f"-bm25({fts}, {COLUMN_WEIGHTS})"
+    sides = [(f"SELECT {fts}.rowid AS id, {bm25} AS asked, 0.0 AS related {scored}", query.any)]
+    if query.related:
+        sides.append((f"SELECT {fts}.rowid, 0.0, {bm25} {scored}", query.related))
+    alone = RELATED if entity_type == "notes" else RELATED_ALONE
     sql = (
-        f"WITH scored AS MATERIALIZED ({' UNION ALL '.join([scored] * len(sides))}), "
-        "hits AS MATERIALIZED (SELECT id, sum(score) AS score FROM scored GROUP BY id), "
-        "worst AS (SELECT score FROM hits ORDER BY score DESC LIMIT 1 OFFSET ?) "
-        f"SELECT document, slug, name, score, id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
+        f"WITH scored AS MATERIALIZED ({' UNION ALL '.join(side for side, _ in sides)}), "
+        "hits AS MATERIALIZED (SELECT id, sum(asked) AS asked, sum(related) AS related FROM scored GROUP BY id), "
+        f"worst AS (SELECT asked + {RELATED} * related AS least FROM hits ORDER BY least DESC LIMIT 1 OFFSET ?) "
+        f"SELECT document, slug, name, asked + iif({fts}.phrases = '', {alone}, {RELATED}) * related AS score, "
+        f"id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
         f"FROM hits JOIN {entity_type} USING (id) JOIN {fts} ON {fts}.rowid = id "
-        "WHERE score >= ifnull((SELECT score FROM worst), 0) ORDER BY score DESC, document, slug LIMIT ?"
+        f"WHERE asked + {alone} * related >= ifnull((SELECT least FROM worst), 0) "
+        "ORDER BY score DESC, document, slug LIMIT ?"
     )
     parameters = [
-        value
-        for weight, words in sides
-        for value in (weight, fts_query_with(fts_query(words), query.phrases), *rare_words, *values)
+        value for _, words in sides for value in (fts_query_with(fts_query(words), query.phrases), *rare_words, *values)
     ]
     every = fts_query_for_all(query.complete) or _NOTHING
     rows = c.execute(sql, [*parameters, limit - 1, every, limit])
