@@ -1,6 +1,6 @@
 """How a page came about: what each retriever gave to each result, and why nothing was found. Built only when asked for.
 
-It says what the search did: ranks and scores are those that were fused, and shares those that the fusion left in its hits.
+It says what the search did: ranks and scores are those of the retrievers, and shares those that the fusion left in its hits.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Side:
 
     Attributes:
         rank: from 1; None if it did not find it.
-        score: cosine similarity, BM25, or the name's similarity, 0 to 1.
-        share: how much of the fused score came from it, 0 to 1.
+        score: cosine similarity of the best passage, BM25, or the name's similarity, 0 to 1.
+        share: how much of the fused score came from it, 0 to 1; that of the nearest shipped phrase is part of meaning's.
     """
 
     rank: int | None

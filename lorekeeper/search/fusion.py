@@ -2,7 +2,8 @@
 
 The heads of the rankings are fused by the weighted sum of their min-max normalised scores (Lee, SIGIR 1997; Weaviate's
 ``relativeScoreFusion``). On graded queries that beats reciprocal rank fusion, since it keeps how far a hit is ahead of
-the next one. Beyond the heads, where scores say little, reciprocal ranks continue.
+the next one. In the heads, similarity in meaning is that of an entry's passages together with that of its nearest shipped phrase.
+Beyond the heads, where scores say little, reciprocal ranks continue.
 """
 
 from __future__ import annotations
