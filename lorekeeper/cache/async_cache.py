@@ -165,13 +165,13 @@ class ThreadedCache(EntitySearches, AsyncClosing):
     async def phrase_similarities(
         self, query: str | Sequence[str], names: Collection[tuple[str, str]]
     ) -> dict[tuple[str, str], float]:
-        vector, model = await self._direction(query), await self._model()
+        vector, model = await self._direction(query, again=True), await self._model()
         return await asyncio.to_thread(phrase_vectors.shipped().similarities, model, vector, names)
 
-    async def _direction(self, query: str | Sequence[str]) -> Vectors:
-        """The vector of a query; of several wordings, that of the sum of their vectors."""
+    async def _direction(self, query: str | Sequence[str], *, again: bool = False) -> Vectors:
+        """The vector of a query; of several wordings, that of the sum of their vectors. ``again`` as in `embed_queries`."""
         wordings = [query] if isinstance(query, str) else list(query)
-        vectors = await self._embedding.embed_queries(wordings)
+        vectors = await self._embedding.embed_queries(wordings, again=again)
         vector: Vectors = normalized(vectors.sum(axis=0, keepdims=True))[0] if len(wordings) > 1 else vectors[0]
         return vector
 

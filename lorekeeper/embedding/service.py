@@ -163,16 +163,19 @@ class EmbeddingService:
         vector: Vectors = (await self.embed_queries([query]))[0]
         return vector
 
-    async def embed_queries(self, queries: Sequence[str]) -> Vectors:
+    async def embed_queries(self, queries: Sequence[str], *, again: bool = False) -> Vectors:
         """Vectors of queries, shape (len(queries), dimension), computed in one batch.
 
         The latest ones are cached, and concurrent calls share one computation.
+
+        Args:
+            queries: the texts.
+            again: whether one search needs them a second time, and they are not counted among the cached ones.
         """
         missing = [query for query in dict.fromkeys(queries) if query not in self._queries]
         counted("query_embedded", len(missing))
-        counted(
-            "query_cached", sum(query in self._queries and self._queries[query][0].done() for query in set(queries))
-        )
+        known = sum(query in self._queries and self._queries[query][0].done() for query in set(queries))
+        counted("query_cached", 0 if again else known)
         if missing:
             batch = self._submit(self._embed_slice, missing, queries=True)
             self._queries |= {query: (batch, row) for row, query in enumerate(missing)}

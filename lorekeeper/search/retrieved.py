@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from lorekeeper.cache.protocol import CacheProtocol, Ranked
+from lorekeeper.errors import EmbeddingError
 from lorekeeper.folding import fold
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Shelf, fuse
 from lorekeeper.search.grouping import ALONE
@@ -15,6 +17,8 @@ from lorekeeper.search.relevance import CLOSE
 from lorekeeper.search.results import Key
 from lorekeeper.search.shelves import BOOKS, PHRASES, PHRASES_REWORDED, first, shelf_name, shelves
 from lorekeeper.text.names import canonical_name
+
+logger = logging.getLogger(__name__)
 
 LEXICAL_HITS = 3
 """A query is lexical if one of this many best keyword hits has all its content words."""
@@ -100,7 +104,13 @@ class Retrieved:
         if not self.semantic:
             return self
         names = {key: (key[0], self.all_ranked[key].name) for key in self.heads if shelf_name(key[0]) == BOOKS}
-        near = await cache.phrase_similarities(texts, set(names.values()))
+        try:
+            near = await cache.phrase_similarities(texts, set(names.values()))
+        except (
+            EmbeddingError
+        ) as error:  # of a server that has failed since, and of a query whose vector is no longer cached
+            logger.info("phrases are not compared: %s", error)
+            return self
         found = {key: near[name] for key, name in names.items() if name in near}
         return replace(self, phrases=found)
 
