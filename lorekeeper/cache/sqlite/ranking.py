@@ -40,15 +40,23 @@ def ranked_by_words(
         f"WITH scored AS MATERIALIZED ({' UNION ALL '.join(side for side, _ in sides)}), "
         "hits AS MATERIALIZED (SELECT id, sum(asked) AS asked, sum(related) AS related FROM scored GROUP BY id), "
         f"worst AS (SELECT asked + {RELATED} * related AS least FROM hits ORDER BY least DESC LIMIT 1 OFFSET ?) "
-        f"SELECT document, slug, name, asked + iif({fts}.phrases = '', {alone}, {RELATED}) * related AS score, "
-        f"id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
-        f"FROM hits JOIN {entity_type} USING (id) JOIN {fts} ON {fts}.rowid = id "
-        f"WHERE asked + {alone} * related >= ifnull((SELECT least FROM worst), 0) "
-        "ORDER BY score DESC, document, slug LIMIT ?"
+        f"SELECT document, slug, name, asked, related, sz, id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
+        f"FROM hits JOIN {entity_type} USING (id) JOIN {fts} ON {fts}.rowid = id JOIN {fts}_docsize USING (id) "
+        f"WHERE asked + {alone} * related >= ifnull((SELECT least FROM worst), 0)"
     )
     parameters = [
         value for _, words in sides for value in (fts_query_with(fts_query(words), query.phrases), *rare_words, *values)
     ]
     every = fts_query_for_all(query.complete) or _NOTHING
-    rows = c.execute(sql, [*parameters, limit - 1, every, limit])
-    return [Ranked((d, s), name, score, complete=bool(whole)) for d, s, name, score, whole in rows]
+    rows = c.execute(sql, [*parameters, limit - 1, every])
+    hits = [
+        Ranked((d, s), name, asked + (RELATED if _has_phrases(sizes) else alone) * related, complete=bool(whole))
+        for d, s, name, asked, related, sizes, whole in rows
+    ]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
+
+
+def _has_phrases(sizes: bytes) -> bool:
+    """Whether a row has words in its third column, by FTS5's numbers of words in each: its varints end with a byte below 128."""
+    ends = [place for place, byte in enumerate(sizes) if byte < 128]
+    return sizes[ends[1] + 1 : ends[2] + 1] != b"\0"
