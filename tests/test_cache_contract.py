@@ -1201,6 +1201,13 @@ async def test_words_are_known_in_any_form_that_has_their_stem(cache):
     assert await cache.known_words("creatures", ["burning"]) == set()
 
 
+async def test_words_are_counted_in_any_form_by_entry(cache):
+    entries = [make("ship", "it burns ships, and burns"), make("tower", "a burning tower"), make("sea", "it is wet")]
+    await cache.store_entities(entries, "spells")
+    assert await cache.word_counts("spells", ["burn", "tower", "quux", '"', ""]) == {"burn": 2, "tower": 1}
+    assert await cache.word_counts("creatures", ["burn"]) == {}
+
+
 async def test_the_longest_paths_are_kept_found_and_told_apart(cache: CacheProtocol) -> None:
     longest = COLLECTIONS["notes"].max_slug
     paths = [f"{letter * 400}/{letter * (longest - 405)}{n}.md" for letter in ("x", "海", "😀") for n in (1, 2)]

@@ -199,6 +199,9 @@ class ThreadedCache(EntitySearches, AsyncClosing):
     async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         return await asyncio.to_thread(self._store.known_words, collection_of(entity_type).name, words)
 
+    async def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
+        return await asyncio.to_thread(self._store.word_counts, collection_of(entity_type).name, words)
+
     async def iterate(self, entity_type: str, batch_size: int = 2 * BATCH) -> AsyncIterator[list[Entity]]:
         collection_of(entity_type)
         identities = await asyncio.to_thread(self._store.identities, entity_type)

@@ -244,6 +244,10 @@ class CacheProtocol(Protocol):
         """The words that occur, in any form, in an entity of the type."""
         ...
 
+    async def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
+        """In how many entities of the type each word occurs, in any form; words that occur in none are left out."""
+        ...
+
     async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         """The entities of these identities, in their order; those that no longer exist are left out."""
         ...

@@ -160,6 +160,10 @@ class Store(Protocol):
         """Those of the words that occur in an entity of the type."""
         ...
 
+    def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
+        """In how many entities of the type each word occurs; words that occur in none are left out."""
+        ...
+
     def statistics(self) -> Statistics:
         """Counts, sizes, model."""
         ...

@@ -27,7 +27,7 @@ class Side:
 
     Attributes:
         rank: from 1; None if it did not find it.
-        score: cosine similarity of the best passage, BM25, or the name's similarity, 0 to 1.
+        score: cosine similarity of the best passage, BM25 (of a note with what `feedback` adds), or the name's similarity, 0 to 1.
         share: how much of the fused score came from it, 0 to 1; that of the nearest shipped phrase is part of meaning's.
     """
 

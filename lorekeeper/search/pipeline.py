@@ -23,6 +23,7 @@ from lorekeeper.search.editions import with_editions
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer
 from lorekeeper.search.explanation import explanation_of, with_filters
+from lorekeeper.search.feedback import fed_back
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import stated_conditions, type_asked_for
@@ -31,6 +32,7 @@ from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
 from lorekeeper.search.retrieved import Ranking, Retrieved, finished, fused, over_types
+from lorekeeper.search.shelves import NOTES
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
 from lorekeeper.search.unfinished import completed
 from lorekeeper.search.values import ValueRegistry
@@ -302,7 +304,10 @@ class Searcher:
         ranking, unavailable = semantic.result()
         found = ranking, keyword.result(), names.result(), count.result()
         retrieved = Retrieved(*found, unavailable, len(wordings) > 1)
-        return retrieved.with_phrases(query.phrases) if query.phrases else retrieved
+        if query.phrases or NOTES not in scopes:
+            return retrieved.with_phrases(query.phrases) if query.phrases else retrieved
+        with timed("keyword"):
+            return await fed_back(self._cache, retrieved, wordings, scopes[NOTES], query.filters)
 
     async def _semantic(
         self, query: Query, wordings: Sequence[str], scopes: Scopes, depth: int

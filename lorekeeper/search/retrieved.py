@@ -68,8 +68,9 @@ class Retrieved:
     def shelves(self) -> Mapping[str, Shelf]:
         """The shelves by name, with what they weigh for the query."""
         nearest = ((key[0], ranked.score) for key, ranked in self.semantic.items())
+        worded = ((key[0], ranked.score) for key, ranked in self.keyword.items())
         phrases = PHRASES_REWORDED if self.reworded else PHRASES
-        return shelves(nearest, lexical=self.is_lexical, phrases=phrases if self.phrases else 0.0)
+        return shelves(nearest, worded, lexical=self.is_lexical, phrases=phrases if self.phrases else 0.0)
 
     @property
     def nearest_shelf(self) -> Shelf:

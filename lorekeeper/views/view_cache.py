@@ -230,6 +230,9 @@ class ViewCache(EntitySearches, AsyncClosing):
     async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         return await (await self._of(entity_type)).known_words(entity_type, words)
 
+    async def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
+        return await (await self._of(entity_type)).word_counts(entity_type, words)
+
     async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         return self._kept(await (await self._of(entity_type)).load(entity_type, identities))
 

@@ -193,6 +193,9 @@ class MilvusStore:
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         return self.companion.known_words(entity_type, words) if self._companion_ready(entity_type) else set()
 
+    def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
+        return self.companion.word_counts(entity_type, words) if self._companion_ready(entity_type) else {}
+
     def open(self, types: Iterable[str]) -> None:
         """Open the store, and these types with their part of the companion, which is rebuilt if it is stale."""
         self.backend.open()

@@ -317,6 +317,13 @@ class Catalogue:
         tests = [(word, expression) for word in words if (expression := fts_query(KeywordQuery.of(word).words))]
         return self._read(lambda c: {word for word, test in tests if c.execute(sql, (test,)).fetchone()})
 
+    def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
+        """In how many entities of the type each word occurs, in any form with the same stem; those of none are left out."""
+        sql = f"SELECT count(*) FROM {entity_type}_fts WHERE {entity_type}_fts MATCH ?"
+        tests = [(word, expression) for word in words if (expression := fts_query(KeywordQuery.of(word).words))]
+        counts = self._read(lambda c: {word: c.execute(sql, (test,)).fetchone()[0] for word, test in tests})
+        return {word: number for word, number in counts.items() if number}
+
     def version(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:
         """A value that changes whenever the type changes."""
         row = c.execute("SELECT number FROM changes WHERE type = ?", (entity_type,)).fetchone()

@@ -1,0 +1,116 @@
+"""Feedback among notes: words that the nearest ones share find others, and which of a library's shelves comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from lorekeeper.cache.protocol import Ranked
+from lorekeeper.entities import Entity
+from lorekeeper.search.feedback import NEAREST, WORDS, fed_back, shared_words, telling
+from lorekeeper.search.fusion import FUSED_BY_SCORE
+from lorekeeper.search.retrieved import Ranking, Retrieved
+from lorekeeper.search.shelves import BOOKS, LEAST, NOTES, shelves
+from tests.support.entities import make
+from tests.support.libraries import open_library
+
+QUESTION = "who put out the fire?"
+
+
+def note(slug: str, text: str) -> Entity:
+    return make(slug, type="notes", name=slug, kind="note", document="vault", data={"sections": [{"desc": text}]})
+
+
+def ranking(*entities: Entity, passages: Sequence[str] = ()) -> Ranking:
+    """Entities in this order, with the passages that matched."""
+    texts = [*passages, *[""] * len(entities)]
+    return {
+        (e.type, e.identity): Ranked(e.identity, e.name, 1.0 - place / 100, texts[place])
+        for place, e in enumerate(entities)
+    }
+
+
+def test_only_words_that_several_passages_have_in_some_form_are_shared():
+    passages = ["The pyres burn at the gate.", "A pyre burned; two of us slept.", "We slept again by the fires."]
+    assert shared_words(passages, ["a fire burning"]) == {"pyres": 2, "slept": 2}
+    assert shared_words(passages[:1], []) == {}
+
+
+def test_words_that_tell_the_nearest_notes_from_others_come_first():
+    assert telling({"pyre": 3, "party": 3, "marsh": 2, "gone": 2}, {"pyre": 4, "party": 90, "marsh": 3}, 90) == (
+        "pyre",
+        "marsh",
+    )
+    assert len(telling({f"word{n}": 2 for n in range(50)}, {f"word{n}": 2 for n in range(50)}, 90)) == WORDS
+
+
+@pytest.mark.parametrize("backend", ["milvus", "sqlite"])
+async def test_a_note_in_the_words_of_the_nearest_ones_is_raised(tmp_path, backend):
+    near = [note(f"near{n}", f"Holya guards the pyre, day {n}.") for n in range(2)]
+    told = note("told", "The pyre of Holya went dark.")
+    others = [note(f"other{n}", f"Nothing of note on day {n}.") for n in range(9)]
+    async with open_library(tmp_path, backend=backend) as library:
+        await library.cache.store_entities([*near, told, *others], "notes")
+        texts = [entity.data["sections"][0]["desc"] for entity in near]
+        found = Retrieved(ranking(*near, passages=texts), ranking(*others, *near), {}, 12, None)
+        fed = await fed_back(library.cache, found, [QUESTION], None, {})
+        assert next(iter(fed.keyword))[1][1].startswith("near")
+        assert fed.keyword["notes", told.identity].score > 0
+        assert fed.keyword["notes", others[0].identity] == found.keyword["notes", others[0].identity]
+        elsewhere = await fed_back(library.cache, found, [QUESTION], ["another"], {})
+        assert elsewhere.keyword == found.keyword
+
+
+async def test_without_notes_or_keywords_nothing_changes(tmp_path):
+    spells = [make(f"s{n}", "The pyre burns.") for n in range(3)]
+    near = [note(f"n{n}", "The pyre burns.") for n in range(3)]
+    async with open_library(tmp_path) as library:
+        await library.cache.store_entities(near, "notes")
+        of_books = Retrieved(ranking(*spells, passages=["The pyre burns."] * 3), ranking(*spells), {}, 3, None)
+        assert await fed_back(library.cache, of_books, [QUESTION], None, {}) is of_books
+        by_meaning = replace(of_books, semantic=ranking(*near, passages=["The pyre burns."] * 3), keyword={})
+        assert await fed_back(library.cache, by_meaning, [QUESTION], None, {}) is by_meaning
+
+
+async def test_the_head_is_the_same_however_deep_a_page_is(tmp_path):
+    notes = [note(f"n{n:03}", f"Day {n}." if n % 5 else f"The pyre of day {n}.") for n in range(FUSED_BY_SCORE + 20)]
+    near = notes[5 : 5 + 5 * NEAREST : 5]
+    texts = [entity.data["sections"][0]["desc"] for entity in near]
+    async with open_library(tmp_path) as library:
+        await library.cache.store_entities(notes, "notes")
+        semantic = ranking(*near, passages=texts)
+        found = [Retrieved(semantic, ranking(*notes[:depth]), {}, 80, None) for depth in (FUSED_BY_SCORE, len(notes))]
+        shallow, deep = [await fed_back(library.cache, each, [QUESTION], None, {}) for each in found]
+        head = list(shallow.keyword)[:FUSED_BY_SCORE]
+        assert head == list(deep.keyword)[:FUSED_BY_SCORE]
+        assert head != list(ranking(*notes[:FUSED_BY_SCORE]))
+        assert len(deep.keyword) == len(notes)
+
+
+def weights(near_notes: Sequence[float], near_books: Sequence[float], words: Sequence[tuple[str, float]] = ()):
+    """Weights of notes and books for a query."""
+    nearest = [*(("notes", score) for score in near_notes), *(("spells", score) for score in near_books)]
+    found = shelves(nearest, words, lexical=False)
+    return found[NOTES].weight, found[BOOKS].weight
+
+
+def test_one_shelf_alone_has_its_full_weight():
+    assert weights([0.1], []) == weights([], [0.9]) == (1.0, 1.0)
+
+
+def test_the_shelf_whose_best_hits_are_nearer_comes_first():
+    assert weights([0.6] * 5, [0.6] * 5) == (1.0, pytest.approx(0.368, abs=0.001))
+    assert weights([0.2] * 5, [0.6] * 5)[0] == pytest.approx(LEAST)
+    chance, steady = [0.7, 0.3, 0.3, 0.3, 0.3], [0.55] * 5
+    assert weights(chance, steady)[0] < weights(chance, steady)[1] == 1.0
+
+
+def test_the_shelf_that_has_the_words_of_a_query_gains():
+    near = [0.5] * 5, [0.6] * 5
+    notes, books = weights(*near, [("notes", 20.0), ("spells", 5.0)])
+    assert notes == 1.0 > books
+    notes, books = weights(*near, [("notes", 5.0), ("spells", 20.0)])
+    assert notes < books == 1.0
+    assert weights(*near, [("spells", 20.0)])[0] < notes
