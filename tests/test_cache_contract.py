@@ -516,6 +516,25 @@ async def _score(cache: CacheProtocol, query: KeywordQuery, slug: str) -> float:
     return next(r.score for r in await cache.rank_keyword("spells", query) if r.identity[1] == slug)
 
 
+async def test_of_notes_it_is_told_how_near_their_sections_are(cache: CacheProtocol) -> None:
+    texts = {"Storm": "Freezing rain and hail.", "Feast": "They ate and drank.", "Road": "Rain fell on the road."}
+    data = {"sections": [{"name": name, "desc": text} for name, text in texts.items()]}
+    other = {"sections": [{"name": "Hail", "desc": "Hail fell."}]}
+    notes = [
+        make(slug, type="notes", name=slug, document="vault", data=held, folder=slug)
+        for slug, held in (("log", data), ("other", other))
+    ]
+    await cache.store_entities(notes, "notes")
+    for filters in ({}, {"folder": "log"}):
+        ranked = await cache.rank_semantic("notes", "Storm: Freezing rain and hail.", 1, **filters)
+        (hit,) = ranked
+        assert (hit.identity[1], hit.near[0]) == ("log", (hit.section, hit.score))
+        assert {heading for heading, _ in hit.near} == texts.keys()
+        assert [score for _, score in hit.near] == sorted((score for _, score in hit.near), reverse=True)
+    await cache.store_entities(SPELLS, "spells")
+    assert {hit.near for hit in await cache.rank_semantic("spells", "rain")} == {()}
+
+
 async def test_a_related_word_counts_less_than_one_of_the_query(cache: CacheProtocol) -> None:
     asked, related, both = (
         make(slug, f"It gives the traveller {text} for an hour.")

@@ -105,6 +105,18 @@ def test_the_nearest_passage_decides_where_words_do_not():
     assert shown.section == "Day 9"
 
 
+def test_a_section_nearly_as_near_needs_fewer_words_than_one_far_away():
+    days = [*((f"Day {n}", f"It rained in the year {n}.") for n in range(4)), ("Day 9", "They met Bors.")]
+    asked, nearest = "where did the party hear of Bors", days[3][1]
+
+    def shown(*near: tuple[str, float]) -> str:
+        return evidence(note(*days), asked, nearest, place="Day 3", near=near).section
+
+    assert shown() == shown(("Day 3", 0.6)) == shown(("Day 3", 0.6), ("Day 9", 0.46)) == "Day 3"
+    assert shown(("Day 3", 0.6), ("Day 9", 0.54)) == "Day 9"
+    assert shown(("Day 3", 0.6), ("Day 1", 0.54)) == "Day 3"
+
+
 def test_a_page_of_a_huge_note_says_what_it_leaves_out():
     texts = [(f"Year {n // 30} > Day {n}", "It rained. " * 100) for n in range(300)]
     page = markdown(note(*texts))

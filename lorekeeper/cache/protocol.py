@@ -26,6 +26,12 @@ import stores four of one type in one go, of which one is written while the next
 SCORE_DIGITS = 6
 """Decimals of a cosine similarity: engines differ beyond them, and entries whose scores are equal come by identity."""
 
+SECTIONED = frozenset({"notes"})
+"""The types of which searches by meaning tell how near each section is: their entries are on many things."""
+
+LOOKED = 120
+"""How many of the nearest passages they tell it of: two for each entry whose score is fused."""
+
 Progress = Callable[[int], None]
 """Called with the number of further items done."""
 
@@ -43,6 +49,8 @@ class Ranked:
         complete: whether the entry has all words of the query, or of one of its wordings; of keyword searches only.
         second: similarity of its second best passage, of semantic searches only; None if it has no other, or none that is as
             near as the last entry of the ranking.
+        near: headings and scores of the sections that have some of the `LOOKED` nearest passages, best first; of types that
+            are `SECTIONED`.
     """
 
     identity: Identity
@@ -52,6 +60,7 @@ class Ranked:
     section: str = ""
     complete: bool = False
     second: float | None = None
+    near: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -301,6 +310,14 @@ class CacheProtocol(Protocol):
     async def __aenter__(self) -> Self: ...
 
     async def __aexit__(self, *_: object) -> None: ...
+
+
+def nearest_sections(passages: Iterable[tuple[Identity, str, float]]) -> dict[Identity, tuple[tuple[str, float], ...]]:
+    """`Ranked.near` by entry, of passages with their entries, headings and scores, best first."""
+    found: dict[Identity, dict[str, float]] = {}
+    for identity, section, score in passages:
+        found.setdefault(identity, {}).setdefault(section, score)
+    return {identity: tuple(sections.items()) for identity, sections in found.items()}
 
 
 async def hits(cache: CacheProtocol, entity_type: str, ranking: Sequence[Ranked]) -> list[Hit]:

@@ -145,8 +145,8 @@ def ranked_result(
     nearest = ranked.get(hit.key)
     prose = read(entity)
     wording = found_by(entity, prose, asked.wordings) if asked.wordings else ""
-    passage, place = (nearest.passage, nearest.section) if nearest else ("", "")
-    shown = evidence(entity, wording, passage, asked.fields, limit, prose, place)
+    passage, place, near = (nearest.passage, nearest.section, nearest.near) if nearest else ("", "", ())
+    shown = evidence(entity, wording, passage, asked.fields, limit, prose, place, near)
     return Result(
         entity=entity,
         document_name=_title(entity, titles),

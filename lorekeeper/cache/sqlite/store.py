@@ -9,20 +9,20 @@ import itertools
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from zipfile import ZipFile
 
 import numpy as np
 
 from lorekeeper.cache.formats import Normalized, Upgrade
-from lorekeeper.cache.protocol import SCORE_DIGITS, Identity, Ranked, Statistics
+from lorekeeper.cache.protocol import SCORE_DIGITS, SECTIONED, Identity, Ranked, Statistics
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.catalogue import Catalogue, write_words
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
+from lorekeeper.cache.sqlite.matrix import Matrix, with_sections
 from lorekeeper.cache.sqlite.sql import where
 from lorekeeper.cache.sqlite.upgrade import FileUpgrade
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, WriteLock, require_dimension, require_model
@@ -57,41 +57,6 @@ def statements() -> list[str]:
         *(f"CREATE TABLE {name}_passages {_COLUMNS}" for name in COLLECTIONS),
         "CREATE TABLE models (type TEXT PRIMARY KEY, embedding TEXT NOT NULL, following TEXT)",
     ]
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """All vectors of a type, grouped by entity.
-
-    Attributes:
-        vectors: shape (passages, dimension) float32.
-        parts: number of each passage within its entity, shape (passages,).
-        entities: row ids of the entities, shape (entities,).
-        starts: where the passages of each begin, shape (entities,).
-    """
-
-    vectors: Vectors
-    parts: Any
-    entities: Any
-    starts: Any
-
-    @classmethod
-    def of(cls, vectors: Sequence[Vectors], parts: Sequence[int], row_ids: Sequence[int]) -> Matrix:
-        """The matrix of passages that are sorted by the row ids of their entities; at least one."""
-        entities, starts = np.unique(np.array(row_ids, dtype=np.int64), return_index=True)
-        return cls(np.stack(vectors), np.array(parts), entities, starts)
-
-    def best(self, scores: Any) -> tuple[Any, Any]:
-        """Best score of each entity's passages, and which passage has it."""
-        ends = np.append(self.starts[1:], len(scores))
-        best = np.maximum.reduceat(scores, self.starts)
-        return best, lambda i: int(self.parts[self.starts[i] + np.argmax(scores[self.starts[i] : ends[i]])])
-
-    def second(self, scores: Any, number: int) -> float | None:
-        """The second best score among the passages of one entity; None if it has one passage only."""
-        start = self.starts[number]
-        end = self.starts[number + 1] if number + 1 < len(self.starts) else len(scores)
-        return float(np.partition(scores[start:end], -2)[-2]) if end - start > 1 else None
 
 
 class LibraryFile(SqliteFile):
@@ -259,18 +224,19 @@ class SqliteStore(Catalogue):
                 )
             scores = np.round(matrix.vectors @ vector, SCORE_DIGITS)
             best, part = matrix.best(scores)
-            chosen = np.arange(len(best))
+            chosen = every = np.arange(len(best))
             if not selection.everything:
                 test, values = where(selection)
                 allowed = [i for (i,) in c.execute(f"SELECT id FROM {entity_type} WHERE {test}", values)]
-                chosen = np.flatnonzero(np.isin(matrix.entities, allowed))
+                chosen = every = np.flatnonzero(np.isin(matrix.entities, allowed))
             if len(chosen) > limit:
                 chosen = chosen[best[chosen] >= np.partition(best[chosen], -limit)[-limit]]
             hits = [
                 _hit(c, entity_type, int(matrix.entities[i]), part(i), (float(best[i]), matrix.second(scores, int(i))))
                 for i in chosen
             ]
-            return sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
+            hits = sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
+            return with_sections(c, matrix, scores, every, entity_type, hits) if entity_type in SECTIONED else hits
 
         return self._read(rank)
 
