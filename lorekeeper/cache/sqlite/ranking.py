@@ -31,19 +31,11 @@ def ranked_by_words(
     scored = (
         f"FROM {fts} LEFT JOIN {entity_type} ON {entity_type}.id = {fts}.rowid WHERE {fts} MATCH ? AND {among}{test}"
     )
-    bm25 = f"-bm25({fts}, {COLUMN_WEIGHTS})"
-    sides = [(f"SELECT {fts}.rowid AS id, {bm25} AS asked, 0.0 AS related {scored}", query.any)]
+    sides = [(f"SELECT {fts}.rowid AS id, {_score(fts)} AS asked, 0.0 AS related {scored}", query.any)]
     if query.related:
-        sides.append((f"SELECT {fts}.rowid, 0.0, {bm25} {scored}", query.related))
+        sides.append((f"SELECT {fts}.rowid, 0.0, {_score(fts)} {scored}", query.related))
     alone = RELATED if entity_type == "notes" else RELATED_ALONE
-    sql = (
-        f"WITH scored AS MATERIALIZED ({' UNION ALL '.join(side for side, _ in sides)}), "
-        "hits AS MATERIALIZED (SELECT id, sum(asked) AS asked, sum(related) AS related FROM scored GROUP BY id), "
-        f"worst AS (SELECT asked + {RELATED} * related AS least FROM hits ORDER BY least DESC LIMIT 1 OFFSET ?) "
-        f"SELECT document, slug, name, asked, related, sz, id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
-        f"FROM hits JOIN {entity_type} USING (id) JOIN {fts} ON {fts}.rowid = id JOIN {fts}_docsize USING (id) "
-        f"WHERE asked + {alone} * related >= ifnull((SELECT least FROM worst), 0)"
-    )
+    sql = _summed(entity_type, " UNION ALL ".join(side for side, _ in sides), alone)
     parameters = [
         value for _, words in sides for value in (fts_query_with(fts_query(words), query.phrases), *rare_words, *values)
     ]
@@ -54,6 +46,26 @@ def ranked_by_words(
         for d, s, name, asked, related, sizes, whole in rows
     ]
     return sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
+
+
+def _score(fts: str) -> str:
+    return f"-bm25({fts}, {COLUMN_WEIGHTS})"
+
+
+def _summed(entity_type: str, scored: str, alone: float) -> str:
+    """The rows whose scores, summed, may be among the best: what is asked for, and related words with at most that weight.
+
+    Its last parameters are how many are better than the worst of them, and an expression for all words of the query.
+    """
+    fts = f"{entity_type}_fts"
+    return (
+        f"WITH scored AS MATERIALIZED ({scored}), "
+        "hits AS MATERIALIZED (SELECT id, sum(asked) AS asked, sum(related) AS related FROM scored GROUP BY id), "
+        f"worst AS (SELECT asked + {RELATED} * related AS least FROM hits ORDER BY least DESC LIMIT 1 OFFSET ?) "
+        f"SELECT document, slug, name, asked, related, sz, id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
+        f"FROM hits JOIN {entity_type} USING (id) JOIN {fts} ON {fts}.rowid = id JOIN {fts}_docsize USING (id) "
+        f"WHERE asked + {alone} * related >= ifnull((SELECT least FROM worst), 0)"
+    )
 
 
 def _has_phrases(sizes: bytes) -> bool:
