@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from lorekeeper.cache import phrase_vectors
+from lorekeeper.cache.phrase_vectors import PhraseVectors
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.server.tools import SEARCHED
@@ -41,7 +43,8 @@ def earlier(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 async def test_a_library_of_the_last_release_answers_as_it_did(
     earlier: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(thesaurus, "_table", dict)  # that release knew no everyday words
+    monkeypatch.setattr(thesaurus, "_table", dict)  # that release knew no everyday words,
+    monkeypatch.setattr(phrase_vectors, "shipped", lambda: PhraseVectors(Path("none")))  # and no phrase by itself
     async with Library.from_settings(earlier) as library:
         before = library.embedding.computed
         assert sum((await library.statistics()).counts.values()) == 21

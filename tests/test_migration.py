@@ -261,7 +261,7 @@ def re_any(text: str, *parts: str) -> bool:
     return any(part in text for part in parts)
 
 
-@pytest.mark.alike(1)
+@pytest.mark.thorough
 async def test_a_locked_file_is_named(target: Settings, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "locked.db", isolation_level=None)) as c:
         c.execute("CREATE TABLE spells (slug TEXT PRIMARY KEY, name TEXT NOT NULL, data TEXT NOT NULL)")

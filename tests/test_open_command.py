@@ -61,6 +61,7 @@ def get(address: str) -> httpx.Response:
     return httpx.get(address, headers={"Accept": "text/html"}, verify=verify, timeout=SECONDS)
 
 
+@pytest.mark.thorough
 def test_a_server_that_runs_is_opened_with_a_link_that_signs_in_once(server):
     done = opened(server, "--no-browser")
     assert done.returncode == 0

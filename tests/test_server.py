@@ -371,6 +371,7 @@ async def test_http_serves_a_client_on_loopback_and_refuses_foreign_pages(librar
         assert post(url, Origin="http://evil.example").status_code == 403
 
 
+@pytest.mark.thorough
 async def test_http_with_a_token_lets_in_only_those_who_have_it(library):
     with http_server(library, HTTP_TOKEN="open sesame") as url:
         assert post(url).status_code == 401

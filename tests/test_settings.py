@@ -89,6 +89,7 @@ def test_every_backend_has_the_functions_of_the_protocol(name):
         assert len(arguments) == len(inspect.signature(promised).parameters) - 1, function
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("name", PROVIDERS)
 def test_every_provider_can_be_chosen_and_names_what_it_lacks(name):
     settings = load(EMBEDDING_PROVIDER=name, EMBEDDING_URL="http://127.0.0.1:9", EMBEDDING_MODEL="./no-model")

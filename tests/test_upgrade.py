@@ -207,7 +207,7 @@ async def test_a_library_that_only_lacks_a_type_gets_it_without_being_copied(
     assert {path: path.stat().st_ino for path in files} == files
 
 
-@pytest.mark.alike(1)
+@pytest.mark.thorough
 def test_the_command_line_upgrades_and_says_so_in_its_log(backend: str, earlier: Settings) -> None:
     folder = earlier.library_path.parent
     env = environment(folder, CACHE_BACKEND=backend, LOG_LEVEL="INFO")
