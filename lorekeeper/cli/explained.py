@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from rich.table import Table
 
 from lorekeeper.cli.render import console, plain
-from lorekeeper.search.coverage import OFF_TOPIC, Topic
-from lorekeeper.search.explanation import Explained, Explanation, Side
+from lorekeeper.search.explanation import OFF_TOPIC, Explained, Explanation, Side, Topic
 from lorekeeper.search.fusion import Retriever
 
 CALLED: Mapping[Retriever, str] = {"semantic": "meaning", "keyword": "keywords", "name": "name"}

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
+from lorekeeper.search.explanation import OFF_TOPIC, Topic
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.search.shelves import NOTES
 from lorekeeper.text.keywords import content_words
-
-OFF_TOPIC = ((0.50, 0.34), (0.45, 0.50), (0.35, 0.67), (0.32, 1.0))
-"""A query is off-topic if, for one pair, its best cosine similarity is below the first number and the share of its
-words that occur in the library at most the second: tuned between nonsense and the hardest real questions."""
 
 SHORT_WORD = 3
 """Letters of a word that is too short to be missed."""
@@ -24,21 +20,6 @@ MAX_UNKNOWN = 3
 
 LARGE_LIBRARY = 300
 """Fewest entries with which a query can be off-topic because its words do not occur."""
-
-
-@dataclass(frozen=True)
-class Topic:
-    """Whether a query is about what the library is about, and why.
-
-    Attributes:
-        closest: the best cosine similarity.
-        occurring: share of its words that occur in the library, 0 to 1; None if that does not matter.
-        off: whether it is off-topic, by `OFF_TOPIC`.
-    """
-
-    closest: float
-    occurring: float | None = None
-    off: bool = False
 
 
 async def topic_of(

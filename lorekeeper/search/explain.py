@@ -1,7 +1,8 @@
-"""Explanations of a page: which filter left it empty, which values there are, and how many entries do not say."""
+"""Explanations of a page: which filter left it empty, which values there are, how many entries do not say, how it came about."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,8 +14,14 @@ from lorekeeper.filters import WHERE, Condition, loaded, parse_filters, where_te
 from lorekeeper.printable import one_line, shown
 from lorekeeper.search.absent import CLOSED, not_open
 from lorekeeper.search.documents import Scopes
-from lorekeeper.search.results import ResultPage
+from lorekeeper.search.expansion import expanded_keywords, expanded_text
+from lorekeeper.search.explanation import Explained, Explanation, Side, Topic
+from lorekeeper.search.fusion import Retriever, weights_of
+from lorekeeper.search.query import Query
+from lorekeeper.search.results import Key, Result, ResultPage
+from lorekeeper.search.retrieved import Ranking, Retrieved
 from lorekeeper.search.values import ValueRegistry, nearest
+from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.where import parse_where
 
 EXPECTED: Mapping[str, frozenset[str]] = {
@@ -291,3 +298,63 @@ def _gap(entity_type: str, field: Field, met: int, total: int, *, alone: bool) -
     counted = _counted(total, COLLECTIONS[entity_type].label)
     which = "" if alone else " that meet the other filters"
     return f"Only {met:,} of {counted}{which} say their {field.name.replace('_', ' ')}; the other {total - met:,} were left out."
+
+
+# --- how a page came about -----------------------------------------------------------------------------------------
+
+
+def explanation_of(page: ResultPage, wordings: Sequence[str], retrieved: Retrieved, topic: Topic | None) -> Explanation:
+    """How the results of a ranked page were found.
+
+    Args:
+        page: the page.
+        wordings: of the query.
+        retrieved: what the retrievers found.
+        topic: what the test of its topic gave.
+    """
+    keywords = KeywordQuery(()) if page.mode == "semantic" else expanded_keywords(wordings)
+    rankings: dict[Retriever, Ranking] = {
+        "semantic": retrieved.semantic,
+        "keyword": retrieved.keyword,
+        "name": retrieved.names,
+    }
+    places = {retriever: _places(ranking) for retriever, ranking in rankings.items()}
+    found = {retriever: len(ranking) for retriever, ranking in rankings.items()}
+    return Explanation(
+        embedded=() if page.mode == "keyword" else tuple(map(expanded_text, wordings)),
+        words=keywords.words,
+        alternatives=keywords.alternatives,
+        related=keywords.related,
+        weights=weights_of([name for name, number in found.items() if number], retrieved.nearest_shelf.shares),
+        found=found,
+        entries=retrieved.count,
+        topic=topic,
+        results=tuple(_explained(result, places) for result in page.results),
+    )
+
+
+async def with_filters(page: ResultPage, explainer: Explainer, query: Query, scopes: Scopes) -> ResultPage:
+    """A page; if it is empty and to be explained, with the number of entries that there are without each filter."""
+    if page.explanation is None or page.total:
+        return page
+    without = Counter[str]()
+    for entity_type in query.types:
+        without.update(dict(await explainer.without(entity_type, query.filters, scopes[entity_type])))
+    return replace(page, explanation=replace(page.explanation, without=dict(without)))
+
+
+def _places(ranking: Ranking) -> dict[Key, tuple[int, float]]:
+    """Rank and score of every entry of a ranking."""
+    return {key: (rank, ranked.score) for rank, (key, ranked) in enumerate(ranking.items(), 1)}
+
+
+def _explained(result: Result, places: Mapping[Retriever, Mapping[Key, tuple[int, float]]]) -> Explained:
+    entity, hit = result.entity, result.hit
+    keys = (hit.key, *hit.duplicates) if hit else ()
+    parts = hit.parts if hit else {}
+    total = sum(parts.values())
+    sides: dict[Retriever, Side] = {}
+    for retriever, found in places.items():
+        rank, score = min((found[key] for key in keys if key in found), default=(None, None))
+        sides[retriever] = Side(rank, score, parts.get(retriever, 0.0) / total if total else 0.0)
+    return Explained(entity.uri, entity.name, result.score, result.wording, sides)

@@ -1,24 +1,35 @@
-"""How a page came about: what each retriever gave to each result, and why nothing was found. Built only when asked for.
+"""How a page came about: what each retriever gave to each result, and whether the query was about the library at all.
 
-It says what the search did: ranks and scores are those of the retrievers, and shares those that the fusion left in its hits.
+It says what the search did: ranks and scores are those of the retrievers, and shares those that the fusion left in its hits. It is
+made only when asked for (`explain.explanation_of`).
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from lorekeeper.search.coverage import OFF_TOPIC, Topic
-from lorekeeper.search.documents import Scopes
-from lorekeeper.search.expansion import expanded_keywords, expanded_text
-from lorekeeper.search.explain import Explainer
-from lorekeeper.search.fusion import Retriever, weights_of
-from lorekeeper.search.query import Query
-from lorekeeper.search.results import Key, Result, ResultPage
-from lorekeeper.search.retrieved import Ranking, Retrieved
-from lorekeeper.text.keywords import KeywordQuery
+from lorekeeper.search.fusion import Retriever
+
+OFF_TOPIC = ((0.50, 0.34), (0.45, 0.50), (0.35, 0.67), (0.32, 1.0))
+"""A query is off-topic if, for one pair, its best cosine similarity is below the first number and the share of its
+words that occur in the library at most the second: tuned between nonsense and the hardest real questions."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """Whether a query is about what the library is about, and why.
+
+    Attributes:
+        closest: the best cosine similarity.
+        occurring: share of its words that occur in the library, 0 to 1; None if that does not matter.
+        off: whether it is off-topic, by `OFF_TOPIC`.
+    """
+
+    closest: float
+    occurring: float | None = None
+    off: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,60 +90,3 @@ class Explanation:
         """All of it, for JSON; with a topic, also the limits that its values were held against."""
         limits = [{"closest_below": closest, "occurring_at_most": share} for closest, share in OFF_TOPIC]
         return {**asdict(self), "off_topic_if": limits if self.topic else []}
-
-
-def explanation_of(page: ResultPage, wordings: Sequence[str], retrieved: Retrieved, topic: Topic | None) -> Explanation:
-    """How the results of a ranked page were found.
-
-    Args:
-        page: the page.
-        wordings: of the query.
-        retrieved: what the retrievers found.
-        topic: what the test of its topic gave.
-    """
-    keywords = KeywordQuery(()) if page.mode == "semantic" else expanded_keywords(wordings)
-    rankings: dict[Retriever, Ranking] = {
-        "semantic": retrieved.semantic,
-        "keyword": retrieved.keyword,
-        "name": retrieved.names,
-    }
-    places = {retriever: _places(ranking) for retriever, ranking in rankings.items()}
-    found = {retriever: len(ranking) for retriever, ranking in rankings.items()}
-    return Explanation(
-        embedded=() if page.mode == "keyword" else tuple(map(expanded_text, wordings)),
-        words=keywords.words,
-        alternatives=keywords.alternatives,
-        related=keywords.related,
-        weights=weights_of([name for name, number in found.items() if number], retrieved.nearest_shelf.shares),
-        found=found,
-        entries=retrieved.count,
-        topic=topic,
-        results=tuple(_explained(result, places) for result in page.results),
-    )
-
-
-async def with_filters(page: ResultPage, explainer: Explainer, query: Query, scopes: Scopes) -> ResultPage:
-    """A page; if it is empty and to be explained, with the number of entries that there are without each filter."""
-    if page.explanation is None or page.total:
-        return page
-    without = Counter[str]()
-    for entity_type in query.types:
-        without.update(dict(await explainer.without(entity_type, query.filters, scopes[entity_type])))
-    return replace(page, explanation=replace(page.explanation, without=dict(without)))
-
-
-def _places(ranking: Ranking) -> dict[Key, tuple[int, float]]:
-    """Rank and score of every entry of a ranking."""
-    return {key: (rank, ranked.score) for rank, (key, ranked) in enumerate(ranking.items(), 1)}
-
-
-def _explained(result: Result, places: Mapping[Retriever, Mapping[Key, tuple[int, float]]]) -> Explained:
-    entity, hit = result.entity, result.hit
-    keys = (hit.key, *hit.duplicates) if hit else ()
-    parts = hit.parts if hit else {}
-    total = sum(parts.values())
-    sides: dict[Retriever, Side] = {}
-    for retriever, found in places.items():
-        rank, score = min((found[key] for key in keys if key in found), default=(None, None))
-        sides[retriever] = Side(rank, score, parts.get(retriever, 0.0) / total if total else 0.0)
-    return Explained(entity.uri, entity.name, result.score, result.wording, sides)

@@ -21,8 +21,7 @@ from lorekeeper.search.coverage import topic_of, unknown_words
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.editions import with_editions
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
-from lorekeeper.search.explain import Explainer
-from lorekeeper.search.explanation import explanation_of, with_filters
+from lorekeeper.search.explain import Explainer, explanation_of, with_filters
 from lorekeeper.search.feedback import fed_back
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
+from lorekeeper.search.explanation import Explanation
 from lorekeeper.search.fusion import FusedHit, Retriever
 from lorekeeper.search.wordings import found_by
 from lorekeeper.text.evidence import evidence, read
@@ -16,9 +17,6 @@ from lorekeeper.text.excerpts import SNIPPET_CHARS
 from lorekeeper.text.facts import SEPARATOR, facts
 from lorekeeper.text.names import name_key
 from lorekeeper.text.notes import section_shown
-
-if TYPE_CHECKING:
-    from lorekeeper.search.explanation import Explanation
 
 Mode = Literal["structured", "semantic", "hybrid", "keyword"]
 
