@@ -23,7 +23,7 @@ What handles many entities takes them by this number: a reader of files gives on
 import stores four of one type in one go, of which one is written while the next is embedded.
 """
 
-SCORE_DIGITS = 6
+SCORE_DIGITS = 5
 """Decimals of a cosine similarity: engines differ beyond them, and entries whose scores are equal come by identity."""
 
 SECTIONED = frozenset({"notes"})
