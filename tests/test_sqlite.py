@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from lorekeeper.cache.formats import not_again
+from lorekeeper.cache.protocol import SCORE_DIGITS
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection, parse_filters
@@ -82,10 +83,10 @@ def test_the_nearest_are_those_of_brute_force_under_every_filter(path: Path) -> 
     store.write("spells", cut, vectors, "model")
     for level in (None, 3):
         query = vectors[7] + 0.1
-        scores = vectors @ query
+        scores = np.round(vectors @ query, SCORE_DIGITS)
         best = {f"s{i}": scores[owners == i].max() for i in range(300) if level in (None, i % 7)}
         found = store.rank_semantic(Selection("spells", parse_filters("spells", {"level": level})), query, 25, "model")
-        assert [r.identity[1] for r in found] == sorted(best, key=lambda slug: -best[slug])[:25]
+        assert [r.identity[1] for r in found] == sorted(best, key=lambda slug: (-best[slug], slug))[:25]
         assert np.allclose([r.score for r in found], sorted(best.values(), reverse=True)[:25])
     store.close()
 

@@ -166,7 +166,10 @@ class ThreadedCache(EntitySearches, AsyncClosing):
         self, query: str | Sequence[str], names: Collection[tuple[str, str]]
     ) -> dict[tuple[str, str], float]:
         vector, model = await self._direction(query, again=True), await self._model()
-        return await asyncio.to_thread(phrase_vectors.shipped().similarities, model, vector, names)
+        vectors = phrase_vectors.shipped()
+        if not vectors.ready:
+            return await asyncio.to_thread(vectors.similarities, model, vector, names)
+        return vectors.similarities(model, vector, names)  # in half a millisecond
 
     async def _direction(self, query: str | Sequence[str], *, again: bool = False) -> Vectors:
         """The vector of a query; of several wordings, that of the sum of their vectors. ``again`` as in `embed_queries`."""

@@ -12,7 +12,7 @@ import hashlib
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -73,6 +73,11 @@ class PhraseVectors:
         self._tables: _Tables | None = None
         self._sought = False
 
+    @property
+    def ready(self) -> bool:
+        """Whether the file has been read, so that nothing blocks."""
+        return self._sought
+
     def similarities(self, model: str, vector: Vectors, names: Collection[Name]) -> dict[Name, float]:
         """Cosine similarity of a vector with the nearest phrase of each entry, about; entries without phrases are left out.
 
@@ -88,9 +93,11 @@ class PhraseVectors:
         places = {name: place for name, place in keys.items() if place is not None}
         if not places:
             return {}
-        ranges = [np.arange(tables.starts[place], tables.starts[place + 1]) for place in places.values()]
-        scores = _numbers(tables.codes[np.concatenate(ranges)]) @ (vector @ tables.basis)
-        firsts = np.cumsum([0, *map(len, ranges[:-1])])
+        chosen = np.fromiter(places.values(), np.int64, len(places))
+        counts = tables.starts[chosen + 1] - tables.starts[chosen]
+        firsts = np.cumsum(counts) - counts
+        rows = np.arange(counts.sum()) + np.repeat(tables.starts[chosen] - firsts, counts)
+        scores = _numbers(tables.codes[rows]) @ (vector @ tables.basis)
         return dict(zip(places, np.maximum.reduceat(scores, firsts).tolist(), strict=True))
 
     def _read(self) -> _Tables | None:
@@ -156,6 +163,7 @@ def _numbers(codes: NDArray[np.uint8]) -> Vectors:
     return numbers - LARGEST
 
 
+@lru_cache(maxsize=2**15)
 def _key(entity_type: str, name: str) -> int:
     """Eight bytes of a hash of type and base name, as `phrases.hint_of` looks it up."""
     text = f"{entity_type}/{base_name(name)}"

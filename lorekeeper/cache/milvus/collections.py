@@ -318,7 +318,7 @@ class Collections:
             best = _best_rows(rows)
             if len(best) >= limit or len(rows) < number or number == MAX_ROWS:
                 near = nearest_sections((ms.identity(row), row["section"], ms.score(row)) for row in rows[:looked])
-                ranking = [_with_second(ms.ranked(entity_type, own[0]), own[1:]) for own in best[:limit]]
+                ranking = [ms.ranked(entity_type, own[0], own[1:]) for own in best[:limit]]
                 return [replace(hit, near=near[hit.identity]) if hit.identity in near else hit for hit in ranking]
             number = min(2 * number, MAX_ROWS)
             self._breadth[entity_type] = min(1.2 * breadth, 2 * ROWS_PER_ENTITY)
@@ -351,11 +351,6 @@ def _best_rows(rows: Iterable[Row]) -> list[list[Row]]:
     for row in rows:
         best.setdefault(ms.identity(row), []).append(row)
     return [own for _, own in sorted(best.items(), key=lambda item: (-ms.score(item[1][0]), item[0]))]
-
-
-def _with_second(ranked: Ranked, others: Sequence[Row]) -> Ranked:
-    """A place in a ranking with the similarity of the best of the entity's other passages; servers repeat the first one."""
-    return replace(ranked, second=next((near for row in others if (near := ms.score(row)) < ranked.score), None))
 
 
 def _words(entity: Entity) -> str:

@@ -296,12 +296,13 @@ def expression(selection: Selection, *, records: bool = False, names: Names | No
     return joined_expression(selection, condition_expression, records=records, names=names)
 
 
-def ranked(entity_type: str, row: Row) -> Ranked:
-    """A row returned by a search as an entry of a ranking."""
+def ranked(entity_type: str, row: Row, others: Iterable[Row] = ()) -> Ranked:
+    """A row returned by a search as an entry of a ranking; the others are of its entity, and servers repeat the first among them."""
     similarity = score(row)
     if math.isnan(similarity):
         raise CacheError(f"{entity_type} have invalid vectors; run 'lorekeeper reindex' to compute them again")
-    return Ranked(identity(row), row["name"], similarity, row["passage"], row["section"])
+    second = next((near for other in others if (near := score(other)) < similarity), None)
+    return Ranked(identity(row), row["name"], similarity, row["passage"], row["section"], second=second)
 
 
 def score(row: Row) -> float:

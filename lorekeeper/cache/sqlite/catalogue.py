@@ -25,7 +25,7 @@ from lorekeeper.cache.sqlite.sql import (
     column_definitions,
     column_value,
     document_order,
-    fts_query,
+    fts_query_for_word,
     index_statements,
     where,
 )
@@ -314,13 +314,13 @@ class Catalogue:
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         """The words that occur, in any form with the same stem, in an entity of the type."""
         sql = f"SELECT 1 FROM {entity_type}_fts WHERE {entity_type}_fts MATCH ? LIMIT 1"
-        tests = [(word, expression) for word in words if (expression := fts_query(KeywordQuery.of(word).words))]
+        tests = [(word, expression) for word in words if (expression := fts_query_for_word(word))]
         return self._read(lambda c: {word for word, test in tests if c.execute(sql, (test,)).fetchone()})
 
     def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
         """In how many entities of the type each word occurs, in any form with the same stem; those of none are left out."""
         sql = f"SELECT count(*) FROM {entity_type}_fts WHERE {entity_type}_fts MATCH ?"
-        tests = [(word, expression) for word in words if (expression := fts_query(KeywordQuery.of(word).words))]
+        tests = [(word, expression) for word in words if (expression := fts_query_for_word(word))]
         counts = self._read(lambda c: {word: c.execute(sql, (test,)).fetchone()[0] for word, test in tests})
         return {word: number for word, number in counts.items() if number}
 

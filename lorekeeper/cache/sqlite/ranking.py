@@ -42,7 +42,7 @@ def ranked_by_words(
     every = fts_query_for_all(query.complete) or _NOTHING
     rows = c.execute(sql, [*parameters, limit - 1, every])
     hits = [
-        Ranked((d, s), name, asked + (RELATED if _has_phrases(sizes) else alone) * related, complete=bool(whole))
+        Ranked((d, s), name, asked + _share(related, sizes, alone), complete=bool(whole))
         for d, s, name, asked, related, sizes, whole in rows
     ]
     return sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
@@ -66,6 +66,11 @@ def _summed(entity_type: str, scored: str, alone: float) -> str:
         f"FROM hits JOIN {entity_type} USING (id) JOIN {fts} ON {fts}.rowid = id JOIN {fts}_docsize USING (id) "
         f"WHERE asked + {alone} * related >= ifnull((SELECT least FROM worst), 0)"
     )
+
+
+def _share(related: float, sizes: bytes, alone: float) -> float:
+    """What related words count of a row with words of these numbers in its columns."""
+    return related and (RELATED if _has_phrases(sizes) else alone) * related
 
 
 def _has_phrases(sizes: bytes) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 from lorekeeper.entities import Collection, Field, FieldType
 from lorekeeper.filters import COMPARISONS, Condition, Selection, loaded, stored
+from lorekeeper.text.keywords import KeywordQuery
 
 _COLUMN = {
     FieldType.TEXT: "TEXT",
@@ -75,6 +77,12 @@ def document_order(documents: Sequence[str]) -> tuple[str, list[str]]:
 def fts_query(words: Sequence[str], join: Literal["AND", "OR"] = "OR") -> str | None:
     """An FTS5 expression that matches any of the words or phrases, or all of them; None without any."""
     return f" {join} ".join('"' + word.replace("\0", " ").replace('"', '""') + '"' for word in words) or None
+
+
+@lru_cache(maxsize=4096)
+def fts_query_for_word(word: str) -> str | None:
+    """An expression that matches a word in any form; None for a word that says nothing."""
+    return fts_query(KeywordQuery.of(word).words)
 
 
 def fts_query_with(words: str | None, phrases: Sequence[str]) -> str | None:
