@@ -297,7 +297,7 @@ def expression(selection: Selection, *, records: bool = False, names: Names | No
 
 
 def ranked(entity_type: str, row: Row, others: Iterable[Row] = ()) -> Ranked:
-    """A row returned by a search as an entry of a ranking; the others are of its entity, and servers repeat the first among them."""
+    """A row returned by a search as an entry of a ranking; the others are of its entity, and servers repeat it among them."""
     similarity = score(row)
     if math.isnan(similarity):
         raise CacheError(f"{entity_type} have invalid vectors; run 'lorekeeper reindex' to compute them again")
