@@ -232,7 +232,7 @@ class SqliteStore(Catalogue):
             if len(chosen) > limit:
                 chosen = chosen[best[chosen] >= np.partition(best[chosen], -limit)[-limit]]
             hits = [
-                _hit(c, entity_type, int(matrix.entities[i]), part(i), (float(best[i]), matrix.second(scores, int(i))))
+                _hit(c, entity_type, int(matrix.entities[i]), part(i), float(best[i]), matrix.second(scores, int(i)))
                 for i in chosen
             ]
             hits = sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
@@ -341,7 +341,7 @@ def _insert_passages(
             c.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
-def _hit(c: sqlite3.Connection, entity_type: str, entity: int, part: int, scores: tuple[float, float | None]) -> Ranked:
+def _hit(c: sqlite3.Connection, entity_type: str, entity: int, part: int, score: float, second: float | None) -> Ranked:
     row = c.execute(
         f"SELECT document, slug, name, passage, section FROM {entity_type} "
         f"JOIN {entity_type}_fts ON {entity_type}_fts.rowid = id JOIN {entity_type}_passages ON entity = id "
@@ -351,5 +351,5 @@ def _hit(c: sqlite3.Connection, entity_type: str, entity: int, part: int, scores
     if row is None:
         raise DamagedFileError(f"an entry of {entity_type} is incomplete")
     document, slug, name, passage, section = row
-    score, second = (None if one is None else round(one, SCORE_DIGITS) for one in scores)
-    return Ranked((document, slug), name, score or 0.0, passage, section, second=second)
+    near = None if second is None else round(second, SCORE_DIGITS)
+    return Ranked((document, slug), name, round(score, SCORE_DIGITS), passage, section, second=near)
