@@ -137,3 +137,21 @@ def test_the_copy_of_a_note_keeps_its_marks():
 def test_facts_say_folder_session_and_tags():
     assert facts(ODA) == "npc · World/Fens · #npc/ally #fens"
     assert [facts(note) for note in campaign()][2] == "session · Sessions · session 1, 2026-10-02"
+
+
+def secret_note(mark: str | None) -> Entity:
+    texts = [
+        {"name": "Rumours", "desc": "The miller met a stranger at night."},
+        {"name": "Truth", "desc": "The miller met the abbot at night.", **({"mark": mark} if mark else {})},
+    ]
+    return make("Miller.md", type="notes", name="Old Tam", kind="note", data={"sections": texts})
+
+
+@pytest.mark.parametrize(("mark", "section"), [("GM only", "Truth"), (None, "Rumours")])
+def test_of_sections_that_answer_alike_the_secret_one_is_shown(mark: str | None, section: str):
+    assert evidence(secret_note(mark), "who met the miller at night?").section == section
+
+
+def test_a_secret_section_that_answers_nothing_is_not_shown():
+    shown = evidence(secret_note("GM only"), "what did the stranger want?")
+    assert (shown.section, evidence(secret_note("GM only"), "dragons").section) == ("Rumours", "Rumours")

@@ -11,19 +11,15 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, TypeVar
 
-from lorekeeper.search.fusion import LEXICAL_WEIGHTS, WEIGHTS, Retriever, Shelf
+from lorekeeper.search.fusion import LEXICAL_WEIGHTS, WEIGHTS, Shelf
 
 BOOKS, NOTES = "books", "notes"
 
 K = TypeVar("K", bound=tuple[str, Any])
 
 V = TypeVar("V")
-
-NOTE_WEIGHTS: Mapping[Retriever, float] = MappingProxyType({"semantic": 0.6, "keyword": 0.4})
-"""Shares of the retrievers among notes. That a note has all words of a query says little, since it has so many."""
 
 COMPARED = 5
 """Entries of a shelf whose mean similarity counts: one alone is near to many a query by chance."""
@@ -73,7 +69,7 @@ def shelves(
     notes = math.exp(STEEPNESS * _ahead(_by_shelf(nearest), _by_shelf(worded)))
     return {
         BOOKS: Shelf(BOOKS, LEXICAL_WEIGHTS if lexical else WEIGHTS, max(min(1.0, 1 / notes), LEAST), phrases),
-        NOTES: Shelf(NOTES, NOTE_WEIGHTS, max(min(1.0, notes), LEAST)),
+        NOTES: Shelf(NOTES, WEIGHTS, max(min(1.0, notes), LEAST)),
     }
 
 

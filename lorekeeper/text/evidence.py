@@ -16,7 +16,7 @@ from lorekeeper.text.cleaning import sentences
 from lorekeeper.text.excerpts import ELLIPSIS, SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import facts
 from lorekeeper.text.matching import occurring, possible, word_stems
-from lorekeeper.text.notes import said
+from lorekeeper.text.notes import marked, said
 from lorekeeper.text.sections import Section, sections
 
 NAMED = 0.3
@@ -27,6 +27,11 @@ NEAREST = 0.6
 
 NEAR = 1.5
 """What it counts that the passage nearest in meaning is in a section of a note: more than one rare word of the query."""
+
+MARKED = 0.5
+"""What it counts that a section of a note is marked as secret: whoever sees it asks about secrets more often than not.
+
+On graded questions an answering section is among the first five in 70 of 100 cases, without it in 64."""
 
 REACH = 0.15
 """How much less near, in cosine similarity, a section is whose nearness counts nothing; in between it counts in proportion."""
@@ -135,7 +140,7 @@ def evidence(
     room = limit - len(lead)
     prose = read(entity) if prose is None else prose
     if entity.type == "notes" and query:
-        prose = _best_section(entity.name, prose, wanted, {**_nearness(near), **({place: 1.0} if nearest else {})})
+        prose = _best_section(entity, prose, wanted, {**_nearness(near), **({place: 1.0} if nearest else {})})
     found = _sentence(entity.name, prose, wanted, nearest) if wanted else None
     if found:
         body = Evidence(_from_sentence(*found, room), found[0].section.heading)
@@ -189,20 +194,22 @@ def _beginning(entity: Entity, prose: Sequence[Section]) -> Evidence:
 
 
 def _best_section(
-    name: str, prose: Sequence[Section], wanted: Mapping[str, int], nearness: Mapping[str, float]
+    note: Entity, prose: Sequence[Section], wanted: Mapping[str, int], nearness: Mapping[str, float]
 ) -> Sequence[Section]:
-    """The section of a note that answers a query best: by its words, rare ones before common ones, and by meaning.
+    """The section of a note that answers a query best: by its words, rare ones before common ones, by meaning, and by its mark.
 
     That the nearest passage is in a section counts `NEAR`; that another one is near, a share of that, by heading. Of the notes
-    among the first five that answer graded questions, 62 in 100 show a section that does, with the nearest alone 51.
+    among the first five that answer graded questions, 63 in 100 show a section that does, with the nearest alone 42.
     """
     held = [occurring(wanted, f"{section.heading} {section.text}") for section in prose]
     occurrences = Counter(stem for stems in held for stem in set(stems))
-    named = set(occurring(wanted, name))
+    named, secret = set(occurring(wanted, note.name)), marked(note)
 
     def weight(number: int) -> float:
+        heading = prose[number].heading
         words = sum((NAMED if stem in named else 1.0) / math.sqrt(occurrences[stem]) for stem in held[number])
-        return words + NEAR * nearness.get(prose[number].heading, 0.0)
+        answers = words + NEAR * nearness.get(heading, 0.0)
+        return answers + MARKED if answers and heading in secret else answers
 
     best = max(range(len(prose)), key=weight, default=None)
     return prose if best is None or not weight(best) else [prose[best]]

@@ -32,6 +32,13 @@ def heading_path(section: Mapping[str, object]) -> str:
     return " ".join(name[:MAX_TEXT_LENGTH].split()) if isinstance(name, str) else ""
 
 
+def marked(entity: Entity) -> set[str]:
+    """Heading paths of the sections of a note that have a mark of their own, by which they are kept from players."""
+    sections = entity.data.get("sections")
+    listed = sections if isinstance(sections, list) else ()
+    return {heading_path(section) for section in listed if isinstance(section, Mapping) and section.get("mark")}
+
+
 def new_headings(path: str, before: str) -> Iterator[tuple[int, str]]:
     """Depth and text of the headings of a path that the section before does not stand under."""
     names, known = path.split(BETWEEN) if path else [], before.split(BETWEEN) if before else []
