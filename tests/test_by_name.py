@@ -32,6 +32,10 @@ ENTRIES = [
     make("old-red", "Its den is hotter.", type="creatures", name="Ancient Red Dragon", document="one"),
     make("grappling", "How to hold somebody.", type="rules", name="Grappling", document="one"),
     make("grappled", "What it is like to be held.", type="rules", name="Grappled", document="one"),
+    make(
+        "sea-rules", "Roll on the table of sea omens at dawn.", type="rules", name="Sea Omens at Dawn", document="one"
+    ),
+    make("omens", "1: gulls. 2: fog.", type="rules", name="Sea Omens", document="one", kind="table"),
     make("bann", "Ein Bann aus eigener Feder.", name="Windhauch des Grafen", document="deutsch", level=2),
     make("tanzlied", "Alle tanzen.", name="Tanzlied", document="deutsch", level=1),
 ]
@@ -222,3 +226,18 @@ async def test_an_entry_that_is_itself_called_so_comes_first(library):
 async def test_names_in_ranked_searches_keep_to_filters_and_documents(library):
     page = await library.searcher.search(Query(["spells"], text="Feuerball", filters={"level": 4}))
     assert [result.entity.document for result in page.results] == ["two"]
+
+
+@pytest.mark.parametrize(
+    "text", ["sea omens table", "roll on the sea-omens table", "roll twice on the table of sea omens"]
+)
+async def test_a_table_that_is_asked_for_comes_first(library, text):
+    page = await library.searcher.search(Query(LORE, text=text))
+    assert (names(page)[0], page.results[0].match) == ("Sea Omens", "name")
+    filtered = await library.searcher.search(Query(["rules"], text=text, filters={"kind": "table"}))
+    assert names(filtered) == ["Sea Omens"]
+
+
+async def test_no_rule_but_a_table_is_what_a_table_is_called(library):
+    page = await library.searcher.search(Query(["rules"], text="table of grappling"))
+    assert page.results[0].match != "name"

@@ -6,6 +6,7 @@ A name that is written as in the library is taken as it is, and nothing similar 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -68,6 +69,12 @@ class _Group:
     names: list[str]
     reason: str | None = None
 
+
+_TABLE_OF = re.compile(
+    r"(?:roll(?: \w+)? on )?(?:the |an? )?"  # how it is asked for
+    r"(?:tables? (?:of|for) (?:the |an? )?(.+)|(.+) tables?)"  # what it is called
+)
+"""A folded text that asks for a table by name: "roll on the short term madness table", "table of trinkets"."""
 
 _Find = Callable[[str, str, KnownNames], Iterable[_Group]]
 
@@ -133,11 +140,20 @@ async def rank(
         if not ranked or ranked[0].score < 1:
             inexact.append(fold(wording))
     found += await other_names.ranked(cache, entity_type, wordings, documents, filters)
+    for name in _tables(wordings) if entity_type == "rules" and filters.get("kind", "table") == "table" else ():
+        found += await cache.rank_names(entity_type, name, documents, **{**filters, "kind": "table"})
     known = KnownNames.of(await cache.names(entity_type) if inexact else ())
     for name, similarity in await asyncio.to_thread(_all_understood_as, entity_type, inexact, known):
         same = await cache.rank_names(entity_type, name, documents, **filters)
         found += [replace(hit, score=similarity) for hit in same if hit.score == 1]
     return best_first(found)
+
+
+def _tables(wordings: Iterable[str]) -> Iterator[str]:
+    """The names of the tables that wordings ask for, folded."""
+    for wording in wordings:
+        if asked := _TABLE_OF.fullmatch(fold(wording)):
+            yield asked[1] or asked[2]
 
 
 def best_first(found: Iterable[Ranked]) -> list[Ranked]:
