@@ -2,7 +2,7 @@
 
     python benchmarks/quality.py QUERIES.jsonl [--wordings WORDINGS.jsonl] [--corpus PATH [--without-phrases]] [--json]
 
-QUERIES: one object a line: {"id", "query", "type", "filters", "kind", "relevant": {name: grade}}; type "any" searches all.
+QUERIES: one object a line: {"id", "query", "type", "filters", "kind", "relevant": {name: grade}}; type "any", or none, searches all.
 WORDINGS: {"id", "wordings": [text, ...]}: the same queries as an assistant would put them, in several wordings.
 The library is the configured one; with --corpus that path is imported into it first, with --without-phrases as if no phrases
 were shipped, so that books are found like homebrew. Every query is asked through the search pipeline in the same run: fused,
@@ -57,7 +57,7 @@ def query_of(query: dict[str, Any], texts: Sequence[str], mode: Mode = "auto", l
     """A graded query as a search, in one or several wordings."""
     filters = {RENAMED.get(k, k): v for k, v in (query.get("filters") or {}).items()}
     document = filters.pop("document", None)
-    types = SEARCHED if query["type"] == "any" else [query["type"]]
+    types = SEARCHED if query.get("type", "any") == "any" else [query["type"]]
     return Query(types, texts[0], filters, [document] if document else None, limit, mode=mode, also=texts[1:])
 
 
