@@ -2,7 +2,7 @@
 
     python benchmarks/quality.py QUERIES.jsonl [--wordings WORDINGS.jsonl] [--corpus PATH [--without-phrases]] [--json]
 
-QUERIES: one object a line: {"id", "query", "type", "filters", "kind", "relevant": {name: grade}}; type "any", or none, searches all.
+QUERIES: one object a line: {"id", "query", "type", "filters", "kind", "relevant": {name: grade}}; without "type" all are searched.
 WORDINGS: {"id", "wordings": [text, ...]}: the same queries as an assistant would put them, in several wordings.
 The library is the configured one; with --corpus that path is imported into it first, with --without-phrases as if no phrases
 were shipped, so that books are found like homebrew. Every query is asked through the search pipeline in the same run: fused,

@@ -54,6 +54,14 @@ def one_line(text: str, limit: int | None = None) -> str:
     return text if text.isprintable() else _visible(_TABS_AND_BREAKS.sub(" ", text))
 
 
+def quantity(number: int, noun: str) -> str:
+    """A number of things that are counted: "1 entry", "1,200 entries"."""
+    if number == 1:
+        return f"1 {noun}"
+    ending = "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}{ending}"
+
+
 def lines(text: str) -> str:
     """A text with its line breaks and tabs, each break a newline, without other invisible characters."""
     return text if text.isprintable() else _visible(_BREAK.sub("\n", text))

@@ -25,7 +25,7 @@ from lorekeeper.errors import LoreKeeperError
 from lorekeeper.filters import clean_fields
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.library import Library
-from lorekeeper.printable import MAX_SHOWN, json_text, lines, one_line, shown
+from lorekeeper.printable import MAX_SHOWN, json_text, lines, one_line, quantity, shown
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.handlers import Handlers
 from lorekeeper.server.tools import all_tools
@@ -178,7 +178,7 @@ async def call(library: Library, tool: str, **arguments: Any) -> Answer:
 
 OWN_LINE = re.compile(
     r"\d+ (best )?of \d+ found \(\w+\)|Note: Entries like .*|\d\. .* from .* \| lore://[^ |]+|"
-    r"\d documents|evil: .*|More: offset=[1-9]|Less sure:"
+    r"\d documents?|evil: .*|More: offset=[1-9]|Less sure:"
 )
 
 
@@ -393,3 +393,17 @@ def test_b12_no_command_prints_what_a_terminal_would_obey(hostile_folder, comman
     assert forbidden(err, "\n") == set()
     if "--json" in command:
         json.loads(out)
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "said"),
+    [
+        (1, "entry", "1 entry"),
+        (0, "entry", "0 entries"),
+        (1200, "text", "1,200 texts"),
+        (2, "alias", "2 aliases"),
+        (1, "alias", "1 alias"),
+    ],
+)
+def test_one_thing_is_singular(number: int, noun: str, said: str):
+    assert quantity(number, noun) == said

@@ -19,6 +19,7 @@ from rich.text import Text
 from lorekeeper.cli.render import Bar, console, plain
 from lorekeeper.clients.server import program
 from lorekeeper.library import Library
+from lorekeeper.printable import quantity
 from lorekeeper.settings import BACKENDS, PREFIX, Settings
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ async def _load(settings: Settings) -> None:
     async with Library.from_settings(settings) as library:
         with Bar("Loading the starter compendium", sizes=True) as bar:
             report = await library.load_starter(notes=True, start=bar.start, progress=bar.advance)
-    console.print(f"The starter compendium and the notes of a small campaign: {report.stored:,} entries.\n")
+    console.print(f"The starter compendium and the notes of a small campaign: {quantity(report.stored, 'entry')}.\n")
 
 
 async def _ask(environment: dict[str, str]) -> None:

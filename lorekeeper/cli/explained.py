@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from rich.table import Table
 
 from lorekeeper.cli.render import console, plain
+from lorekeeper.printable import quantity
 from lorekeeper.search.explanation import OFF_TOPIC, Explained, Explanation, Side, Topic
 from lorekeeper.search.fusion import Retriever
 
@@ -27,7 +28,7 @@ def print_explanation(explanation: Explanation) -> None:
 def _lines(explanation: Explanation) -> Iterator[str]:
     """What was searched for and with what weight; if nothing was found, why."""
     counts = ", ".join(f"{CALLED[side]} {number:,}" for side, number in explanation.found.items())
-    yield f"{explanation.entries:,} entries under the filters; ranked by {counts}"
+    yield f"{quantity(explanation.entries, 'entry')} under the filters; ranked by {counts}"
     yield "fusion: " + (", ".join(f"{CALLED[s]} x {weight:.2f}" for s, weight in explanation.weights.items()) or "none")
     texts = {
         "searched by meaning": explanation.embedded,
@@ -38,7 +39,7 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     yield from (f"{label}: {'; '.join(words)}" for label, words in texts.items() if words)
     if explanation.topic:
         yield _topic(explanation.topic)
-    yield from (f"without {text}: {number:,} entries" for text, number in explanation.without.items())
+    yield from (f"without {text}: {quantity(number, 'entry')}" for text, number in explanation.without.items())
 
 
 def _topic(topic: Topic) -> str:

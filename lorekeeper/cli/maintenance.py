@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lorekeeper.cli.command import DONE, DRY_RUN, FAILED, JSON, Call, Commands, argument
 from lorekeeper.errors import CacheError
-from lorekeeper.printable import shown
+from lorekeeper.printable import quantity, shown
 
 commands = Commands()
 
@@ -125,5 +125,5 @@ async def reindex(call: Call) -> int:
         with Bar("Embedding") as bar:
             bar.start(sum((await library.statistics()).counts.values()))
             number = await library.reindex(bar.advance)
-    print(f"{number} entries embedded with the current model.")
+    print(f"{quantity(number, 'entry')} embedded with the current model.")
     return DONE

@@ -28,7 +28,7 @@ from rich.text import Text
 from lorekeeper.dates import written
 from lorekeeper.editions import edition_label
 from lorekeeper.intake.reports import by_suffix, grouped, summary
-from lorekeeper.printable import one_line, shown
+from lorekeeper.printable import one_line, quantity, shown
 from lorekeeper.search.dossier.lines import Dossier, session_of
 from lorekeeper.search.recent import Recent
 from lorekeeper.search.results import Result, ResultPage
@@ -201,7 +201,7 @@ def print_report(report: ImportReport, *, dry_run: bool) -> None:
     """What an import did; failures on stderr."""
     verb = "would be stored" if dry_run else "stored"
     console.print(
-        f"{report.stored:,} {verb}, {report.unchanged:,} unchanged, {report.embedded:,} texts embedded, "
+        f"{report.stored:,} {verb}, {report.unchanged:,} unchanged, {quantity(report.embedded, 'text')} embedded, "
         f"{len(report.failed):,} failed, in {report.seconds:.1f} s"
     )
     print_tables(report, verb)
@@ -216,7 +216,9 @@ def print_sync(report: ImportReport) -> None:
         table.add_row(entity_type, *(f"{numbers[outcome]:,}" for outcome in outcomes))
     table.add_row("all", f"{report.stored:,}", f"{report.unchanged:,}", f"{report.removed:,}", style="bold")
     console.print(table)
-    console.print(f"{report.embedded:,} texts embedded, {len(report.failed):,} failed, in {report.seconds:.1f} s")
+    console.print(
+        f"{quantity(report.embedded, 'text')} embedded, {len(report.failed):,} failed, in {report.seconds:.1f} s"
+    )
     print_tables(report, "stored")
     print_problems(report)
 
@@ -257,7 +259,7 @@ def print_migration(report: MigrationReport, *, dry_run: bool) -> None:
         table.add_row(plain(name), *(f"{getattr(counts, o):,}" for o in outcomes), f"{len(counts.failed):,}")
     table.add_row("all", *(f"{report.total(o):,}" for o in outcomes), f"{len(report.failed):,}", style="bold")
     console.print(table)
-    console.print(f"{report.embedded:,} texts embedded, in {report.seconds:.1f} s")
+    console.print(f"{quantity(report.embedded, 'text')} embedded, in {report.seconds:.1f} s")
     for name, failure in report.failed[:SHOWN_FAILURES]:
         errors.print(f"[red]failed[/] {plain(name)} {plain(shown(failure.slug))}: {plain(failure.reason)}")
     if len(report.failed) > SHOWN_FAILURES:
@@ -268,7 +270,7 @@ def print_backup(report: ArchiveReport) -> None:
     """The content of an archive."""
     counts = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.counts.items() if number)
     console.print(
-        f"{plain(report.archive)}: {counts or 'nothing'}, {report.vectors:,} vectors, in {report.seconds:.1f} s"
+        f"{plain(report.archive)}: {counts or 'nothing'}, {quantity(report.vectors, 'vector')}, in {report.seconds:.1f} s"
     )
     if report.counts.get("notes"):
         console.print(
@@ -279,8 +281,8 @@ def print_backup(report: ArchiveReport) -> None:
 def print_restore(report: ArchiveReport) -> None:
     """What a restore changed."""
     console.print(
-        f"{report.stored:,} stored, {report.unchanged:,} unchanged, {report.removed:,} removed, {report.embedded:,} texts "
-        f"embedded, in {report.seconds:.1f} s"
+        f"{report.stored:,} stored, {report.unchanged:,} unchanged, {report.removed:,} removed, "
+        f"{quantity(report.embedded, 'text')} embedded, in {report.seconds:.1f} s"
     )
     if report.before:
         console.print(f"The library's previous content is in {plain(report.before)}.")
@@ -304,7 +306,7 @@ def print_repair(report: RepairReport) -> None:
         console.print("The library is sound." if changed else "The library is sound; nothing was changed.")
         return
     kept = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.kept.items() if number)
-    console.print(f"Kept: {kept}; {report.embedded:,} texts embedded again, in {report.seconds:.1f} s")
+    console.print(f"Kept: {kept}; {quantity(report.embedded, 'text')} embedded again, in {report.seconds:.1f} s")
     console.print(
         f"The damaged library was moved to {plain(report.aside)}; delete it when you are sure that nothing is missing."
     )
@@ -318,7 +320,9 @@ def print_statistics(statistics: Statistics, fresh: Freshness) -> None:
         table.add_row(name, f"{count:,}", f"{statistics.passages[name]:,}", kinds)
     console.print(table)
     total, vectors = sum(statistics.counts.values()), sum(statistics.passages.values())
-    console.print(f"{total:,} entries, {vectors:,} vectors, {plain(statistics.embedding or 'no model yet')}")
+    console.print(
+        f"{quantity(total, 'entry')}, {quantity(vectors, 'vector')}, {plain(statistics.embedding or 'no model yet')}"
+    )
     console.print(f"{statistics.backend} at {plain(statistics.location)}")
     console.print(f"Open5e: {plain(fresh.sentence())}")
 

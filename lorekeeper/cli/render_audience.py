@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lorekeeper.audience import DM, PLAYERS
 from lorekeeper.cli.render import console, plain
+from lorekeeper.printable import quantity
 
 if TYPE_CHECKING:
     from lorekeeper.views.explained import Shares
@@ -33,7 +34,7 @@ def print_shares(shares: Sequence[Shares]) -> None:
 def print_counts(counts: Mapping[str, int]) -> None:
     """The documents that a player knows, with the number of entries."""
     for key, number in counts.items():
-        console.print(f"[bold]{plain(key)}[/]  {number:,} entries", soft_wrap=True)
+        console.print(f"[bold]{plain(key)}[/]  {quantity(number, 'entry')}", soft_wrap=True)
     if not counts:
         console.print("Nothing can be seen.")
 

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from lorekeeper.cli.render import console, plain, print_problems
+from lorekeeper.printable import quantity
 
 if TYPE_CHECKING:
     from lorekeeper.vaults.check import Finding
@@ -27,7 +28,7 @@ def print_vaults(statuses: Sequence[Status]) -> None:
         console.print(
             f"[bold]{plain(vault.key)}[/]  {plain(vault.name)}  [dim]{plain(status.folder)}[/]", soft_wrap=True
         )
-        notes = "1 note" if summary.notes == 1 else f"{summary.notes:,} notes"
+        notes = quantity(summary.notes, "note")
         if not status.folder:
             console.print(f"  {notes}, {plain(status.state)}: {plain(NEXT.format(vault.key))}", soft_wrap=True)
             continue
@@ -50,14 +51,15 @@ def print_vault_report(report: VaultReport) -> None:
     """What a sync did, and what the vaults hold; failures on stderr."""
     counts = report.as_dict()
     console.print(
-        f"{report.notes:,} notes, {counts['sections']:,} sections, {counts['links_resolved']:,} links "
-        f"({counts['links_dangling']:,} more dangle), {report.tags:,} tags, {counts['aliases']:,} aliases, "
-        f"{counts['creatures']:,} creatures, {counts['tables']:,} tables to roll on",
+        f"{quantity(report.notes, 'note')}, {quantity(counts['sections'], 'section')}, "
+        f"{quantity(counts['links_resolved'], 'link')} ({counts['links_dangling']:,} more dangle), "
+        f"{quantity(report.tags, 'tag')}, {quantity(counts['aliases'], 'alias')}, "
+        f"{quantity(counts['creatures'], 'creature')}, {quantity(counts['tables'], 'table')} to roll on",
         soft_wrap=True,
     )
     console.print(
         f"{report.stored:,} stored, {report.unchanged:,} unchanged, {report.removed:,} removed, {report.renamed:,} renamed, "
-        f"{report.embedded:,} texts embedded, {len(report.failed):,} failed, in {report.seconds:.1f} s",
+        f"{quantity(report.embedded, 'text')} embedded, {len(report.failed):,} failed, in {report.seconds:.1f} s",
         soft_wrap=True,
     )
     if report.passed:

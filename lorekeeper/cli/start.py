@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from lorekeeper.cli.command import DONE, Call
-from lorekeeper.printable import one_line
+from lorekeeper.printable import one_line, quantity
 from lorekeeper.version import VERSION
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _described(state: State, seen: Glance) -> str:
     return {
         "none": f"There is no library yet; the first command that needs one makes it in {seen.location}.",
         "empty": f"The library in {seen.location} is empty.",
-        "starter": f"The library in {seen.location} has the starter compendium, {entries:,} entries, and no books yet.",
-        "books": f"The library in {seen.location} has {entries:,} entries; documents: {len(seen.documents):,}.",
+        "starter": f"The library in {seen.location} has the starter compendium, {quantity(entries, 'entry')}, and no books yet.",
+        "books": f"The library in {seen.location} has {quantity(entries, 'entry')}; documents: {len(seen.documents):,}.",
         "damaged": f"The library in {seen.location} cannot be used: {seen.problem}",
     }[state]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lorekeeper.cli.command import DONE, FAILED, JSON, Call, Commands, argument
 from lorekeeper.errors import ConfigError
-from lorekeeper.printable import shown
+from lorekeeper.printable import quantity, shown
 
 commands = Commands()
 
@@ -88,7 +88,9 @@ async def _remove(call: Call) -> int:
         number = await library.vaults.remove(key)
     call.show(
         {"key": key, "removed": number},
-        lambda: print(f"{shown(key)} is out of the library, with {number:,} entries; its folder was left alone."),
+        lambda: print(
+            f"{shown(key)} is out of the library, with {quantity(number, 'entry')}; its folder was left alone."
+        ),
     )
     return DONE
 

@@ -26,7 +26,7 @@ from lorekeeper.intake.sync import endpoints, entities_of, list_path, store_from
 from lorekeeper.intake.sync_state import ALL, LOCK_SECONDS, Source, SyncState, encode, load_state, save, sync_lock
 from lorekeeper.normalize import UnknownShapeError
 from lorekeeper.normalize.open5e import Endpoint
-from lorekeeper.printable import MAX_SHOWN, one_line
+from lorekeeper.printable import MAX_SHOWN, one_line, quantity
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
@@ -100,7 +100,7 @@ class _Fetched:
             f" {self.renamed} of them {verb} stored beside your own entries of the same key." if self.renamed else ""
         )
         late = "" if self.complete else "; there was no time to fetch all that match"
-        return f"Fetched {self.stored} entries from Open5e for this lookup{late}.{renamed}"
+        return f"Fetched {quantity(self.stored, 'entry')} from Open5e for this lookup{late}.{renamed}"
 
 
 @dataclass(frozen=True)

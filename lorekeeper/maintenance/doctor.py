@@ -21,7 +21,7 @@ from lorekeeper.errors import ConfigError, LoreKeeperError
 from lorekeeper.intake.freshness import freshness
 from lorekeeper.library import Library
 from lorekeeper.notes.marks import KEYS
-from lorekeeper.printable import one_line
+from lorekeeper.printable import one_line, quantity
 from lorekeeper.settings import PREFIX, Settings, ignored_file, misspelt_variables, own_file, shown_value
 from lorekeeper.system import in_thread
 from lorekeeper.vaults.marks import MarksFile
@@ -149,7 +149,9 @@ async def _library(library: Library) -> Check:
         return Check("library", False, str(error))
     details = ", ".join(f"{name}: {value}" for name, value in statistics.details.items())
     total = sum(statistics.counts.values())
-    return Check("library", True, f"{statistics.backend} at {statistics.location}, {total:,} entries ({details})")
+    return Check(
+        "library", True, f"{statistics.backend} at {statistics.location}, {quantity(total, 'entry')} ({details})"
+    )
 
 
 async def _edition(library: Library) -> list[Check]:
@@ -188,7 +190,7 @@ async def _vaults(library: Library) -> list[Check]:
 
 def _vault(status: Status, vaults: Vaults, behind: str) -> Check:
     """How one vault stands; ``behind`` if the library lacks changes of it."""
-    name, notes = f"vault {status.vault.key}", f"{status.summary.notes:,} notes, {status.state}"
+    name, notes = f"vault {status.vault.key}", f"{quantity(status.summary.notes, 'note')}, {status.state}"
     if not status.folder:
         return Check(name, True, f"{notes}: 'lorekeeper vault list' says what to do")
     how = vaults.scanned or "watched while a server runs"

@@ -16,7 +16,7 @@ from lorekeeper.editions import edition_label
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import unknown_name
-from lorekeeper.printable import lines, one_line
+from lorekeeper.printable import lines, one_line, quantity
 from lorekeeper.render import UNRELATED, Related, lean, markdown
 from lorekeeper.rolling.tables import tables_of
 from lorekeeper.search.results import Result, ResultPage
@@ -129,7 +129,8 @@ def _heading(page: ResultPage) -> str:
     if page.mode != "structured" or number == len(page.results):
         best = "best " if page.mode != "structured" and page.total > len(page.results) else ""
         return f"{len(page.results)} {best}of {page.total} found ({page.mode})"
-    return f"{len(page.results)} things ({number} entries with their variants) of {page.total} found ({page.mode})"
+    things = f"{quantity(len(page.results), 'thing')} ({quantity(number, 'entry')} with their variants)"
+    return f"{things} of {page.total} found ({page.mode})"
 
 
 def _contents(page: ResultPage) -> list[JsonObject]:
@@ -289,7 +290,7 @@ def _origin(entity: Entity, content: JsonObject) -> str:
 async def documents_answer(view: View, entity_type: str | None = None) -> Answer:
     """Every document; those with entries of a type if one is given."""
     documents = await document_list(view, entity_type)
-    text = "\n".join([f"{len(documents)} documents", *map(_document_line, documents)])
+    text = "\n".join([quantity(len(documents), "document"), *map(_document_line, documents)])
     return Answer({"documents": documents}, text)
 
 
