@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import random
+import sqlite3
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lorekeeper.cache.protocol import Ranked
-from lorekeeper.cache.sqlite import bounds
-from lorekeeper.cache.sqlite.ranking import ranked_by_words
+from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.cache.sqlite import bounds, impacts, ranking
+from lorekeeper.cache.sqlite.bounds import Split
+from lorekeeper.cache.sqlite.impacts import COLUMN_WEIGHTS, Impact, KeptImpacts
+from lorekeeper.cache.sqlite.sql import fts_query
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.entities import Entity
 from lorekeeper.filters import Selection, parse_filters
@@ -43,26 +49,42 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> SqliteStore:
     return opened
 
 
-def split(store: SqliteStore, query: KeywordQuery) -> bounds.Split | None:
-    return store.file.read(lambda c: bounds.split(c, "spells_fts", query.weights))
-
-
 def ranked(
-    store: SqliteStore, selection: Selection, query: KeywordQuery, limit: int, rare: bounds.Split | None = None
+    store: SqliteStore, selection: Selection, query: KeywordQuery, limit: int, common: Collection[str] = ()
 ) -> list[Ranked]:
-    return store.file.read(lambda c: ranked_by_words(c, selection, query, limit, rare))
+    """The ranking of the rows that have other words than the common ones; nothing is kept of it."""
+
+    def rank(c: sqlite3.Connection) -> list[Ranked]:
+        impacts = replace(store._impacts_of(c, "spells"), kept=KeptImpacts())
+        return ranking.ranked_by_words(impacts, query, limit, store._rows_meeting(c, selection), common)
+
+    return store.file.read(rank)
 
 
-@pytest.mark.parametrize("seed", range(4))
+def split_of(store: SqliteStore, query: KeywordQuery) -> Split | None:
+    """How a query is split if nothing is kept."""
+    return store.file.read(
+        lambda c: ranking.split_of(replace(store._impacts_of(c, "spells"), kept=KeptImpacts()), query)
+    )
+
+
+def summed_by_sqlite(store: SqliteStore, words: Sequence[str]) -> dict[Identity, float]:
+    """The BM25 scores of all rows that have one of the words, as SQLite adds them up."""
+    sql = (
+        f"SELECT document, slug, -bm25(spells_fts, {COLUMN_WEIGHTS}) FROM spells_fts JOIN spells ON id = spells_fts.rowid "
+        "WHERE spells_fts MATCH ?"
+    )
+    return {(document, slug): score for document, slug, score in store._rows(sql, [fts_query(words)])}
+
+
 @pytest.mark.parametrize("share", [0.2, 0.5, 3.0])
 def test_the_ranking_is_that_of_all_rows(
-    store: SqliteStore, seed: int, share: float, monkeypatch: pytest.MonkeyPatch
+    store: SqliteStore, share: float, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    print(f"seed {seed}")
-    monkeypatch.setattr(bounds, "ROWS", 0)
+    monkeypatch.setattr(ranking, "ROWS", 0)
     monkeypatch.setattr(bounds, "SHARE", share)
     chance, decided = random.Random(seed), 0
-    for _ in range(30):
+    for _ in range(100):
         words = chance.sample(COMMON, chance.randint(1, 4)) + chance.sample([*RARE, "absent"], chance.randint(0, 3))
         twice = words[:1] * chance.choice([0, 0, 2])
         related = tuple(chance.sample([w for w in (*COMMON, *RARE) if w not in words], chance.choice([0, 0, 1, 3])))
@@ -71,24 +93,65 @@ def test_the_ranking_is_that_of_all_rows(
         filters: dict[str, object] = chance.choice([{}, {"level_max": 3}, {"name": "ape"}])
         selection = Selection("spells", parse_filters("spells", filters))
         assert store.rank_keyword(selection, query, limit) == ranked(store, selection, query, limit), words
-        found = split(store, query)
-        part = ranked(store, selection, query, limit, found) if found else []
+        found = split_of(store, query)
+        part = ranked(store, selection, query, limit, found.common) if found else []
         decided += bool(found and len(part) == limit and part[-1].score > found.rest)
     assert decided or share > 1
 
 
+def test_scores_are_those_of_sqlite(store: SqliteStore, seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(50):
+        words = chance.sample([*COMMON, *RARE], chance.randint(1, 6)) + chance.choices(COMMON, k=chance.randint(0, 2))
+        found = ranked(store, Selection("spells"), KeywordQuery(tuple(words)), 900)
+        assert {hit.identity: hit.score for hit in found} == summed_by_sqlite(store, words)
+
+
 def test_no_row_without_a_rare_word_exceeds_the_bound(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "ROWS", 0)
+    monkeypatch.setattr(ranking, "ROWS", 0)
     query, everything = KeywordQuery(("fire", "boat", "rare3")), Selection("spells")
-    found = split(store, query)
+    found = split_of(store, query)
     assert found
-    assert found.rare == '"rare3"'
-    rare = {hit.identity for hit in ranked(store, everything, query, 900, found)}
+    assert found.common == {"fire", "boat"}
+    rare = {hit.identity for hit in ranked(store, everything, query, 900, found.common)}
     others = [hit.score for hit in ranked(store, everything, query, 900) if hit.identity not in rare]
     assert others
     assert max(others) <= found.rest
 
 
 def test_few_rows_are_all_scored(store: SqliteStore) -> None:
-    assert split(store, KeywordQuery(("rare1", "rare2"))) is None
-    assert split(store, KeywordQuery(("absent",))) is None
+    assert split_of(store, KeywordQuery(("rare1", "rare2"))) is None
+    assert split_of(store, KeywordQuery(("absent",))) is None
+
+
+def test_words_that_are_kept_are_not_counted(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "ROWS", 0)
+    query = KeywordQuery(("fire", "boat", "rare3"))
+
+    def split_again(c: sqlite3.Connection) -> Split | None:
+        impacts = replace(store._impacts_of(c, "spells"), kept=KeptImpacts())
+        ranking.ranked_by_words(impacts, query, 10, None)
+        return ranking.split_of(impacts, query)
+
+    assert store.file.read(split_again) is None
+
+
+def test_what_is_kept_is_of_the_latest_state(tmp_path: Path) -> None:
+    with_fire = Entity(type="spells", slug="a", name="Fire", kind="spell", document="own", source_api="own", data={})
+    without = replace(with_fire, name="Water")
+    opened = SqliteStore(tmp_path / "cache.db", lambda entity: entity.fields)
+    for entity, found in ((with_fire, ["Fire"]), (without, [])):
+        opened.write("spells", [(entity, passages(entity)[:1])], np.eye(1, 8, dtype=np.float32), "model")
+        hits = opened.rank_keyword(Selection("spells"), KeywordQuery(("fire",)), 5)
+        assert [hit.name for hit in hits] == found
+
+
+def test_the_latest_words_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(impacts, "KEPT_ROWS", 5)
+    kept, impact = KeptImpacts(), Impact(np.arange(2), np.ones(2))
+    for word in ("one", "two", "three"):
+        kept.keep(("spells", word), 1, impact)
+        assert kept.get(("spells", "one"), 1) is impact
+    assert kept.rows == 4
+    assert kept.get(("spells", "two"), 1) is None
+    assert kept.get(("spells", "three"), 2) is None

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lorekeeper.cache.protocol import Identity, Ranked, ValueCounts
-from lorekeeper.cache.sqlite.bounds import split
 from lorekeeper.cache.sqlite.columns import Columns, Rows
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
+from lorekeeper.cache.sqlite.impacts import Impacts, KeptImpacts
 from lorekeeper.cache.sqlite.names import NameIndex
-from lorekeeper.cache.sqlite.ranking import ranked_by_words
+from lorekeeper.cache.sqlite.ranking import best_by_words
 from lorekeeper.cache.sqlite.spelling import SPELT, Spelling
 from lorekeeper.cache.sqlite.sql import (
     column_definitions,
@@ -200,6 +200,7 @@ class Catalogue:
         self.file = file
         self._columns: dict[str, tuple[tuple[int, int], Columns]] = {}
         self._names: dict[str, tuple[tuple[int, int], NameIndex]] = {}
+        self._impacts = KeptImpacts()
         self._spelling = {name: Spelling(name, partial(self.version, entity_type=name)) for name in SPELT}
 
     def count(self, selection: Selection) -> int:
@@ -283,10 +284,9 @@ class Catalogue:
         def rank(c: sqlite3.Connection) -> list[Ranked]:
             spelling = self._spelling.get(selection.entity_type)
             asked = spelling.corrected(c, query) if spelling else query
-            rare = None if query.phrases else split(c, f"{selection.entity_type}_fts", asked.weights)
-            best = ranked_by_words(c, selection, asked, limit, rare) if rare else []
-            decided = rare and len(best) == limit and best[-1].score > rare.rest
-            return best if decided else ranked_by_words(c, selection, asked, limit)
+            return best_by_words(
+                self._impacts_of(c, selection.entity_type), asked, limit, self._rows_meeting(c, selection)
+            )
 
         return self._read(rank)
 
@@ -351,6 +351,12 @@ class Catalogue:
         if known is None or known[0] != version:
             self._columns[entity_type] = known = version, Columns.of(c, entity_type)
         return known[1]
+
+    def _impacts_of(self, c: sqlite3.Connection, entity_type: str) -> Impacts:
+        """What words add to the scores of a type's rows."""
+        return Impacts(
+            c, entity_type, self.version(c, entity_type), self._columns_of(c, entity_type).ids, self._impacts
+        )
 
     def _named(
         self, c: sqlite3.Connection, selection: Selection, found: Callable[[NameIndex], list[tuple[int, float]]]

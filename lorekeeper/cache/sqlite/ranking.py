@@ -1,71 +1,113 @@
-"""The ranking of entries by the words of a query, in SQL."""
+"""The ranking of entries by the words of a query: what these add to the score of each row, summed up."""
 
 from __future__ import annotations
 
-import sqlite3
+import json
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from lorekeeper.cache.protocol import Ranked
-from lorekeeper.cache.sqlite.bounds import Split
-from lorekeeper.cache.sqlite.sql import fts_query, fts_query_for_all, fts_query_with, where
-from lorekeeper.filters import Selection
+from lorekeeper.cache.sqlite.bounds import Split, split
+from lorekeeper.cache.sqlite.columns import Rows
+from lorekeeper.cache.sqlite.impacts import Impact, Impacts, Places
+from lorekeeper.cache.sqlite.sql import fts_query_for_all, quoted
 from lorekeeper.text.keywords import RELATED, RELATED_ALONE, KeywordQuery
 
-COLUMN_WEIGHTS = "4.0, 1.0, 1.0, 0.5"
-"""How much a word counts in the name, the text, the phrases and the description of the hint."""
+ROWS = 6000
+"""Rows, added up over the words whose impacts are not kept, up to which all are scored: they take some milliseconds."""
+
+Scores = npt.NDArray[np.float64]
+"""Of some rows, shape (rows,)."""
 
 _NOTHING = '""'
 """An FTS5 expression that matches nothing."""
 
 
+def best_by_words(impacts: Impacts, query: KeywordQuery, limit: int, allowed: Rows | None) -> list[Ranked]:
+    """As `Catalogue.rank_keyword`; ``allowed`` are the rows under the filters, None for all."""
+    parts = split_of(impacts, query)
+    best = ranked_by_words(impacts, query, limit, allowed, parts.common) if parts else []
+    decided = parts and len(best) == limit and best[-1].score > parts.rest
+    return best if decided else ranked_by_words(impacts, query, limit, allowed)
+
+
+def split_of(impacts: Impacts, query: KeywordQuery) -> Split | None:
+    """The common words of a query; None if all rows are to be scored."""
+    if query.phrases or len(impacts.ids) <= ROWS:
+        return None
+    numbers = {word: impacts.count(quoted(word)) for word in query.weights}
+    unknown = sum(number for word, number in numbers.items() if impacts.known(quoted(word)) is None)
+    return split(query.weights, numbers, len(impacts.ids)) if unknown > ROWS else None
+
+
 def ranked_by_words(
-    c: sqlite3.Connection, selection: Selection, query: KeywordQuery, limit: int, rare: Split | None = None
+    impacts: Impacts, query: KeywordQuery, limit: int, allowed: Rows | None, common: Collection[str] = ()
 ) -> list[Ranked]:
-    """As `Catalogue.rank_keyword`, of the entities that have one of the rare words if these are given."""
-    test, values = where(selection)
-    entity_type = selection.entity_type
-    fts = f"{entity_type}_fts"
-    among, rare_words = (
-        (f"+{fts}.rowid IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) AND ", [rare.rare]) if rare else ("", [])
-    )
-    # the rows themselves are read for the best scores only; a LEFT JOIN that no condition uses costs nothing
-    scored = (
-        f"FROM {fts} LEFT JOIN {entity_type} ON {entity_type}.id = {fts}.rowid WHERE {fts} MATCH ? AND {among}{test}"
-    )
-    sides = [(f"SELECT {fts}.rowid AS id, {_score(fts)} AS asked, 0.0 AS related {scored}", query.any)]
-    if query.related:
-        sides.append((f"SELECT {fts}.rowid, 0.0, {_score(fts)} {scored}", query.related))
-    alone = RELATED if entity_type == "notes" else RELATED_ALONE
-    sql = _summed(entity_type, " UNION ALL ".join(side for side, _ in sides), alone)
-    parameters = [
-        value for _, words in sides for value in (fts_query_with(fts_query(words), query.phrases), *rare_words, *values)
-    ]
-    every = fts_query_for_all(query.complete) or _NOTHING
-    rows = c.execute(sql, [*parameters, limit - 1, every])
+    """The same, of the rows that have another word than the common ones."""
+    phrases = [f"{{name body}} : {quoted(phrase)}" for phrase in query.phrases]
+    asked, related = _side(phrases, query.any) or phrases, _side(phrases, query.related)
+    often = {quoted(word) for word in common}
+    found = {each: impacts.of(each) for each in chain(asked, related) if each not in often}
+    rows = _having_all(impacts, [[found[each]] for each in phrases] or [found.values()])
+    places = np.flatnonzero(rows if allowed is None else rows & allowed)
+    found |= {each: impacts.among(each, places) for each in often}
+    scores, further = (_summed(impacts, [found[each] for each in side])[places] for side in (asked, related))
+    alone = RELATED if impacts.entity_type == "notes" else RELATED_ALONE
+    best = _possible(scores, further, alone, limit)
+    described = _described(impacts, places[best], query.complete)
     hits = [
-        Ranked((d, s), name, asked + _share(related, sizes, alone), complete=bool(whole))
-        for d, s, name, asked, related, sizes, whole in rows
+        Ranked((document, slug), name, score + _share(more, sizes, alone), complete=bool(whole))
+        for (document, slug, name, sizes, whole), score, more in zip(
+            described, scores[best].tolist(), further[best].tolist(), strict=True
+        )
     ]
     return sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
 
 
-def _score(fts: str) -> str:
-    return f"-bm25({fts}, {COLUMN_WEIGHTS})"
+def _side(phrases: Sequence[str], words: Sequence[str]) -> list[str]:
+    """What rows are ranked by: words, and phrases, which a row has to have and which so count twice."""
+    return [*phrases, *phrases, *map(quoted, words)] if words else []
 
 
-def _summed(entity_type: str, scored: str, alone: float) -> str:
-    """The rows whose scores, summed, may be among the best: what is asked for, and related words with at most that weight.
+def _having_all(impacts: Impacts, groups: Iterable[Iterable[Impact]]) -> Rows:
+    """The rows that have one word or more of each group."""
+    rows = np.ones(len(impacts.ids), np.bool_)
+    for group in groups:
+        having = np.zeros(len(impacts.ids), np.bool_)
+        for impact in group:
+            having[impact.places] = True
+        rows &= having
+    return rows
 
-    Its last parameters are how many are better than the worst of them, and an expression for all words of the query.
-    """
-    fts = f"{entity_type}_fts"
-    return (
-        f"WITH scored AS MATERIALIZED ({scored}), "
-        "hits AS MATERIALIZED (SELECT id, sum(asked) AS asked, sum(related) AS related FROM scored GROUP BY id), "
-        f"worst AS (SELECT asked + {RELATED} * related AS least FROM hits ORDER BY least DESC LIMIT 1 OFFSET ?) "
-        f"SELECT document, slug, name, asked, related, sz, id IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
-        f"FROM hits JOIN {entity_type} USING (id) JOIN {fts} ON {fts}.rowid = id JOIN {fts}_docsize USING (id) "
-        f"WHERE asked + {alone} * related >= ifnull((SELECT least FROM worst), 0)"
+
+def _summed(impacts: Impacts, words: Iterable[Impact]) -> Scores:
+    """The scores of all rows by some words, added up in their order, as FTS5 does."""
+    scores = np.zeros(len(impacts.ids))
+    for word in words:
+        scores[word.places] += word.scores
+    return scores
+
+
+def _possible(scores: Scores, further: Scores, alone: float, limit: int) -> Places:
+    """Those that may be among the best, by what is asked for and related words, which count that much at most."""
+    least = np.partition(scores + RELATED * further, -limit)[-limit] if len(scores) > limit else 0.0
+    return np.flatnonzero(scores + alone * further >= least)
+
+
+def _described(impacts: Impacts, places: Places, complete: Sequence[Sequence[str]]) -> list[tuple[Any, ...]]:
+    """(document, slug, name, FTS5's numbers of words, whether it has all words of one of the lists) of some rows."""
+    table, fts = impacts.entity_type, f"{impacts.entity_type}_fts"
+    sql = (
+        f"SELECT document, slug, c0, sz, value IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
+        f"FROM json_each(?) CROSS JOIN {table} ON {table}.id = value "
+        f"CROSS JOIN {fts}_content AS texts ON texts.id = value CROSS JOIN {fts}_docsize AS sizes ON sizes.id = value"
     )
+    every = fts_query_for_all(complete) or _NOTHING
+    return impacts.c.execute(sql, (every, json.dumps(impacts.ids[places].tolist()))).fetchall()
 
 
 def _share(related: float, sizes: bytes, alone: float) -> float:

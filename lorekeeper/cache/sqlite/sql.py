@@ -76,21 +76,18 @@ def document_order(documents: Sequence[str]) -> tuple[str, list[str]]:
 
 def fts_query(words: Sequence[str], join: Literal["AND", "OR"] = "OR") -> str | None:
     """An FTS5 expression that matches any of the words or phrases, or all of them; None without any."""
-    return f" {join} ".join('"' + word.replace("\0", " ").replace('"', '""') + '"' for word in words) or None
+    return f" {join} ".join(map(quoted, words)) or None
+
+
+def quoted(phrase: str) -> str:
+    """An FTS5 expression that matches a word or a phrase."""
+    return '"' + phrase.replace("\0", " ").replace('"', '""') + '"'
 
 
 @lru_cache(maxsize=4096)
 def fts_query_for_word(word: str) -> str | None:
     """An expression that matches a word in any form; None for a word that says nothing."""
     return fts_query(KeywordQuery.of(word).words)
-
-
-def fts_query_with(words: str | None, phrases: Sequence[str]) -> str | None:
-    """An expression for what has all phrases in its name or text, and is ranked by these and by what ``words`` matches."""
-    if not phrases:
-        return words
-    required = f"({{name body}} : ({fts_query(phrases, 'AND')}))"
-    return f"{required} AND ({required} OR {words})" if words else required
 
 
 def fts_query_for_all(lists: Sequence[Sequence[str]]) -> str | None:
