@@ -55,7 +55,7 @@ def ranked(
     """The ranking of the rows that have other words than the common ones; nothing is kept of it."""
 
     def rank(c: sqlite3.Connection) -> list[Ranked]:
-        impacts = replace(store._impacts_of(c, "spells"), kept=KeptImpacts())
+        impacts = KeptImpacts().of(c, "spells", 0)
         return ranking.ranked_by_words(impacts, query, limit, store._rows_meeting(c, selection), common)
 
     return store.file.read(rank)
@@ -63,15 +63,14 @@ def ranked(
 
 def split_of(store: SqliteStore, query: KeywordQuery) -> Split | None:
     """How a query is split if nothing is kept."""
-    return store.file.read(
-        lambda c: ranking.split_of(replace(store._impacts_of(c, "spells"), kept=KeptImpacts()), query)
-    )
+    return store.file.read(lambda c: ranking.split_of(KeptImpacts().of(c, "spells", 0), query))
 
 
 def summed_by_sqlite(store: SqliteStore, words: Sequence[str]) -> dict[Identity, float]:
     """The BM25 scores of all rows that have one of the words, as SQLite adds them up."""
+    weights = ", ".join(map(str, COLUMN_WEIGHTS.values()))
     sql = (
-        f"SELECT document, slug, -bm25(spells_fts, {COLUMN_WEIGHTS}) FROM spells_fts JOIN spells ON id = spells_fts.rowid "
+        f"SELECT document, slug, -bm25(spells_fts, {weights}) FROM spells_fts JOIN spells ON id = spells_fts.rowid "
         "WHERE spells_fts MATCH ?"
     )
     return {(document, slug): score for document, slug, score in store._rows(sql, [fts_query(words)])}
@@ -129,7 +128,7 @@ def test_words_that_are_kept_are_not_counted(store: SqliteStore, monkeypatch: py
     query = KeywordQuery(("fire", "boat", "rare3"))
 
     def split_again(c: sqlite3.Connection) -> Split | None:
-        impacts = replace(store._impacts_of(c, "spells"), kept=KeptImpacts())
+        impacts = KeptImpacts().of(c, "spells", 0)
         ranking.ranked_by_words(impacts, query, 10, None)
         return ranking.split_of(impacts, query)
 

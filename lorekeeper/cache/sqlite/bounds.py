@@ -5,15 +5,10 @@ MaxScore, of Turtle and Flood (Query evaluation: strategies and optimizations, 1
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-K1 = 1.2
-"""FTS5's: a word adds at most ``K1 + 1`` times its inverse document frequency, however often it occurs."""
-
-LEAST_IDF = 1e-6
-"""FTS5's, of a word that more than half of the rows have."""
+from lorekeeper.cache.sqlite.impacts import K1, inverse_frequency
 
 SHARE = 0.4
 """Most that all common words may add together, as a share of what the rarest word may add."""
@@ -40,7 +35,8 @@ def split(weights: Mapping[str, float], numbers: Mapping[str, int], total: int) 
         numbers: of rows that have each.
         total: number of all rows.
     """
-    bounds = {w: weights[w] * (K1 + 1) * _idf(number, total) for w, number in numbers.items() if number}
+    # a word adds at most K1 + 1 times its inverse document frequency, however often it occurs
+    bounds = {w: weights[w] * (K1 + 1) * inverse_frequency(number, total) for w, number in numbers.items() if number}
     common: list[str] = []
     rest, most = 0.0, SHARE * max(bounds.values(), default=0.0)
     for word in sorted(bounds, key=bounds.__getitem__):
@@ -49,7 +45,3 @@ def split(weights: Mapping[str, float], numbers: Mapping[str, int], total: int) 
         common.append(word)
         rest += bounds[word]
     return Split(frozenset(common), rest) if common and len(common) < len(bounds) else None
-
-
-def _idf(number: int, total: int) -> float:
-    return max(math.log((total - number + 0.5) / (number + 0.5)), LEAST_IDF)

@@ -313,16 +313,13 @@ class Catalogue:
 
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         """The words that occur, in any form with the same stem, in an entity of the type."""
-        sql = f"SELECT 1 FROM {entity_type}_fts WHERE {entity_type}_fts MATCH ? LIMIT 1"
-        tests = [(word, expression) for word in words if (expression := fts_query_for_word(word))]
-        return self._read(lambda c: {word for word, test in tests if c.execute(sql, (test,)).fetchone()})
+        return set(self.word_counts(entity_type, words))
 
     def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
         """In how many entities of the type each word occurs, in any form with the same stem; those of none are left out."""
-        sql = f"SELECT count(*) FROM {entity_type}_fts WHERE {entity_type}_fts MATCH ?"
         tests = [(word, expression) for word in words if (expression := fts_query_for_word(word))]
-        counts = self._read(lambda c: {word: c.execute(sql, (test,)).fetchone()[0] for word, test in tests})
-        return {word: number for word, number in counts.items() if number}
+        impacts = partial(self._impacts_of, entity_type=entity_type)
+        return self._read(lambda c: {word: number for word, test in tests if (number := impacts(c).count(test))})
 
     def version(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:
         """A value that changes whenever the type changes."""
@@ -354,9 +351,7 @@ class Catalogue:
 
     def _impacts_of(self, c: sqlite3.Connection, entity_type: str) -> Impacts:
         """What words add to the scores of a type's rows."""
-        return Impacts(
-            c, entity_type, self.version(c, entity_type), self._columns_of(c, entity_type).ids, self._impacts
-        )
+        return self._impacts.of(c, entity_type, self.version(c, entity_type))
 
     def _named(
         self, c: sqlite3.Connection, selection: Selection, found: Callable[[NameIndex], list[tuple[int, float]]]

@@ -1,23 +1,37 @@
 """What single words add to the scores of rows, kept in memory: questions have words in common, above all the common ones.
 
-FTS5 adds up the BM25 score of a row word by word, so that the sum of what each word adds by itself is the very same number.
+FTS5 adds up the BM25 score of a row word by word, so that the sum of what each word adds by itself is the very same number. For
+that it reads each row; its vocabulary lists the rows of a word in a fifth of the time, and what else the score depends on, the
+lengths of all rows, is read once.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-COLUMN_WEIGHTS = "4.0, 1.0, 1.0, 0.5"
+from lorekeeper.cache.sqlite.file import DamagedFileError
+from lorekeeper.cache.sqlite.tokens import only_token
+from lorekeeper.cache.sqlite.words import COLUMNS, vocabulary
+
+COLUMN_WEIGHTS = {"name": 4.0, "body": 1.0, "phrases": 1.0, "description": 0.5}
 """How much a word counts in the name, the text, the phrases and the description of the hint."""
 
-KEPT_ROWS = 500_000
+K1, B = 1.2, 0.75
+"""FTS5's parameters of BM25."""
+
+LEAST_IDF = 1e-6
+"""FTS5's, of a word that more than half of the rows have."""
+
+KEPT_ROWS = 1_000_000
 """Rows of all words that are kept together, 12 bytes each."""
 
 Places = npt.NDArray[np.integer[Any]]
@@ -37,6 +51,38 @@ class Impact:
     scores: npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Texts:
+    """The texts of one table, in one state of its file.
+
+    Attributes:
+        ids: row ids of all rows, ascending, shape (rows,).
+        words: how many words each has, shape (rows,) float64.
+        phrased: which have phrases, shape (rows,).
+        numbers: how many of them FTS5 expressions match, as far as that was counted.
+    """
+
+    ids: npt.NDArray[np.int64]
+    words: npt.NDArray[np.float64]
+    phrased: npt.NDArray[np.bool_]
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def average(self) -> float:
+        """Words of a row."""
+        return float(self.words.sum()) / max(len(self.words), 1)
+
+    @classmethod
+    def of(cls, c: sqlite3.Connection, entity_type: str) -> Self:
+        """Those of a type, by FTS5's numbers of words in each column."""
+        rows = c.execute(f"SELECT id, sz FROM {entity_type}_fts_docsize ORDER BY id").fetchall()
+        if c.execute(f"SELECT count(*) FROM {entity_type}").fetchone() != (len(rows),):
+            raise DamagedFileError(f"the words of {entity_type} are incomplete")
+        numbers = _numbers(b"".join(sizes for _, sizes in rows)).reshape(len(rows), len(COLUMNS))
+        ids = np.array([row for row, _ in rows], np.int64)
+        return cls(ids, numbers.sum(axis=1, dtype=np.float64), numbers[:, COLUMNS.index("phrases")] > 0)
+
+
 @dataclass
 class KeptImpacts:
     """Impacts of the tables of a file, the latest ones; not safe in several threads.
@@ -44,10 +90,19 @@ class KeptImpacts:
     Attributes:
         by_word: the state of the table that each is of, and the impact, by table and expression.
         rows: how many rows they have.
+        texts: the state of each table, and its texts.
     """
 
     by_word: OrderedDict[tuple[str, str], tuple[object, Impact]] = field(default_factory=OrderedDict)
     rows: int = 0
+    texts: dict[str, tuple[object, Texts]] = field(default_factory=dict)
+
+    def of(self, c: sqlite3.Connection, entity_type: str, version: object) -> Impacts:
+        """Those of one table in one state."""
+        known = self.texts.get(entity_type)
+        if known is None or known[0] != version:
+            self.texts[entity_type] = known = version, Texts.of(c, entity_type)
+        return Impacts(c, entity_type, version, known[1], self)
 
     def get(self, key: tuple[str, str], version: object) -> Impact | None:
         """One that is kept of that state."""
@@ -78,43 +133,82 @@ class Impacts:
         c: reads that state.
         entity_type: the type.
         version: another value for each state.
-        ids: row ids of all rows, ascending, shape (rows,).
+        texts: all rows.
         kept: those that were read before.
     """
 
     c: sqlite3.Connection
     entity_type: str
     version: object
-    ids: npt.NDArray[np.int64]
+    texts: Texts
     kept: KeptImpacts
 
     def known(self, expression: str) -> Impact | None:
-        """The impact of an FTS5 expression for one word, if it is kept."""
+        """The impact of an FTS5 expression for a word, or for a phrase, if it is kept."""
         return self.kept.get((self.entity_type, expression), self.version)
 
     def of(self, expression: str) -> Impact:
         """The impact of an expression on all rows; it is kept."""
         impact = self.known(expression)
         if impact is None:
-            impact = self._read(expression)
+            token = only_token(expression)
+            impact = self._scored(expression) if token is None else self._listed(token)
             self.kept.keep((self.entity_type, expression), self.version, impact)
         return impact
 
     def among(self, expression: str, places: Places) -> Impact:
         """The impact on some rows, and on others if it is kept; others need not be scored for it."""
-        return self.known(expression) or self._read(expression, json.dumps(self.ids[places].tolist()))
+        return self.known(expression) or self._scored(expression, json.dumps(self.texts.ids[places].tolist()))
 
     def count(self, expression: str) -> int:
         """How many rows an expression matches."""
-        known, fts = self.known(expression), f"{self.entity_type}_fts"
-        sql = f"SELECT count(*) FROM {fts} WHERE {fts} MATCH ?"
-        return len(known.places) if known else int(self.c.execute(sql, (expression,)).fetchone()[0])
+        numbers, fts = self.texts.numbers, f"{self.entity_type}_fts"
+        if expression not in numbers:
+            sql = f"SELECT count(*) FROM {fts} WHERE {fts} MATCH ?"
+            (numbers[expression],) = self.c.execute(sql, (expression,)).fetchone()
+        return numbers[expression]
 
-    def _read(self, expression: str, ids: str | None = None) -> Impact:
-        fts = f"{self.entity_type}_fts"
+    def _listed(self, token: str) -> Impact:
+        """The impact of a word, by the rows that the vocabulary lists under its token as often as they have it."""
+        others = [name for name, weight in COLUMN_WEIGHTS.items() if weight != 1]
+        listed = ", ".join(
+            ["group_concat(doc)", *(f"group_concat(doc) FILTER (WHERE col = '{name}')" for name in others)]
+        )
+        sql = f"SELECT {listed} FROM {vocabulary(self.c, self.entity_type, 'instance')} WHERE term = ?"
+        frequencies = np.zeros(len(self.texts.ids))
+        further = [1.0, *(COLUMN_WEIGHTS[name] - 1 for name in others)]
+        for weight, rows in zip(further, self.c.execute(sql, (token,)).fetchone(), strict=True):
+            places = np.searchsorted(self.texts.ids, np.fromstring(rows or "", np.int64, sep=","))
+            frequencies += weight * np.bincount(places, minlength=len(frequencies))
+        places = np.flatnonzero(frequencies)
+        often, total = frequencies[places], len(frequencies)
+        length = K1 * (1 - B + B * self.texts.words[places] / self.texts.average)
+        scores = inverse_frequency(len(places), total) * ((often * (K1 + 1)) / (often + length))
+        return Impact(places.astype(np.int32), scores)
+
+    def _scored(self, expression: str, ids: str | None = None) -> Impact:
+        """The impact of an expression, as FTS5 scores it; on all rows, or on those of some ids."""
+        fts, weights = f"{self.entity_type}_fts", ", ".join(map(str, COLUMN_WEIGHTS.values()))
         among = "" if ids is None else f" AND +{fts}.rowid IN (SELECT value FROM json_each(?))"
-        sql = f"SELECT rowid, -bm25({fts}, {COLUMN_WEIGHTS}) FROM {fts} WHERE {fts} MATCH ?{among}"
+        sql = f"SELECT rowid, -bm25({fts}, {weights}) FROM {fts} WHERE {fts} MATCH ?{among}"
         rows = self.c.execute(sql, (expression,) if ids is None else (expression, ids)).fetchall()
         found = np.array(rows, np.float64).reshape(-1, 2)
-        places = np.searchsorted(self.ids, found[:, 0].astype(np.int64))
+        places = np.searchsorted(self.texts.ids, found[:, 0].astype(np.int64))
         return Impact(places.astype(np.int32), found[:, 1].copy())
+
+
+def inverse_frequency(number: int, total: int) -> float:
+    """What FTS5 takes for the inverse document frequency of a word that so many of all rows have."""
+    found = math.log((total - number + 0.5) / (number + 0.5))
+    return found if found > 0 else LEAST_IDF
+
+
+def _numbers(varints: bytes) -> npt.NDArray[np.int64]:
+    """The numbers of SQLite's varints one after the other: seven bits a byte, the last byte of each below 128."""
+    data = np.frombuffer(varints, np.uint8).astype(np.int64)
+    ends = np.flatnonzero(data < 128)
+    if not len(ends):
+        return ends
+    starts = np.append(0, ends[:-1] + 1)
+    behind = np.repeat(ends, ends - starts + 1) - np.arange(len(data))
+    return np.add.reduceat((data & 127) << (7 * behind), starts)

@@ -37,11 +37,11 @@ def best_by_words(impacts: Impacts, query: KeywordQuery, limit: int, allowed: Ro
 
 def split_of(impacts: Impacts, query: KeywordQuery) -> Split | None:
     """The common words of a query; None if all rows are to be scored."""
-    if query.phrases or len(impacts.ids) <= ROWS:
+    if query.phrases or len(impacts.texts.ids) <= ROWS:
         return None
     numbers = {word: impacts.count(quoted(word)) for word in query.weights}
     unknown = sum(number for word, number in numbers.items() if impacts.known(quoted(word)) is None)
-    return split(query.weights, numbers, len(impacts.ids)) if unknown > ROWS else None
+    return split(query.weights, numbers, len(impacts.texts.ids)) if unknown > ROWS else None
 
 
 def ranked_by_words(
@@ -57,13 +57,13 @@ def ranked_by_words(
     found |= {each: impacts.among(each, places) for each in often}
     scores, further = (_summed(impacts, [found[each] for each in side])[places] for side in (asked, related))
     alone = RELATED if impacts.entity_type == "notes" else RELATED_ALONE
-    best = _possible(scores, further, alone, limit)
+    scores += np.where(impacts.texts.phrased[places], RELATED, alone) * further
+    least = np.partition(scores, -limit)[-limit] if len(scores) > limit else 0.0
+    best = scores >= least
     described = _described(impacts, places[best], query.complete)
     hits = [
-        Ranked((document, slug), name, score + _share(more, sizes, alone), complete=bool(whole))
-        for (document, slug, name, sizes, whole), score, more in zip(
-            described, scores[best].tolist(), further[best].tolist(), strict=True
-        )
+        Ranked((document, slug), name, score, complete=bool(whole))
+        for (document, slug, name, whole), score in zip(described, scores[best].tolist(), strict=True)
     ]
     return sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
 
@@ -75,9 +75,9 @@ def _side(phrases: Sequence[str], words: Sequence[str]) -> list[str]:
 
 def _having_all(impacts: Impacts, groups: Iterable[Iterable[Impact]]) -> Rows:
     """The rows that have one word or more of each group."""
-    rows = np.ones(len(impacts.ids), np.bool_)
+    rows = np.ones(len(impacts.texts.ids), np.bool_)
     for group in groups:
-        having = np.zeros(len(impacts.ids), np.bool_)
+        having = np.zeros(len(impacts.texts.ids), np.bool_)
         for impact in group:
             having[impact.places] = True
         rows &= having
@@ -86,36 +86,19 @@ def _having_all(impacts: Impacts, groups: Iterable[Iterable[Impact]]) -> Rows:
 
 def _summed(impacts: Impacts, words: Iterable[Impact]) -> Scores:
     """The scores of all rows by some words, added up in their order, as FTS5 does."""
-    scores = np.zeros(len(impacts.ids))
+    scores = np.zeros(len(impacts.texts.ids))
     for word in words:
         scores[word.places] += word.scores
     return scores
 
 
-def _possible(scores: Scores, further: Scores, alone: float, limit: int) -> Places:
-    """Those that may be among the best, by what is asked for and related words, which count that much at most."""
-    least = np.partition(scores + RELATED * further, -limit)[-limit] if len(scores) > limit else 0.0
-    return np.flatnonzero(scores + alone * further >= least)
-
-
 def _described(impacts: Impacts, places: Places, complete: Sequence[Sequence[str]]) -> list[tuple[Any, ...]]:
-    """(document, slug, name, FTS5's numbers of words, whether it has all words of one of the lists) of some rows."""
+    """(document, slug, name, whether it has all words of one of the lists) of some rows."""
     table, fts = impacts.entity_type, f"{impacts.entity_type}_fts"
     sql = (
-        f"SELECT document, slug, c0, sz, value IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
+        f"SELECT document, slug, c0, value IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
         f"FROM json_each(?) CROSS JOIN {table} ON {table}.id = value "
-        f"CROSS JOIN {fts}_content AS texts ON texts.id = value CROSS JOIN {fts}_docsize AS sizes ON sizes.id = value"
+        f"CROSS JOIN {fts}_content AS texts ON texts.id = value"
     )
     every = fts_query_for_all(complete) or _NOTHING
-    return impacts.c.execute(sql, (every, json.dumps(impacts.ids[places].tolist()))).fetchall()
-
-
-def _share(related: float, sizes: bytes, alone: float) -> float:
-    """What related words count of a row with words of these numbers in its columns."""
-    return related and (RELATED if _has_phrases(sizes) else alone) * related
-
-
-def _has_phrases(sizes: bytes) -> bool:
-    """Whether a row has words in its third column, by FTS5's numbers of words in each: its varints end with a byte below 128."""
-    ends = [place for place, byte in enumerate(sizes) if byte < 128]
-    return sizes[ends[1] + 1 : ends[2] + 1] != b"\0"
+    return impacts.c.execute(sql, (every, json.dumps(impacts.texts.ids[places].tolist()))).fetchall()

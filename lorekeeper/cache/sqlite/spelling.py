@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from lorekeeper.cache.sqlite.words import vocabulary
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.names import nearest
 from lorekeeper.text.stems import stem
@@ -47,18 +48,7 @@ class Spelling:
         version = self.version(c)
         if version == self._known:
             return
-        table = f"{self.entity_type}_vocabulary"
-        if not c.execute("SELECT 1 FROM temp.sqlite_schema WHERE name = ?", (table,)).fetchone():
-            self._create(c, table)
-        stems = [term for (term,) in c.execute(f"SELECT term FROM temp.{table}")]
+        terms = c.execute(f"SELECT term FROM {vocabulary(c, self.entity_type, 'row')}")
+        stems = [term for (term,) in terms]
         self._known, self._stems = version, frozenset(stems)
         self._long = tuple(term for term in stems if len(term) >= SHORTEST and term.isalpha())
-
-    def _create(self, c: sqlite3.Connection, table: str) -> None:
-        """The view of the words, of this connection only; a connection that may only read may not even do that."""
-        (read_only,) = c.execute("PRAGMA query_only").fetchone()
-        c.execute("PRAGMA query_only = 0")
-        try:
-            c.execute(f"CREATE VIRTUAL TABLE temp.{table} USING fts5vocab(main, {self.entity_type}_fts, row)")
-        finally:
-            c.execute(f"PRAGMA query_only = {read_only}")

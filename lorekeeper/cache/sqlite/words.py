@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from typing import Literal
 
 from lorekeeper.entities import Entity
 from lorekeeper.text.facts import indexed_facts
@@ -10,13 +11,31 @@ from lorekeeper.text.notes import aliases
 from lorekeeper.text.phrases import Hint, hint_of
 from lorekeeper.text.sections import full_text
 
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+
+COLUMNS = ("name", "body", "phrases", "description")
+"""What keywords are looked up in, as `words_of` gives it."""
+
 
 def fts_statement(entity_type: str) -> str:
     """The statement that creates the full-text table of a type."""
-    return (
-        f"CREATE VIRTUAL TABLE {entity_type}_fts USING fts5("
-        "name, body, phrases, description, tokenize = 'porter unicode61 remove_diacritics 2')"
-    )
+    return f"CREATE VIRTUAL TABLE {entity_type}_fts USING fts5({', '.join(COLUMNS)}, tokenize = '{TOKENIZER}')"
+
+
+def vocabulary(c: sqlite3.Connection, entity_type: str, kind: Literal["row", "instance"]) -> str:
+    """The name of a view of the words of a type: FTS5's vocabulary table of that kind.
+
+    It is made for this connection only; a connection that may only read may not even do that.
+    """
+    table = f"{entity_type}_{kind}"
+    if not c.execute("SELECT 1 FROM temp.sqlite_schema WHERE name = ?", (table,)).fetchone():
+        (read_only,) = c.execute("PRAGMA query_only").fetchone()
+        c.execute("PRAGMA query_only = 0")
+        try:
+            c.execute(f"CREATE VIRTUAL TABLE temp.{table} USING fts5vocab(main, {entity_type}_fts, {kind})")
+        finally:
+            c.execute(f"PRAGMA query_only = {read_only}")
+    return f"temp.{table}"
 
 
 def insert_words(c: sqlite3.Connection, entity: Entity, row: int) -> None:
