@@ -9,7 +9,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lorekeeper.cache.milvus import schema as ms
 from lorekeeper.cache.milvus.backend import LazyBackend, damaged
@@ -318,8 +318,9 @@ class Collections:
             best = _best_rows(rows)
             if len(best) >= limit or len(rows) < number or number == MAX_ROWS:
                 near = nearest_sections((ms.identity(row), row["section"], ms.score(row)) for row in rows[:looked])
-                ranking = [ms.ranked(entity_type, own[0], own[1:]) for own in best[:limit]]
-                return [replace(hit, near=near[hit.identity]) if hit.identity in near else hit for hit in ranking]
+                return [
+                    ms.ranked(entity_type, own[0], own[1:], near.get(ms.identity(own[0]), ())) for own in best[:limit]
+                ]
             number = min(2 * number, MAX_ROWS)
             self._breadth[entity_type] = min(1.2 * breadth, 2 * ROWS_PER_ENTITY)
 

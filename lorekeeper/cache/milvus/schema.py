@@ -296,13 +296,16 @@ def expression(selection: Selection, *, records: bool = False, names: Names | No
     return joined_expression(selection, condition_expression, records=records, names=names)
 
 
-def ranked(entity_type: str, row: Row, others: Iterable[Row] = ()) -> Ranked:
-    """A row returned by a search as an entry of a ranking; the others are of its entity, and servers repeat it among them."""
+def ranked(entity_type: str, row: Row, others: Iterable[Row] = (), near: tuple[tuple[str, float], ...] = ()) -> Ranked:
+    """A row returned by a search as an entry of a ranking, with its `Ranked.near`.
+
+    The others are of its entity, and servers repeat it among them.
+    """
     similarity = score(row)
     if math.isnan(similarity):
         raise CacheError(f"{entity_type} have invalid vectors; run 'lorekeeper reindex' to compute them again")
-    second = next((near for other in others if (near := score(other)) < similarity), None)
-    return Ranked(identity(row), row["name"], similarity, row["passage"], row["section"], second=second)
+    second = next((less for other in others if (less := score(other)) < similarity), None)
+    return Ranked(identity(row), row["name"], similarity, row["passage"], row["section"], second=second, near=near)
 
 
 def score(row: Row) -> float:

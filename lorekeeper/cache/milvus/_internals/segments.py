@@ -233,8 +233,8 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
 
     def _distances(self, query: Vectors, rows: Any) -> Any:
         """Cosine distances of rows to a vector, each as an index of whole vectors has it, whichever the others are."""
-        vectors = self.vectors[rows]
-        self.forget_pages()
+        read = None if self._rows is None else self._rows.vectors_of(rows)
+        vectors = self.vectors[rows] if read is None else read
         units, unit = _units(vectors), _units(query[np.newaxis])
         similarities, order = faiss.knn(unit, units, len(rows), metric=faiss.METRIC_INNER_PRODUCT)
         distances = np.empty(len(rows), np.float32)
