@@ -7,7 +7,7 @@ import random
 import pytest
 
 from lorekeeper.text.known import KnownNames
-from lorekeeper.text.names import SIMILAR, nearest
+from lorekeeper.text.names import SIMILAR, ByLength, nearest, similar_names
 from lorekeeper.text.stems import BEGINNING, corrected, names_of_stems, names_with_words, stems
 
 NAMES = KnownNames(
@@ -92,3 +92,13 @@ def test_names_are_looked_through_as_one_text_as_one_by_one(seed):
         assert set(known.words_ending_with(part)) == {word for word in known.words if word.endswith(part)}, part
     assert list(KnownNames().places("a")) == list(KnownNames().places("")) == []
     assert KnownNames.of(known) is known
+
+
+def test_texts_of_too_different_lengths_are_not_compared(seed: int) -> None:
+    chance = random.Random(seed)
+    texts = ["".join(chance.choices("ab ", k=chance.randint(0, 12))) for _ in range(300)]
+    by_length = ByLength(texts)
+    for text in ["", *chance.sample(texts, 50)]:
+        near = by_length.near(text)
+        assert list(near) == sorted(near)
+        assert similar_names(text, near, {}, None) == similar_names(text, dict(enumerate(texts)), {}, None)

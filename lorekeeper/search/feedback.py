@@ -95,8 +95,8 @@ def _raised(ranking: Ranking, hits: Iterable[Ranked]) -> Ranking:
         is_note = key[0] == NOTES
         heads[is_note] += 1
         if heads[is_note] <= FUSED_BY_SCORE:
-            further = added.pop(key).score if key in added else 0.0
-            raised[key] = replace(ranked, score=ranked.score + RELATED * further)
+            further = added.pop(key, None)
+            raised[key] = replace(ranked, score=ranked.score + RELATED * further.score) if further else ranked
     raised |= {key: replace(hit, score=RELATED * hit.score, complete=False) for key, hit in added.items()}
     ordered = sorted(raised.items(), key=lambda item: (-item[1].score, item[0]))
     return {**dict(ordered), **{key: ranked for key, ranked in ranking.items() if key not in raised}}

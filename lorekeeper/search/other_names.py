@@ -12,7 +12,7 @@ from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
 from lorekeeper.entities import ALIASES, COLLECTIONS, NAME
 from lorekeeper.filters import MAX_VALUES, WHERE
 from lorekeeper.folding import fold
-from lorekeeper.text.names import name_key, similar_names
+from lorekeeper.text.names import ByLength, name_key, similar_names
 from lorekeeper.where import MAX_LENGTH
 
 Filters = Mapping[str, object]
@@ -37,14 +37,17 @@ class Aliases:
     folded: Sequence[str] = ()
 
     @cached_property
-    def by_number(self) -> dict[int, str]:
-        """The aliases by number."""
-        return dict(enumerate(self.folded))
+    def _as_written(self) -> ByLength:
+        return ByLength(self.folded)
 
     @cached_property
-    def keys(self) -> dict[int, str]:
-        """`name_key` of each by number."""
-        return {number: name_key(alias) for number, alias in enumerate(self.folded)}
+    def _keys(self) -> ByLength:
+        return ByLength(map(name_key, self.folded))
+
+    def similar(self, text: str, limit: int) -> list[tuple[str, float]]:
+        """The aliases most similar to a folded text, as `similar_names` finds them among all, and their similarity."""
+        near = self._as_written.near(text), self._keys.near(name_key(text))
+        return [(self.folded[number], similarity) for number, similarity in similar_names(text, *near, limit)]
 
 
 _KNOWN: WeakKeyDictionary[CacheProtocol, dict[str, Aliases]] = WeakKeyDictionary()
@@ -100,8 +103,7 @@ async def ranked(
     known = Aliases() if ALIASES in filters else await known_aliases(cache, entity_type)
     best: dict[str, float] = {}
     for wording in map(fold, wordings):
-        for number, similarity in similar_names(wording, known.by_number, known.keys, MAX_ALIASES):
-            alias = known.folded[number]
+        for alias, similarity in known.similar(wording, MAX_ALIASES):
             best[alias] = max(best.get(alias, 0.0), similarity)
     if not best:
         return []
@@ -119,11 +121,10 @@ async def nearest_alias(
 ) -> tuple[float, list[str], str] | None:
     """The alias nearest to a folded text: its similarity, the folded names of its entries, and itself; None for none."""
     known = Aliases() if ALIASES in filters else await known_aliases(cache, entity_type)
-    close = similar_names(wanted, known.by_number, known.keys, 1)
+    close = known.similar(wanted, 1)
     if not close:
         return None
-    (number, similarity), *_ = close
-    alias = known.folded[number]
+    (alias, similarity), *_ = close
     asked: dict[str, Any] = {**filters, ALIASES: alias}
     entities = await cache.get_entities(entity_type, documents, limit=MAX_VALUES, **asked)
     names = list(dict.fromkeys(fold(entity.name) for entity in entities))
