@@ -105,9 +105,10 @@ def estimate_tokens(text: str) -> int:
 
     Letters outside ASCII count one each.
     """
-    return sum(_piece_tokens(piece) for piece in _PIECE.findall(text))
+    return sum(map(_piece_tokens, _PIECE.findall(text)))
 
 
+@lru_cache(maxsize=20_000)
 def _piece_tokens(piece: str) -> int:
     if not piece.isascii():
         return len(piece)
