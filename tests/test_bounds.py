@@ -17,6 +17,7 @@ from lorekeeper.cache.sqlite.bounds import Split
 from lorekeeper.cache.sqlite.impacts import COLUMN_WEIGHTS, Impact, KeptImpacts
 from lorekeeper.cache.sqlite.sql import fts_query
 from lorekeeper.cache.sqlite.store import SqliteStore
+from lorekeeper.cache.sqlite.tokens import only_token
 from lorekeeper.entities import Entity
 from lorekeeper.filters import Selection, parse_filters
 from lorekeeper.text.keywords import KeywordQuery
@@ -154,3 +155,15 @@ def test_the_latest_words_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kept.rows == 4
     assert kept.get(("spells", "two"), 1) is None
     assert kept.get(("spells", "three"), 2) is None
+
+
+def test_the_token_of_a_word_is_that_of_the_table() -> None:
+    assert [only_token(f'"{word}"') for word in ("Wolves", "Église", "running")] == ["wolv", "eglis", "run"]
+    assert [only_token(each) for each in ('"d d"', '"o\'brien"', '""', '{name body} : "fire"')] == [None] * 4
+
+
+@pytest.mark.parametrize("number", [0, 1, 127, 128, 300, 20_000, 3_000_000])
+def test_numbers_of_words_are_read(number: int) -> None:
+    parts = [number >> 7 * place & 127 for place in range(4) if number >> 7 * place or not place]
+    varint = bytes([part | 128 for part in parts[:0:-1]] + parts[:1])
+    assert impacts._numbers(b"\x05" + varint + b"\x00").tolist() == [5, number, 0]

@@ -124,6 +124,12 @@ def test_a_library_answers_where_the_files_cannot_be_written(path: Path, monkeyp
     assert files(path) == {}
 
 
+def test_vectors_of_large_files_are_read_one_by_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = answers(path)
+    monkeypatch.setattr(row_files, "KEPT_BYTES", 0)
+    assert answers(path) == before
+
+
 def test_files_are_private_and_removed_with_the_indexes(path: Path) -> None:
     answers(path)
     assert {file.stat().st_mode & 0o077 for file in files(path).values()} == {0}

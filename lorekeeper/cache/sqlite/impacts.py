@@ -76,10 +76,11 @@ class Texts:
     def of(cls, c: sqlite3.Connection, entity_type: str) -> Self:
         """Those of a type, by FTS5's numbers of words in each column."""
         rows = c.execute(f"SELECT id, sz FROM {entity_type}_fts_docsize ORDER BY id").fetchall()
-        if c.execute(f"SELECT count(*) FROM {entity_type}").fetchone() != (len(rows),):
+        numbers, ids = _numbers(b"".join(sizes for _, sizes in rows)), np.array([row for row, _ in rows], np.int64)
+        (present,) = c.execute(f"SELECT count(*) FROM {entity_type}").fetchone()
+        if (len(rows), len(numbers)) != (present, present * len(COLUMNS)):
             raise DamagedFileError(f"the words of {entity_type} are incomplete")
-        numbers = _numbers(b"".join(sizes for _, sizes in rows)).reshape(len(rows), len(COLUMNS))
-        ids = np.array([row for row, _ in rows], np.int64)
+        numbers = numbers.reshape(present, len(COLUMNS))
         return cls(ids, numbers.sum(axis=1, dtype=np.float64), numbers[:, COLUMNS.index("phrases")] > 0)
 
 
@@ -169,22 +170,32 @@ class Impacts:
         return numbers[expression]
 
     def _listed(self, token: str) -> Impact:
-        """The impact of a word, by the rows that the vocabulary lists under its token as often as they have it."""
-        others = [name for name, weight in COLUMN_WEIGHTS.items() if weight != 1]
-        listed = ", ".join(
-            ["group_concat(doc)", *(f"group_concat(doc) FILTER (WHERE col = '{name}')" for name in others)]
-        )
-        sql = f"SELECT {listed} FROM {vocabulary(self.c, self.entity_type, 'instance')} WHERE term = ?"
-        frequencies = np.zeros(len(self.texts.ids))
-        further = [1.0, *(COLUMN_WEIGHTS[name] - 1 for name in others)]
-        for weight, rows in zip(further, self.c.execute(sql, (token,)).fetchone(), strict=True):
-            places = np.searchsorted(self.texts.ids, np.fromstring(rows or "", np.int64, sep=","))
-            frequencies += weight * np.bincount(places, minlength=len(frequencies))
+        """The impact of a word, by how often the vocabulary lists each row under its token."""
+        frequencies = self._frequencies(token)
         places = np.flatnonzero(frequencies)
         often, total = frequencies[places], len(frequencies)
         length = K1 * (1 - B + B * self.texts.words[places] / self.texts.average)
         scores = inverse_frequency(len(places), total) * ((often * (K1 + 1)) / (often + length))
         return Impact(places.astype(np.int32), scores)
+
+    def _frequencies(self, token: str) -> npt.NDArray[np.float64]:
+        """How often each row has a token, weighed by column."""
+        others = {name: weight - 1 for name, weight in COLUMN_WEIGHTS.items() if weight != 1}
+        listed = [f"group_concat(doc) FILTER (WHERE col = '{name}')" for name in others]
+        view = vocabulary(self.c, self.entity_type, "instance")
+        sql = f"SELECT group_concat(doc), {', '.join(listed)} FROM {view} WHERE term = ?"
+        frequencies = np.zeros(len(self.texts.ids))
+        for weight, rows in zip((1.0, *others.values()), self.c.execute(sql, (token,)).fetchone(), strict=True):
+            places = self._places(np.fromstring(rows or "", np.int64, sep=","))
+            frequencies += weight * np.bincount(places, minlength=len(frequencies))
+        return frequencies
+
+    def _places(self, ids: npt.NDArray[np.int64]) -> Places:
+        """The places of rows by their ids."""
+        places = np.searchsorted(self.texts.ids, ids)
+        if places.max(initial=-1) >= len(self.texts.ids):
+            raise DamagedFileError(f"the words of {self.entity_type} are of entries that are not there")
+        return places
 
     def _scored(self, expression: str, ids: str | None = None) -> Impact:
         """The impact of an expression, as FTS5 scores it; on all rows, or on those of some ids."""
@@ -193,8 +204,7 @@ class Impacts:
         sql = f"SELECT rowid, -bm25({fts}, {weights}) FROM {fts} WHERE {fts} MATCH ?{among}"
         rows = self.c.execute(sql, (expression,) if ids is None else (expression, ids)).fetchall()
         found = np.array(rows, np.float64).reshape(-1, 2)
-        places = np.searchsorted(self.texts.ids, found[:, 0].astype(np.int64))
-        return Impact(places.astype(np.int32), found[:, 1].copy())
+        return Impact(self._places(found[:, 0].astype(np.int64)).astype(np.int32), found[:, 1].copy())
 
 
 def inverse_frequency(number: int, total: int) -> float:
