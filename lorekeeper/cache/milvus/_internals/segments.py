@@ -233,13 +233,17 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
 
     def _distances(self, query: Vectors, rows: Any) -> Any:
         """Cosine distances of rows to a vector, each as an index of whole vectors has it, whichever the others are."""
-        read = None if self._rows is None else self._rows.vectors_of(rows)
-        vectors = self.vectors[rows] if read is None else read
-        units, unit = _units(vectors), _units(query[np.newaxis])
+        units, unit = _units(self._vectors_of(rows)), _units(query[np.newaxis])
         similarities, order = faiss.knn(unit, units, len(rows), metric=faiss.METRIC_INNER_PRODUCT)
         distances = np.empty(len(rows), np.float32)
         distances[order[0]] = 1.0 - similarities[0].astype(np.float64)
         return distances
+
+    def _vectors_of(self, rows: Any) -> Vectors:
+        """The vectors of some rows, shape (rows, dimension)."""
+        read = None if self._rows is None else self._rows.vectors_of(rows)
+        vectors: Vectors = self.vectors[rows] if read is None else read
+        return vectors
 
     def build_or_load_index(self, spec: Any, index_dir: str) -> None:
         """Map the rows, and load the index, after building it from the vectors if there is no current file of it."""
