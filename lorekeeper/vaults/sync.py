@@ -13,7 +13,7 @@ from lorekeeper.cache.protocol import CacheProtocol, Identity, Progress
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import AUDIENCE, Entity, uri_of
 from lorekeeper.errors import FilterError, ImportFileError
-from lorekeeper.intake.changes import store_in_batches
+from lorekeeper.intake.changes import IMPORT_BATCH, store_in_batches
 from lorekeeper.normalize.build import Origin, build
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
@@ -34,7 +34,7 @@ NOTES = "notes"
 TYPES = (NOTES, "creatures", "rules")
 """The types of entities that notes give."""
 
-BATCH = 256
+BATCH = IMPORT_BATCH
 """Notes that are stored, and recorded as stored, at a time."""
 
 RACY_NANOSECONDS = 2_000_000_000
