@@ -160,7 +160,8 @@ def _numbers(codes: NDArray[np.uint8]) -> Vectors:
     """The numbers that bytes hold, shape (phrases, `DIRECTIONS`)."""
     numbers = np.empty((len(codes), 2 * codes.shape[1]), np.float32)
     numbers[:, ::2], numbers[:, 1::2] = codes & 15, codes >> 4
-    return numbers - LARGEST
+    numbers -= LARGEST
+    return numbers
 
 
 @lru_cache(maxsize=2**15)

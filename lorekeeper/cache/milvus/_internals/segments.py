@@ -34,6 +34,8 @@ SAMPLE, ROUNDS = 32, 3
 PROPOSED, AT_LEAST = 1.2, 32
 """Rows that are compared exactly: this many for each one that is wanted, and these besides."""
 
+COMPARED = 64
+"""Vectors that are compared together: what a block of at least `process.LARGE_BLOCK_BYTES` costs is a new mapping, page by page."""
 
 Distances = Callable[[Vectors, Any], Any]
 """Cosine distances of rows, shape (rows,), to a vector, given their numbers."""
@@ -233,10 +235,9 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
 
     def _distances(self, query: Vectors, rows: Any) -> Any:
         """Cosine distances of rows to a vector, each as an index of whole vectors has it, whichever the others are."""
-        units, unit = _units(self._vectors_of(rows)), _units(query[np.newaxis])
-        similarities, order = faiss.knn(unit, units, len(rows), metric=faiss.METRIC_INNER_PRODUCT)
-        distances = np.empty(len(rows), np.float32)
-        distances[order[0]] = 1.0 - similarities[0].astype(np.float64)
+        unit = _units(query[np.newaxis])
+        parts = [rows[start : start + COMPARED] for start in range(0, len(rows), COMPARED)]
+        distances = np.concatenate([_cosine_distances(unit, _units(self._vectors_of(part))) for part in parts])
         return distances
 
     def _vectors_of(self, rows: Any) -> Vectors:
@@ -295,6 +296,14 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
     def _reader(self) -> Any:
         """A reader of the file for one use: it keeps the bytes of all columns that it has read."""
         return pyarrow.parquet.ParquetFile(self._file, metadata=self._metadata)
+
+
+def _cosine_distances(unit: Vectors, units: Vectors) -> Vectors:
+    """Cosine distances of vectors of length 1, in their order, to one."""
+    similarities, order = faiss.knn(unit, units, len(units), metric=faiss.METRIC_INNER_PRODUCT)
+    distances = np.empty(len(units), np.float32)
+    distances[order[0]] = 1.0 - similarities[0].astype(np.float64)
+    return distances
 
 
 def _units(vectors: Vectors) -> Vectors:
