@@ -96,6 +96,8 @@ def _by_shelf(scores: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
 
 def first(ranking: Mapping[K, V], number: int) -> dict[K, V]:
     """The first entries of a ranking, so many of each shelf."""
+    if len(ranking) <= number:
+        return dict(ranking)
     taken: Counter[str] = Counter()
     result: dict[K, V] = {}
     for key, value in ranking.items():
