@@ -119,6 +119,20 @@ def test_answers_are_those_of_the_collection_after_any_writes(engine: Engine, se
         check(engine, chance)
 
 
+@pytest.mark.parametrize("number", [30, 300])
+def test_the_nearest_are_those_of_brute_force_whether_the_index_is_asked_or_not(engine: Engine, number: int) -> None:
+    chance = random.Random(number)
+    rows = [row(chance, key) for key in range(number)]
+    engine.upsert(NAME, rows)
+    engine.flush(NAME)
+    for least in (0, 5, 9, 10):
+        query = row(chance, 0)["vector"]
+        near = {one["pk"]: one["vector"] @ query for one in rows if (one["level"] or 0) >= least}
+        found = engine.search(NAME, query, f"level >= {least}" if least else "", 5, FIELDS)
+        assert [one["pk"] for one in found] == sorted(near, key=near.__getitem__, reverse=True)[:5]
+        assert np.allclose([one["distance"] for one in found], [near[one["pk"]] for one in found])
+
+
 def test_rows_in_memory_are_left_to_milvus_lite(engine: Engine) -> None:
     chance = random.Random(0)
     engine.upsert(NAME, [row(chance, key) for key in range(9)])

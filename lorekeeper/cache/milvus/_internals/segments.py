@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -101,10 +102,14 @@ class ExactIndex(lookup_class(IVF_FLAT)):  # type: ignore[misc]
             number *= 4
 
     def _proposed(self, query: Vectors, number: int, mask: Any, params: Any) -> tuple[Any, float]:
-        """Numbers of so many rows as are nearest in 8 bits, ascending, and the cosine distance of the last of them.
+        """Numbers of so many rows as are nearest in 8 bits, ascending, and the cosine distance of the last of them: all, if there
+        are no more.
 
         Milvus Lite's own search asks the same of FAISS, and then looks at each row in Python, which takes a quarter of the time.
         """
+        allowed = np.arange(self._index.ntotal) if mask is None else np.flatnonzero(mask)
+        if len(allowed) <= number:
+            return allowed, math.inf
         selector = None if mask is None else wrappers.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
         probes = (params or SEARCH_PARAMS["params"])["nprobe"]
         options = wrappers.SearchParametersIVF(nprobe=probes, sel=selector)
