@@ -186,7 +186,7 @@ class EmbeddingService:
             self._queries.popitem(last=False)
         try:
             with timed("embedding") if missing else nullcontext():
-                computed = [(await asyncio.shield(asyncio.wrap_future(batch)))[row] for batch, row in wanted]
+                computed = [(await _result(batch))[row] for batch, row in wanted]
         except BaseException:
             for query in queries:
                 self._queries.pop(query, None)
@@ -239,3 +239,10 @@ class EmbeddingService:
                 f"{provider.dimension} numbers of length 1 for each; its files may be damaged"
             )
         return vectors
+
+
+async def _result(call: Future[Vectors]) -> Vectors:
+    """What a call of the thread returns, without a turn of the event loop if it has done so; it goes on if who waits does not."""
+    if call.done() and not call.cancelled():
+        return call.result()
+    return await asyncio.shield(asyncio.wrap_future(call))
