@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -177,11 +177,17 @@ async def over_types(
     types: Sequence[str], rank: Callable[[str], Awaitable[list[Ranked]]], depth: int | None = None
 ) -> Ranking:
     """One retriever's ranking over several types, best first; ``depth`` entries of each shelf at most."""
-    tasks = [asyncio.ensure_future(rank(entity_type)) for entity_type in types]
-    await finished(*tasks)
-    ranking = [((t, ranked.identity), ranked) for t, task in zip(types, tasks, strict=True) for ranked in task.result()]
+    found = [await rank(types[0])] if len(types) == 1 else await _all(map(rank, types))
+    ranking = [((t, ranked.identity), ranked) for t, hits in zip(types, found, strict=True) for ranked in hits]
     ranking.sort(key=lambda item: (-item[1].score, item[0]))
     return dict(ranking) if depth is None else first(dict(ranking), depth)
+
+
+async def _all(rankings: Iterable[Awaitable[list[Ranked]]]) -> list[list[Ranked]]:
+    """What all return, concurrently."""
+    tasks = [asyncio.ensure_future(ranking) for ranking in rankings]
+    await finished(*tasks)
+    return [task.result() for task in tasks]
 
 
 async def finished(*tasks: asyncio.Task[object]) -> None:
