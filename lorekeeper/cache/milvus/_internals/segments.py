@@ -242,8 +242,7 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
         """Cosine distances of rows to a vector, each as an index of whole vectors has it, whichever the others are."""
         unit = _units(query[np.newaxis])
         parts = [rows[start : start + COMPARED] for start in range(0, len(rows), COMPARED)]
-        distances = np.concatenate([_cosine_distances(unit, _units(self._vectors_of(part))) for part in parts])
-        return distances
+        return np.concatenate([_cosine_distances(unit, _units(self._vectors_of(part))) for part in parts])
 
     def _vectors_of(self, rows: Any) -> Vectors:
         """The vectors of some rows, shape (rows, dimension)."""
