@@ -2,7 +2,7 @@
 
 A note seldom says a thing in the words of a question. Those that are nearest in meaning say it in the words of the campaign,
 by which the others are found (pseudo-relevance feedback; Rocchio 1971). On graded questions over two vaults nDCG@10 rises from
-0.65 to 0.70 and from 0.69 to 0.72. Books need none of it: their phrases and the thesaurus do the same.
+0.61 to 0.71, beside all books from 0.51 to 0.63. Books need none of it: their phrases and the thesaurus do the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SHARED = 2
 """Fewest of these passages that have a word."""
 
 WORDS = 8
-"""Most words that are searched for: 5 do as well."""
+"""Most words that are searched for: up to 12 do as well; with 5, nDCG@10 beside all books is 0.59 instead of 0.63."""
 
 SHORTEST = 4
 """Letters of a word that says something."""
