@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lorekeeper.cache.similar import MOST_COUNTED, LetterCounts
 from lorekeeper.cache.sqlite.catalogue import MAX_NAME_QUERY, NAMES, statements
-from lorekeeper.cache.sqlite.names import MOST_COUNTED, LetterCounts, NameIndex
+from lorekeeper.cache.sqlite.names import NameIndex
 from lorekeeper.cache.sqlite.sql import where
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.entities import Entity

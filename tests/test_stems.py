@@ -6,8 +6,9 @@ import random
 
 import pytest
 
+from lorekeeper.cache.similar import SimilarTexts
 from lorekeeper.text.known import KnownNames
-from lorekeeper.text.names import SIMILAR, ByLength, nearest, similar_names
+from lorekeeper.text.names import SIMILAR, name_key, nearest, similar_names
 from lorekeeper.text.stems import BEGINNING, corrected, names_of_stems, names_with_words, stems
 
 NAMES = KnownNames(
@@ -94,11 +95,9 @@ def test_names_are_looked_through_as_one_text_as_one_by_one(seed):
     assert KnownNames.of(known) is known
 
 
-def test_texts_of_too_different_lengths_are_not_compared(seed: int) -> None:
+def test_texts_that_cannot_be_similar_are_not_compared(seed: int) -> None:
     chance = random.Random(seed)
-    texts = ["".join(chance.choices("ab ", k=chance.randint(0, 12))) for _ in range(300)]
-    by_length = ByLength(texts)
-    for text in ["", *chance.sample(texts, 50)]:
-        near = by_length.near(text)
-        assert list(near) == sorted(near)
-        assert similar_names(text, near, {}, None) == similar_names(text, dict(enumerate(texts)), {}, None)
+    texts = ["".join(chance.choices("ab ", k=chance.randint(0, 12))) for _ in range(300)] + ["a" * 400]
+    keys = dict(enumerate(map(name_key, texts)))
+    for text in ["", "a" * 380, *chance.sample(texts, 50)]:
+        assert SimilarTexts.of(texts).like(text, None) == similar_names(text, dict(enumerate(texts)), keys, None)

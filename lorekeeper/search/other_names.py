@@ -9,10 +9,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
+from lorekeeper.cache.similar import SimilarTexts
 from lorekeeper.entities import ALIASES, COLLECTIONS, NAME
 from lorekeeper.filters import MAX_VALUES, WHERE
 from lorekeeper.folding import fold
-from lorekeeper.text.names import ByLength, name_key, similar_names
 from lorekeeper.where import MAX_LENGTH
 
 Filters = Mapping[str, object]
@@ -37,17 +37,12 @@ class Aliases:
     folded: Sequence[str] = ()
 
     @cached_property
-    def _as_written(self) -> ByLength:
-        return ByLength(self.folded)
-
-    @cached_property
-    def _keys(self) -> ByLength:
-        return ByLength(map(name_key, self.folded))
+    def _spelt(self) -> SimilarTexts:
+        return SimilarTexts.of(self.folded)
 
     def similar(self, text: str, limit: int) -> list[tuple[str, float]]:
-        """The aliases most similar to a folded text, as `similar_names` finds them among all, and their similarity."""
-        near = self._as_written.near(text), self._keys.near(name_key(text))
-        return [(self.folded[number], similarity) for number, similarity in similar_names(text, *near, limit)]
+        """The aliases most similar to a folded text, and their similarity."""
+        return [(self.folded[place], similarity) for place, similarity in self._spelt.like(text, limit)]
 
 
 _KNOWN: WeakKeyDictionary[CacheProtocol, dict[str, Aliases]] = WeakKeyDictionary()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from rapidfuzz import fuzz, process
@@ -56,25 +55,6 @@ def similar_names(
         for _, score, number in matches:
             best[number] = max(best.get(number, 0.0), share * score / 100)
     return sorted(best.items(), key=lambda item: (-item[1], item[0]))[:limit]
-
-
-class ByLength:
-    """Texts by number, and by length: the similarity of two is at most twice the length of the shorter one over both lengths.
-
-    Args:
-        texts: in the order of their numbers.
-    """
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._shortest_first = sorted(enumerate(texts), key=lambda item: len(item[1]))
-        self._lengths = [len(text) for _, text in self._shortest_first]
-
-    def near(self, text: str) -> dict[int, str]:
-        """Those whose length leaves it open that they are similar to a text, in ascending order."""
-        share = SIMILAR / (2 - SIMILAR)
-        first = bisect_left(self._lengths, share * len(text) - 1e-6)
-        last = bisect_right(self._lengths, len(text) / share + 1e-6)
-        return dict(sorted(self._shortest_first[first:last]))
 
 
 def nearest(text: str, names: Sequence[str]) -> list[tuple[str, float]]:
