@@ -11,7 +11,7 @@ from lorekeeper import dates
 from lorekeeper.cache.protocol import CacheProtocol, ValueCounts
 from lorekeeper.entities import COLLECTIONS, NAME, Collection, Field, FieldType
 from lorekeeper.filters import WHERE, Condition, loaded, parse_filters, where_text, without_bound
-from lorekeeper.printable import one_line, shown
+from lorekeeper.printable import one_line, quantity, shown
 from lorekeeper.search.absent import CLOSED, not_open
 from lorekeeper.search.documents import Scopes
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
@@ -154,7 +154,7 @@ class Explainer:
         names = [await self._other_names(entity_type, part, scope) for part in parts]
         notes = [name for name in names if name]
         if len(parts) == 1 and not notes:
-            notes.append(f"None of {_counted(counts[0][1], label)} meets {parts[0].text}.")
+            notes.append(f"None of {quantity(counts[0][1], label)} meets {parts[0].text}.")
         elif len(parts) > 1:
             without = ", ".join(f"without {text} {number:,}" for text, number in counts)
             notes.append(f"No {label} meets all filters: {without}.")
@@ -289,13 +289,9 @@ def _as_read(field: Field, numbers: Sequence[float]) -> str:
 _SIGNS = {"min": "at least ", "above": "above ", "max": "at most ", "below": "below "}
 
 
-def _counted(number: int, label: str) -> str:
-    return f"{number:,} {label}{'' if number == 1 else 's'}"
-
-
 def _gap(entity_type: str, field: Field, met: int, total: int, *, alone: bool) -> str:
     """How many entries say a field, and how many were left out."""
-    counted = _counted(total, COLLECTIONS[entity_type].label)
+    counted = quantity(total, COLLECTIONS[entity_type].label)
     which = "" if alone else " that meet the other filters"
     return f"Only {met:,} of {counted}{which} say their {field.name.replace('_', ' ')}; the other {total - met:,} were left out."
 

@@ -16,7 +16,7 @@ from lorekeeper.differences.align import CELLS
 from lorekeeper.differences.result import Runs, same_texts
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
-from lorekeeper.printable import one_line, shown
+from lorekeeper.printable import one_line, quantity, shown
 from lorekeeper.search.one import entries_of
 from lorekeeper.search.versions import Versions, versions
 from lorekeeper.server.answers import Answer, JsonObject, secret_mark, source_of
@@ -132,12 +132,8 @@ def comparison_text(result: Differences, heads: Sequence[JsonObject], note: str 
         parts.append(f"Note: {one_line(note)}")
     parts += _facts(result)
     parts += [line for passage, rows in result.differing_passages for line in passage_lines(passage, rows)]
-    same = f"{_count(result.same_facts, 'fact')} and {_count(result.same_sentences, 'sentence')}"
+    same = f"{quantity(result.same_facts, 'fact')} and {quantity(result.same_sentences, 'sentence')}"
     return "\n".join([*parts, f"The same in all, and left out: {same}. **Bold** words differ."])
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _facts(result: Differences) -> Iterator[str]:

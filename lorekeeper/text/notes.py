@@ -7,6 +7,7 @@ A note's object is ``{"path", "aliases": [...], "facts": {key: text}, "sections"
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from lorekeeper import dates
 from lorekeeper.entities import MAX_TEXT_LENGTH, Entity
@@ -20,9 +21,8 @@ MAX_TAGS = 5
 
 def note_prose(entity: Entity) -> Iterator[tuple[str, str]]:
     """Heading path and Markdown of each section of a note, in reading order."""
-    sections = entity.data.get("sections")
-    for section in sections if isinstance(sections, list) else ():
-        if isinstance(section, Mapping) and isinstance(section.get("desc"), str):
+    for section in _sections(entity):
+        if isinstance(section.get("desc"), str):
             yield heading_path(section), section["desc"]
 
 
@@ -34,9 +34,13 @@ def heading_path(section: Mapping[str, object]) -> str:
 
 def marked(entity: Entity) -> set[str]:
     """Heading paths of the sections of a note that have a mark of their own, by which they are kept from players."""
-    sections = entity.data.get("sections")
-    listed = sections if isinstance(sections, list) else ()
-    return {heading_path(section) for section in listed if isinstance(section, Mapping) and section.get("mark")}
+    return {heading_path(section) for section in _sections(entity) if section.get("mark")}
+
+
+def _sections(entity: Entity) -> Iterator[Mapping[str, Any]]:
+    """The sections of a note, in reading order."""
+    listed = entity.data.get("sections")
+    yield from (each for each in listed if isinstance(each, Mapping)) if isinstance(listed, list) else ()
 
 
 def new_headings(path: str, before: str) -> Iterator[tuple[int, str]]:

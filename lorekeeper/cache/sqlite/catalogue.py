@@ -18,6 +18,7 @@ from lorekeeper.cache.protocol import Identity, Ranked, ValueCounts
 from lorekeeper.cache.sqlite.columns import Columns, Rows
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
 from lorekeeper.cache.sqlite.impacts import Impacts, KeptImpacts
+from lorekeeper.cache.sqlite.kept import Kept
 from lorekeeper.cache.sqlite.names import NameIndex
 from lorekeeper.cache.sqlite.ranking import best_by_words
 from lorekeeper.cache.sqlite.spelling import SPELT, Spelling
@@ -198,8 +199,8 @@ class Catalogue:
 
     def __init__(self, file: SqliteFile) -> None:
         self.file = file
-        self._columns: dict[str, tuple[tuple[int, int], Columns]] = {}
-        self._names: dict[str, tuple[tuple[int, int], NameIndex]] = {}
+        self._columns = Kept[Columns]()
+        self._names = Kept[NameIndex]()
         self._impacts = KeptImpacts()
         self._spelling = {name: Spelling(name, partial(self.version, entity_type=name)) for name in SPELT}
 
@@ -318,8 +319,12 @@ class Catalogue:
     def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
         """In how many entities of the type each word occurs, in any form with the same stem; those of none are left out."""
         tests = [(word, expression) for word in words if (expression := fts_query_for_word(word))]
-        impacts = partial(self._impacts_of, entity_type=entity_type)
-        return self._read(lambda c: {word: number for word, test in tests if (number := impacts(c).count(test))})
+
+        def count(c: sqlite3.Connection) -> dict[str, int]:
+            impacts = self._impacts_of(c, entity_type)
+            return {word: number for word, test in tests if (number := impacts.count(test))}
+
+        return self._read(count)
 
     def version(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:
         """A value that changes whenever the type changes."""
@@ -344,10 +349,7 @@ class Catalogue:
 
     def _columns_of(self, c: sqlite3.Connection, entity_type: str) -> Columns:
         """The columns of a type, kept until it changes."""
-        version, known = self.version(c, entity_type), self._columns.get(entity_type)
-        if known is None or known[0] != version:
-            self._columns[entity_type] = known = version, Columns.of(c, entity_type)
-        return known[1]
+        return self._columns.of(entity_type, self.version(c, entity_type), lambda: Columns.of(c, entity_type))
 
     def _impacts_of(self, c: sqlite3.Connection, entity_type: str) -> Impacts:
         """What words add to the scores of a type's rows."""
@@ -376,18 +378,8 @@ class Catalogue:
         return ranked[:NAMES]
 
     def _name_index(self, c: sqlite3.Connection, entity_type: str) -> NameIndex:
-        """All names of a type, cached until it changes."""
-        version, cached = self.version(c, entity_type), self._names.get(entity_type)
-        if cached and cached[0] == version:
-            return cached[1]
-        named = c.execute(f"SELECT id, name_folded, name_key FROM {entity_type} ORDER BY id").fetchall()
-        has_aliases = ALIASES in COLLECTIONS[entity_type].filters
-        aliased = (
-            c.execute(f"SELECT value, {entity_type}.id FROM {entity_type}, json_each(aliases)") if has_aliases else ()
-        )
-        index = NameIndex.of(named, aliased)
-        self._names[entity_type] = version, index
-        return index
+        """All names of a type, kept until it changes."""
+        return self._names.of(entity_type, self.version(c, entity_type), lambda: _read_names(c, entity_type))
 
     def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         return self._read(lambda c: c.execute(sql, values).fetchall())
@@ -395,3 +387,10 @@ class Catalogue:
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         """Read from one state of the file; subclasses say what to do about damage."""
         return self.file.read(function)
+
+
+def _read_names(c: sqlite3.Connection, entity_type: str) -> NameIndex:
+    named = c.execute(f"SELECT id, name_folded, name_key FROM {entity_type} ORDER BY id").fetchall()
+    has_aliases = ALIASES in COLLECTIONS[entity_type].filters
+    aliased = c.execute(f"SELECT value, {entity_type}.id FROM {entity_type}, json_each(aliases)") if has_aliases else ()
+    return NameIndex.of(named, aliased)

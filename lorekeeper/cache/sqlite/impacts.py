@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lorekeeper.cache.sqlite.file import DamagedFileError
+from lorekeeper.cache.sqlite.kept import Kept
 from lorekeeper.cache.sqlite.tokens import only_token
 from lorekeeper.cache.sqlite.words import COLUMNS, vocabulary
 
@@ -91,19 +92,17 @@ class KeptImpacts:
     Attributes:
         by_word: the state of the table that each is of, and the impact, by table and expression.
         rows: how many rows they have.
-        texts: the state of each table, and its texts.
+        texts: of each table.
     """
 
     by_word: OrderedDict[tuple[str, str], tuple[object, Impact]] = field(default_factory=OrderedDict)
     rows: int = 0
-    texts: dict[str, tuple[object, Texts]] = field(default_factory=dict)
+    texts: Kept[Texts] = field(default_factory=Kept)
 
     def of(self, c: sqlite3.Connection, entity_type: str, version: object) -> Impacts:
         """Those of one table in one state."""
-        known = self.texts.get(entity_type)
-        if known is None or known[0] != version:
-            self.texts[entity_type] = known = version, Texts.of(c, entity_type)
-        return Impacts(c, entity_type, version, known[1], self)
+        texts = self.texts.of(entity_type, version, lambda: Texts.of(c, entity_type))
+        return Impacts(c, entity_type, version, texts, self)
 
     def get(self, key: tuple[str, str], version: object) -> Impact | None:
         """One that is kept of that state."""
