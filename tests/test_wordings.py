@@ -98,6 +98,13 @@ async def test_a_name_among_the_wordings_is_found_by_its_name(library):
     assert page.results[0].wording == "ember hand"
 
 
+@pytest.mark.parametrize(("name", "named"), [("embr hand", True), ("amber land", False)])
+async def test_a_name_among_the_wordings_may_have_a_slip_but_is_not_another_name(library, name, named):
+    alone, together = await library.search(asked(name)), await library.search(asked("something about flames", name))
+    assert alone.results[0].match == "name"
+    assert ("name" in {result.match for result in together.results}) is named
+
+
 async def test_pages_join_and_filters_hold(library):
     whole = await library.search(asked(*WORDINGS, mode="semantic"))
     parts = [await library.search(asked(*WORDINGS, mode="semantic", limit=2, offset=n)) for n in (0, 2, 4)]

@@ -33,6 +33,12 @@ STEM_SIMILARITY = 0.98
 WITHIN_SIMILARITY = 0.9
 """Similarity of an entry to a sentence that has one of its other names in it."""
 
+REWORDED_SIMILARITY = 0.85
+"""Least similarity of an entry's name to one of several wordings: about one wrong letter in seven.
+
+Who words a question several times seldom misspells a name: one that is less alike, as "Power Caster" is "war caster", is another.
+nDCG@10 of several wordings is 0.913 instead of 0.912, without phrases 0.879 instead of 0.877."""
+
 MAX_RANKED_NAMES = 8
 """Most names of a library that one name is understood as in a ranked search."""
 
@@ -134,9 +140,10 @@ async def rank(
     """
     found: list[Ranked] = []
     inexact: list[str] = []
+    least = REWORDED_SIMILARITY if len(wordings) > 1 else 0.0
     for wording in wordings:
         ranked = await cache.rank_names(entity_type, wording, documents, **filters)
-        found += ranked
+        found += [hit for hit in ranked if hit.score >= least]
         if not ranked or ranked[0].score < 1:
             inexact.append(fold(wording))
     found += await other_names.ranked(cache, entity_type, wordings, documents, filters)

@@ -15,7 +15,7 @@ from lorekeeper.cache.sqlite.bounds import Split, split
 from lorekeeper.cache.sqlite.columns import Rows
 from lorekeeper.cache.sqlite.impacts import Impact, Impacts, Places
 from lorekeeper.cache.sqlite.sql import fts_query_for_all, quoted
-from lorekeeper.text.keywords import RELATED, RELATED_ALONE, KeywordQuery
+from lorekeeper.text.keywords import RELATED, KeywordQuery
 
 ROWS = 6000
 """Rows, added up over the words whose impacts are not kept, up to which all are scored: they take some milliseconds."""
@@ -56,7 +56,7 @@ def ranked_by_words(
     places = np.flatnonzero(rows if allowed is None else rows & allowed)
     found |= {each: impacts.among(each, places) for each in often}
     scores, further = (_summed(impacts, [found[each] for each in side])[places] for side in (asked, related))
-    alone = RELATED if impacts.entity_type == "notes" else RELATED_ALONE
+    alone = RELATED if impacts.entity_type == "notes" else query.alone
     scores += np.where(impacts.texts.phrased[places], RELATED, alone) * further
     least = np.partition(scores, -limit)[-limit] if len(scores) > limit else 0.0
     best = scores >= least
