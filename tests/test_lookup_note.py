@@ -12,6 +12,7 @@ from lorekeeper.entities import COLLECTIONS, MAX_LINKS
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields, matches, parse_filters
 from lorekeeper.library import Library
+from lorekeeper.search.by_name import MAX_PARTIAL_NAMES
 from lorekeeper.search.one import find_entry
 from lorekeeper.server import resources
 from lorekeeper.server.answers import Answer
@@ -94,6 +95,9 @@ async def test_an_alias_is_found_beside_the_name_that_has_its_words_and_each_not
         ("the ferryman's toll for a cart", "Tallow Bridge", "Toll", "Three candles"),
         ("silver candle snuffer", "The Broken Toll", "Loot", "candle snuffer"),
         ("the reed witch", "Oda Reedmother", "", "Reed Witch"),
+        ("who is Oda", "Oda Reedmother", "", "She lives in a hut"),
+        ("what do we know about the Reedmother", "Oda Reedmother", "", "She lives in a hut"),
+        ("tell me more about the tallow bridge", "Tallow Bridge", "", "black timber"),
     ],
 )
 @pytest.mark.parametrize("tool", ["lookup_note", "search_lore"])
@@ -102,6 +106,22 @@ async def test_the_section_that_answers_is_named_and_quoted(library, tool, query
     first = (await call(library, tool, **arguments)).structured["results"][0]
     assert (first["name"], first["section"]) == (name, section)
     assert snippet in first["snippet"]
+
+
+async def test_a_part_of_the_names_of_few_notes_names_them_and_one_of_many_names_none(library):
+    def found(page: Answer) -> list[tuple[str, str]]:
+        return [(result["name"], result["match"]) for result in page.structured["results"]]
+
+    titles = ["Aster Lane", "Aster Lane, Early Years", "Haste", "Astri"]
+    numbered = [f"Note {n} of the Lake" for n in range(MAX_PARTIAL_NAMES + 1)]
+    others = [make(f"{t}.md", f"{t} writes.", type="notes", name=t, document="few") for t in (*titles, *numbered)]
+    await library.cache.store_entities(others, "notes")
+    try:
+        asters = found(await call(library, semantic_query="who is Aster"))
+        assert asters[:2] == [("Aster Lane", "name"), ("Aster Lane, Early Years", "name")]
+        assert "name" not in {match for _, match in found(await call(library, semantic_query="tell me about the lake"))}
+    finally:
+        await library.cache.delete_document("few")
 
 
 async def test_two_notes_of_one_name_are_two_results(library):

@@ -17,7 +17,9 @@ from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search import other_names
 from lorekeeper.search.documents import Scopes
+from lorekeeper.search.shelves import NOTES
 from lorekeeper.text.aliases import Alias, alias_names, aliases_of, aliases_with, aliases_within
+from lorekeeper.text.keywords import subject_words
 from lorekeeper.text.known import KnownNames
 from lorekeeper.text.names import nearest
 from lorekeeper.text.stems import corrected, names_of_stems, names_with_words
@@ -38,6 +40,12 @@ REWORDED_SIMILARITY = 0.85
 
 Who words a question several times seldom misspells a name: one that is less alike, as "Power Caster" is "war caster", is another.
 nDCG@10 of several wordings is 0.913 instead of 0.912, without phrases 0.879 instead of 0.877."""
+
+PART_SIMILARITY = 0.9
+"""Similarity of a note to what its name begins with, or has among other words: "Davrith" of "Davrith - Investigator"."""
+
+MAX_PART_WORDS, MAX_PARTIAL_NAMES = 3, 4
+"""Most words of such a part, and most names that have it: what many have names none of them."""
 
 MAX_RANKED_NAMES = 8
 """Most names of a library that one name is understood as in a ranked search."""
@@ -186,7 +194,18 @@ def _understood_as(entity_type: str, text: str, known: KnownNames) -> list[tuple
         whole, _ = names_of_stems(text, known)
         if whole:
             return [(name, STEM_SIMILARITY) for name in whole]
+    if entity_type == NOTES and (partial := _having(text, known)):
+        return [(name, PART_SIMILARITY) for name in partial]
     return [(name, WITHIN_SIMILARITY) for name in _present(aliases_within(entity_type, text), known)]
+
+
+def _having(text: str, known: KnownNames) -> list[str]:
+    """The few names that have all words of what a question is about, and others."""
+    subject = subject_words(text)
+    if not 0 < len(subject) <= MAX_PART_WORDS:
+        return []
+    _, partial = names_of_stems(" ".join(subject), known)
+    return partial if len(partial) <= MAX_PARTIAL_NAMES else []
 
 
 def _named(entity_type: str, wanted: str, known: KnownNames) -> Iterator[_Group]:

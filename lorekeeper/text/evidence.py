@@ -15,6 +15,7 @@ from lorekeeper.folding import fold
 from lorekeeper.text.cleaning import sentences
 from lorekeeper.text.excerpts import ELLIPSIS, SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import facts
+from lorekeeper.text.keywords import subject_words
 from lorekeeper.text.matching import occurring, possible, word_stems
 from lorekeeper.text.notes import marked, said
 from lorekeeper.text.sections import Section, sections
@@ -123,7 +124,8 @@ def evidence(
     """The words of an entry that answer a query best.
 
     They are the fields that it asks for, then the text from the sentence that has most of its words, rare ones before
-    common ones; without any such sentence the beginning of the passage nearest in meaning, or of the entry.
+    common ones; without any such sentence the beginning of the passage nearest in meaning, or of the entry. Of a note that the
+    query only names, it is the beginning too.
 
     Args:
         entity: the entry.
@@ -139,14 +141,30 @@ def evidence(
     lead = field_line(entity, query, asked)
     room = limit - len(lead)
     prose = read(entity) if prose is None else prose
+    if entity.type == "notes" and _names(query, entity):
+        query, wanted = "", {}
     if entity.type == "notes" and query:
         prose = _best_section(entity, prose, wanted, {**_nearness(near), **({place: 1.0} if nearest else {})})
     found = _sentence(entity.name, prose, wanted, nearest) if wanted else None
     if found:
         body = Evidence(_from_sentence(*found, room), found[0].section.heading)
+    elif nearest and query:
+        body = _nearest(entity, prose, nearest, place)
     else:
-        body = Evidence(nearest, place) if nearest and query else overview(entity, room, prose)
+        body = overview(entity, room, prose)
     return Evidence(snippet(f"{lead} {body.text}".strip() or facts(entity), limit, FULL), body.section)
+
+
+def _names(query: str, note: Entity) -> bool:
+    """Whether a query says no more than the name of a note, or a part of it: "who is Mirra"."""
+    subject = word_stems(" ".join(subject_words(fold(query))))
+    return bool(subject) and set(subject) == set(occurring(subject, note.name))
+
+
+def _nearest(entity: Entity, prose: Sequence[Section], nearest: str, place: str) -> Evidence:
+    """The passage nearest in meaning; of a note its best section if that is another one."""
+    is_other = entity.type == "notes" and len(prose) == 1 and nearest not in prose[0].text
+    return Evidence(prose[0].text, prose[0].heading) if is_other else Evidence(nearest, place)
 
 
 def field_line(entity: Entity, query: str, asked: Collection[str] = ()) -> str:
@@ -199,14 +217,17 @@ def _best_section(
     """The section of a note that answers a query best: by its words, rare ones before common ones, by meaning, and by its mark.
 
     That the nearest passage is in a section counts `NEAR`; that another one is near, a share of that, by heading. Of the notes
-    among the first five that answer graded questions, 63 in 100 show a section that does, with the nearest alone 42.
+    among the first five that answer graded questions, 63 in 100 show a section that does, with the nearest alone 42. Aliases and
+    facts, which come first, answer only what they have a word of, beside those of the name.
     """
     held = [occurring(wanted, f"{section.heading} {section.text}") for section in prose]
     occurrences = Counter(stem for stems in held for stem in set(stems))
-    named, secret = set(occurring(wanted, note.name)), marked(note)
+    named, secret, tells = set(occurring(wanted, note.name)), marked(note), bool(said(note))
 
     def weight(number: int) -> float:
         heading = prose[number].heading
+        if number == 0 and tells and named.issuperset(held[number]):
+            return 0.0
         words = sum((NAMED if stem in named else 1.0) / math.sqrt(occurrences[stem]) for stem in held[number])
         answers = words + NEAR * nearness.get(heading, 0.0)
         return answers + MARKED if answers and heading in secret else answers

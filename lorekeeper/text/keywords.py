@@ -19,6 +19,11 @@ STOP_WORDS = frozenset(
 )
 """Words that carry no meaning of their own in a question."""
 
+ASKING_WORDS = frozenset(
+    "know known tell describe explain remind remember info information details more please again like".split()
+)
+"""Content words that ask for what is known of a thing, whatever it is."""
+
 MAX_WORDS = 64
 """Most words of a query that are searched for; a longer query is a pasted text."""
 
@@ -37,6 +42,11 @@ has phrases, counts `RELATED` for all."""
 def content_words(folded: str) -> list[str]:
     """The words of a folded text that carry meaning, each once, in order."""
     return [word for word in dict.fromkeys(folded.split()) if word not in STOP_WORDS]
+
+
+def subject_words(folded: str) -> list[str]:
+    """The content words of a folded question that say what it is about: "mirra" of "what do we know about mirra"."""
+    return [word for word in content_words(folded) if word not in ASKING_WORDS]
 
 
 @dataclass(frozen=True)
