@@ -69,6 +69,20 @@ def names(page: ResultPage) -> list[str]:
     return [result.entity.name for result in page.results]
 
 
+@pytest.mark.parametrize(
+    ("text", "named"), [("ghast", {"Ghast"}), ("what is a ghast", {"Ghast"}), ("ghist", {"Ghast", "Ghost"})]
+)
+async def test_a_search_for_a_whole_name_finds_nothing_by_a_similar_name_of_any_type(library, text, named):
+    await library.cache.store_entities(
+        [make("ghast", "It smells of the grave.", name="Ghast", document="more")], "spells"
+    )
+    try:
+        results = (await library.search(Query(LORE, text))).results
+        assert {result.entity.name for result in results if result.match == "name"} == named
+    finally:
+        await library.cache.delete_document("more")
+
+
 async def test_a_whole_name_brings_nothing_similar_and_no_note(library):
     page = await lookup(library, "creatures", "ghost")
     assert (names(page), page.note, page.approximate) == (["Ghost"], None, False)

@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from lorekeeper.cache.protocol import CacheProtocol, Documents, Identity, Ranked
 from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME
@@ -25,6 +26,8 @@ from lorekeeper.text.names import nearest
 from lorekeeper.text.stems import corrected, names_of_stems, names_with_words
 
 Filters = Mapping[str, object]
+
+K = TypeVar("K")
 
 ALIAS_SIMILARITY = 0.99
 """Similarity of an entry to one of its other names: an entry that is itself called so is nearer."""
@@ -162,6 +165,13 @@ async def rank(
         same = await cache.rank_names(entity_type, name, documents, **filters)
         found += [replace(hit, score=similarity) for hit in same if hit.score == 1]
     return best_first(found)
+
+
+def certain(ranking: Mapping[K, Ranked]) -> dict[K, Ranked]:
+    """A ranking over several types without merely similar names, if something is called so: who says Wizard means no Lizard."""
+    if not any(hit.score >= ALIAS_SIMILARITY for hit in ranking.values()):
+        return dict(ranking)
+    return {key: hit for key, hit in ranking.items() if hit.score >= min(PART_SIMILARITY, WITHIN_SIMILARITY)}
 
 
 def _tables(wordings: Iterable[str]) -> Iterator[str]:

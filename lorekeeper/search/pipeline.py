@@ -345,9 +345,10 @@ class Searcher:
         if query.unfinished and query.text is not None:
             rank, asked = unfinished.rank, [query.text, *wordings]
         with timed("names"):
-            return await over_types(
+            ranking = await over_types(
                 query.types, lambda name: rank(self._cache, name, asked, scopes[name], **query.filters)
             )
+        return ranking if query.unfinished else by_name.certain(ranking)
 
     async def _count(self, query: Query, scopes: Scopes) -> int:
         if not query.filters:
