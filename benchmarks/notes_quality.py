@@ -45,6 +45,13 @@ def note_of(path: str) -> str:
     return re.sub(r"\.md$", "", path).casefold()
 
 
+def answered(question: Question, paths: Sequence[str]) -> int:
+    """The place of the first note that answers, from 0; a note counts once, and `CUT` stands for none among as many."""
+    wanted = {note_of(relevant["path"]) for relevant in question["relevant"] if relevant["grade"] >= 2}
+    ranked = list(dict.fromkeys(map(note_of, paths)))[:CUT]
+    return next((place for place, path in enumerate(ranked) if path in wanted), CUT)
+
+
 def measured(question: Question, results: Sequence[Result]) -> dict[str, float]:
     """The measures of one question, by name."""
     grades: dict[str, int] = {}
@@ -57,7 +64,7 @@ def measured(question: Question, results: Sequence[Result]) -> dict[str, float]:
     ranked = list(dict.fromkeys(note_of(result.entity.slug) for result in results))[:CUT]
     gain = sum((2 ** grades.get(path, 0) - 1) / math.log2(rank + 2) for rank, path in enumerate(ranked))
     best = sum((2**g - 1) / math.log2(rank + 2) for rank, g in enumerate(sorted(grades.values(), reverse=True)[:CUT]))
-    first = next((rank for rank, path in enumerate(ranked) if grades.get(path, 0) >= 2), CUT)
+    first = answered(question, ranked)
 
     def answers(result: Result) -> bool:
         wanted = headings.get(note_of(result.entity.slug), set())

@@ -3,8 +3,9 @@
     python -m benchmarks.vaults [--json]
 
 The vectors of the vault, and of a book that is imported beside it, are cached beforehand: what is measured is everything but the
-model, which takes the same time for both. They are vectors of texts of the library with some noise, so that questions, which the
-real model embeds, are as near to notes as they are to books, and find some. No question is asked twice.
+model. What the model takes for a text of the vault is measured on some of them, and added to both. Cached are vectors of texts of
+the library with some noise, so that questions, which the real model embeds, are as near to notes as they are to books, and find
+some. No question is asked twice.
 """
 
 from __future__ import annotations
@@ -51,8 +52,11 @@ from lorekeeper.text.phrases import hint_text
 
 KEY = "campaign"
 
-RATE, UNCHANGED_SECONDS, FOUND_SECONDS, LOOKUP_FACTOR = 0.8, 0.5, 1.0, 1.3
+RATE, UNCHANGED_SECONDS, FOUND_SECONDS, LOOKUP_FACTOR = 0.9, 0.5, 1.0, 1.3
 """What is claimed: of the rate of imports, of a sync without changes, of a note that was saved, of lookups of spells."""
+
+EMBEDDED = 640
+"""Texts of the vault that are embedded to know what the model takes."""
 
 TRIES, RENAMES, LOOKUPS, REPEATS = 50, 500, 40, 5
 
@@ -93,23 +97,27 @@ def _indexed(folder: Path, vault: Path, generated: GeneratedVault) -> Measured:
     _command(other, "search", "fire", "--type", "spells")
     imported = _command(other, "import", str(book))
     added = _command(folder, "vault", "add", str(vault), "--key", KEY)
-    rates = len(texts) / added["seconds"], len(from_book) / imported["seconds"]
+    seconds = added["seconds"] / len(texts), imported["seconds"] / len(from_book)
+    model = _model_seconds(folder, texts)
+    factor = (seconds[1] + model) / (seconds[0] + model)
     rows = [
-        [
-            "first indexing",
-            f"{NOTES / added['seconds']:.0f} notes/s, {rates[0]:.0f} texts/s",
-            f"import: {rates[1]:.0f} texts/s",
-        ]
+        ["first indexing, without the model", f"{1 / seconds[0]:.0f} texts/s", f"import: {1 / seconds[1]:.0f} texts/s"],
+        ["first indexing", *(f"{1 / (own + model):.0f} texts/s" for own in seconds)],
     ]
     claims = [
-        (
-            f"first indexing at least at {RATE} x the rate of imports",
-            f"{rates[0] / rates[1]:.2f} x",
-            rates[0] >= RATE * rates[1],
-        ),
+        (f"first indexing at least at {RATE} x the rate of imports", f"{factor:.2f} x", factor >= RATE),
         ("nothing is embedded that has a vector", f"{added['embedded']} texts", added["embedded"] <= 1),
     ]
     return rows, claims
+
+
+def _model_seconds(folder: Path, texts: list[str]) -> float:
+    """What the model takes for a text."""
+    provider, chosen = load_provider(settings_of(folder)), random.Random(SEED).sample(texts, EMBEDDED)
+    provider.embed(chosen[:8])
+    began = time.perf_counter()
+    provider.embed(sorted(chosen, key=len))
+    return (time.perf_counter() - began) / EMBEDDED
 
 
 def _unchanged(folder: Path) -> Measured:
