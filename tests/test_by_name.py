@@ -83,6 +83,19 @@ async def test_a_search_for_a_whole_name_finds_nothing_by_a_similar_name_of_any_
         await library.cache.delete_document("more")
 
 
+@pytest.mark.parametrize(
+    ("text", "named"), [("a goslin", {"Goblin"}), ("gobbin", {"Goblin"}), ("what about a whistle", set())]
+)
+async def test_known_words_are_not_misspelt_names(library, text, named):
+    for name, words in (("Thistle", "It stings."), ("Wood", "A whistle is heard.")):
+        await library.cache.store_entities([make(name.lower(), words, name=name, document="more")], "spells")
+    try:
+        results = (await library.search(Query(LORE, text))).results
+        assert {result.entity.name for result in results if result.match == "name"} == named
+    finally:
+        await library.cache.delete_document("more")
+
+
 async def test_a_whole_name_brings_nothing_similar_and_no_note(library):
     page = await lookup(library, "creatures", "ghost")
     assert (names(page), page.note, page.approximate) == (["Ghost"], None, False)

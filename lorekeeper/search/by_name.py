@@ -17,10 +17,11 @@ from lorekeeper.filters import MAX_VALUES
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search import other_names
+from lorekeeper.search.coverage import has_words
 from lorekeeper.search.documents import Scopes
 from lorekeeper.search.shelves import NOTES
 from lorekeeper.text.aliases import Alias, alias_names, aliases_of, aliases_with, aliases_within
-from lorekeeper.text.keywords import subject_words
+from lorekeeper.text.keywords import content_words, subject_words
 from lorekeeper.text.known import KnownNames
 from lorekeeper.text.names import nearest
 from lorekeeper.text.stems import corrected, names_of_stems, names_with_words
@@ -38,11 +39,12 @@ STEM_SIMILARITY = 0.98
 WITHIN_SIMILARITY = 0.9
 """Similarity of an entry to a sentence that has one of its other names in it."""
 
-REWORDED_SIMILARITY = 0.85
-"""Least similarity of an entry's name to one of several wordings: about one wrong letter in seven.
+MISSPELT_SIMILARITY = 0.85
+"""Least similarity of a name to a text of known words, or to one of several wordings: about one wrong letter in seven.
 
-Who words a question several times seldom misspells a name: one that is less alike, as "Power Caster" is "war caster", is another.
-nDCG@10 of several wordings is 0.913 instead of 0.912, without phrases 0.879 instead of 0.877."""
+Who words a question several times seldom misspells a name, and words that the library has are seldom misspelt ones: what is
+less alike is another name, as "Power Caster" is for "war caster" and Poison for "potion". nDCG@10 of several wordings is 0.913
+instead of 0.912, without phrases 0.879 instead of 0.877; other graded questions are as before."""
 
 PART_SIMILARITY = 0.9
 """Similarity of a note to what its name begins with, or has among other words: "Davrith" of "Davrith - Investigator"."""
@@ -151,10 +153,9 @@ async def rank(
     """
     found: list[Ranked] = []
     inexact: list[str] = []
-    least = REWORDED_SIMILARITY if len(wordings) > 1 else 0.0
     for wording in wordings:
         ranked = await cache.rank_names(entity_type, wording, documents, **filters)
-        found += [hit for hit in ranked if hit.score >= least]
+        found += ranked
         if not ranked or ranked[0].score < 1:
             inexact.append(fold(wording))
     found += await other_names.ranked(cache, entity_type, wordings, documents, filters)
@@ -167,11 +168,16 @@ async def rank(
     return best_first(found)
 
 
-def certain(ranking: Mapping[K, Ranked]) -> dict[K, Ranked]:
-    """A ranking over several types without merely similar names, if something is called so: who says Wizard means no Lizard."""
-    if not any(hit.score >= ALIAS_SIMILARITY for hit in ranking.values()):
-        return dict(ranking)
-    return {key: hit for key, hit in ranking.items() if hit.score >= min(PART_SIMILARITY, WITHIN_SIMILARITY)}
+async def certain(
+    cache: CacheProtocol, types: Sequence[str], wordings: Sequence[str], ranking: Mapping[K, Ranked]
+) -> dict[K, Ranked]:
+    """A ranking over several types without names that are merely similar: of what is called so, or of what is not misspelt."""
+    least = 0.0
+    if any(hit.score >= ALIAS_SIMILARITY for hit in ranking.values()):
+        least = min(PART_SIMILARITY, WITHIN_SIMILARITY)
+    elif ranking and (len(wordings) > 1 or await has_words(cache, types, content_words(fold(wordings[0])))):
+        least = MISSPELT_SIMILARITY
+    return {key: hit for key, hit in ranking.items() if hit.score >= least}
 
 
 def _tables(wordings: Iterable[str]) -> Iterator[str]:

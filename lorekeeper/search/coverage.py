@@ -58,6 +58,11 @@ async def _misspelt(cache: CacheProtocol, words: Sequence[str]) -> set[str]:
     return {word for word in words if await cache.rank_keyword(NOTES, word, 1)}
 
 
+async def has_words(cache: CacheProtocol, types: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether each of some words occurs in an entry of one of the types."""
+    return set(words) <= await _occurring(cache, types, words)
+
+
 async def _occurring(cache: CacheProtocol, types: Sequence[str], words: Sequence[str]) -> set[str]:
     """The words that occur in an entry of one of the types."""
     return set[str]().union(*[await cache.known_words(entity_type, words) for entity_type in types])

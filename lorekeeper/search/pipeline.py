@@ -348,7 +348,7 @@ class Searcher:
             ranking = await over_types(
                 query.types, lambda name: rank(self._cache, name, asked, scopes[name], **query.filters)
             )
-        return ranking if query.unfinished else by_name.certain(ranking)
+            return ranking if query.unfinished else await by_name.certain(self._cache, query.types, asked, ranking)
 
     async def _count(self, query: Query, scopes: Scopes) -> int:
         if not query.filters:

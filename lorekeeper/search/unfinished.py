@@ -38,12 +38,8 @@ async def completed(cache: CacheProtocol, types: Sequence[str], text: str) -> st
 async def rank(
     cache: CacheProtocol, entity_type: str, wordings: Sequence[str], documents: Documents = None, **filters: object
 ) -> list[Ranked]:
-    """The entities whose names are the first of some texts or begin so, or are one of the others, best first.
-
-    The others are the same text as it may go on, and so are no further wordings.
-    """
+    """The entities whose names are the first of some wordings or begin so, or are one of the others, best first."""
     begun = await cache.rank_beginnings(entity_type, wordings[0], documents, **filters)
-    found = [replace(hit, score=LEAST + (MOST - LEAST) * hit.score) for hit in begun[:MOST_BEGUN]]
-    for text in dict.fromkeys(wordings):
-        found += await by_name.rank(cache, entity_type, [text], documents, **filters)
-    return by_name.best_first(found)
+    named = await by_name.rank(cache, entity_type, list(dict.fromkeys(wordings)), documents, **filters)
+    typed = [replace(hit, score=LEAST + (MOST - LEAST) * hit.score) for hit in begun[:MOST_BEGUN]]
+    return by_name.best_first([*typed, *named])
