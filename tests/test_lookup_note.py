@@ -124,6 +124,31 @@ async def test_a_part_of_the_names_of_few_notes_names_them_and_one_of_many_names
         await library.cache.delete_document("few")
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("what did we do in session 9", ["Nine"]),
+        ("recap of session ten, please", ["Ten"]),
+        ("what did they refuse in the first session", ["The Broken Toll"]),
+        ("what happened in our 10th session", ["Ten"]),
+        ("what happened last session?", ["Ten"]),
+        ("where were we last time", ["Ten"]),
+        ("the last time it burned", []),
+        ("what happened in session 4", []),
+        ("a session of music", []),
+    ],
+)
+async def test_a_question_that_names_a_session_finds_its_notes(library, query, expected):
+    results = (await call(library, semantic_query=query)).structured["results"]
+    named = [result["name"] for result in results if result["match"] == "name"]
+    assert named == expected == [result["name"] for result in results][: len(expected)]
+
+
+async def test_the_session_of_a_filter_is_the_one_that_is_searched(library):
+    results = (await call(library, semantic_query="what happened in session 9", session=10)).structured["results"]
+    assert [result["name"] for result in results] == ["Ten"]
+
+
 async def test_two_notes_of_one_name_are_two_results(library):
     for arguments in ({"name": "Bors"}, {"semantic_query": "Bors"}):
         results = (await call(library, **arguments)).structured["results"]

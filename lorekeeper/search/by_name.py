@@ -16,7 +16,7 @@ from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME
 from lorekeeper.filters import MAX_VALUES
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
-from lorekeeper.search import other_names
+from lorekeeper.search import other_names, sessions
 from lorekeeper.search.coverage import has_words
 from lorekeeper.search.documents import Scopes
 from lorekeeper.search.shelves import NOTES
@@ -149,7 +149,8 @@ async def rank(
 ) -> list[Ranked]:
     """The entities whose names one of the wordings of a query is, best first.
 
-    They are found as by `CacheProtocol.rank_names`, and by other names and stems unless an entity has the very name.
+    They are found as by `CacheProtocol.rank_names`, and by other names and stems unless an entity has the very name; notes also
+    by the sessions that they are of.
     """
     found: list[Ranked] = []
     inexact: list[str] = []
@@ -161,6 +162,7 @@ async def rank(
     found += await other_names.ranked(cache, entity_type, wordings, documents, filters)
     for name in _tables(wordings) if entity_type == "rules" and filters.get("kind", "table") == "table" else ():
         found += await cache.rank_names(entity_type, name, documents, **{**filters, "kind": "table"})
+    found += await sessions.rank(cache, wordings, documents, **filters) if entity_type == NOTES else ()
     known = KnownNames.of(await cache.names(entity_type) if inexact else ())
     for name, similarity in await asyncio.to_thread(_all_understood_as, entity_type, inexact, known):
         same = await cache.rank_names(entity_type, name, documents, **filters)

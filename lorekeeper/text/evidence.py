@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,6 +84,9 @@ FIELDS: dict[str, tuple[str, str, str]] = {
     "charges": ("charge charges", "Charges", ""),
 }
 """For a field: the words of a query that ask for it, its label, and its unit."""
+
+_SUMMARY = re.compile(r"\b(?:summary|recap|overview|synopsis)\b", re.IGNORECASE)
+"""What the heading says of a section that tells a note in short."""
 
 MAX_LIST = 60
 """Most characters of a field's values."""
@@ -206,9 +210,12 @@ def overview(entity: Entity, limit: int, prose: Sequence[Section]) -> Evidence:
 
 
 def _beginning(entity: Entity, prose: Sequence[Section]) -> Evidence:
-    """How an entry begins: a note with its text, since its facts come before that."""
-    start = prose[1:2] if entity.type == "notes" and said(entity) and len(prose) > 1 else prose[:1]
-    return Evidence(str(start[0]), start[0].heading if entity.type == "notes" else "") if start else Evidence("")
+    """How an entry begins: a note with its summary, else with its text, since its facts come before that."""
+    if entity.type != "notes" or not prose:
+        return Evidence(str(prose[0])) if prose else Evidence("")
+    first = prose[1] if said(entity) and len(prose) > 1 else prose[0]
+    shown = next((section for section in prose if _SUMMARY.search(section.heading)), first)
+    return Evidence(str(shown), shown.heading)
 
 
 def _best_section(

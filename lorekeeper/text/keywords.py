@@ -20,7 +20,10 @@ STOP_WORDS = frozenset(
 """Words that carry no meaning of their own in a question."""
 
 ASKING_WORDS = frozenset(
-    "know known tell describe explain remind remember info information details more please again like".split()
+    """
+    again describe details did explain info information know known like more please recap remember remind summarise
+    summarize summary tell
+    """.split()
 )
 """Content words that ask for what is known of a thing, whatever it is."""
 
