@@ -39,8 +39,9 @@ STEM_SIMILARITY = 0.98
 WITHIN_SIMILARITY = 0.9
 """Similarity of an entry to a sentence that has one of its other names in it."""
 
-MISSPELT_SIMILARITY = 0.85
-"""Least similarity of a name to a text of known words, or to one of several wordings: about one wrong letter in seven.
+MISSPELT_SIMILARITY = 0.9
+"""Least similarity of a name to a text that is hardly misspelt, about one wrong letter in ten: to one of words that the library
+has, to the name of something else, and to one of several wordings.
 
 Who words a question several times seldom misspells a name, and words that the library has are seldom misspelt ones: what is
 less alike is another name, as "Power Caster" is for "war caster" and Poison for "potion". nDCG@10 of several wordings is 0.913
@@ -174,11 +175,10 @@ async def certain(
     cache: CacheProtocol, types: Sequence[str], wordings: Sequence[str], ranking: Mapping[K, Ranked]
 ) -> dict[K, Ranked]:
     """A ranking over several types without names that are merely similar: of what is called so, or of what is not misspelt."""
-    least = 0.0
-    if any(hit.score >= ALIAS_SIMILARITY for hit in ranking.values()):
-        least = min(PART_SIMILARITY, WITHIN_SIMILARITY)
-    elif ranking and (len(wordings) > 1 or await has_words(cache, types, content_words(fold(wordings[0])))):
-        least = MISSPELT_SIMILARITY
+    is_meant = any(hit.score >= ALIAS_SIMILARITY for hit in ranking.values())
+    if ranking and not is_meant and len(wordings) == 1:
+        is_meant = await has_words(cache, types, content_words(fold(wordings[0])))
+    least = MISSPELT_SIMILARITY if is_meant or len(wordings) > 1 else 0.0
     return {key: hit for key, hit in ranking.items() if hit.score >= least}
 
 
