@@ -123,6 +123,10 @@ async def test_pages_of_variants_neither_overlap_nor_miss_any(tmp_path, size):
         ("three actions in Pathfinder", ["The Pathfinder's Boots"], None, None),
         ("what is a Warforged?", ["Gearforged"], None, "warforged"),
         ("a forge of war", [], None, None),
+        ("what does vortex warp do", ["Control Water"], None, "vortex warp"),
+        ("summon undead", ["Conjure Undead"], None, "summon undead"),
+        ("summon undead servants to fight for me", ["Conjure Undead"], None, None),
+        ("summon undead", ["Summon Undead"], None, None),
     ],
 )
 def test_what_a_query_names_and_no_entry_is_named_after_is_said(query, names, game, name):

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from lorekeeper.folding import fold
+from lorekeeper.text.keywords import content_words, subject_words
 
 OTHER_GAMES: Mapping[str, str] = {
     "pathfinder": "Pathfinder",
@@ -56,6 +59,10 @@ NOT_OPEN = frozenset(
 _TERMS = tuple(term.strip() for term in [*OTHER_GAMES, *sorted(NOT_OPEN, key=len, reverse=True)])
 """Both, in the order in which they are looked for."""
 
+NAMES = Path(__file__).parent.parent / "data" / "not_open.txt"
+"""Further names that no open licence covers, folded, one a line: of spells, creatures, options and items. Some are everyday words
+as well, so a query is about one of them only if it says nothing else."""
+
 CLOSED = "It is not open content, so no sync would bring it."
 
 
@@ -88,6 +95,8 @@ def absent(query: str, names: Iterable[str]) -> Absent | None:
     """
     asked = f" {fold(query)} "
     named = [term for term in _TERMS if f" {term} " in asked]
+    subject = tuple(subject_words(fold(query)))
+    named += [_names()[subject]] if subject in _names() else []
     present = [fold(name) for name in names] if named else []
     missing = (term for term in named if not any(term in name for name in present))
     return next((Absent(term, OTHER_GAMES.get(term)) for term in missing), None)
@@ -95,4 +104,10 @@ def absent(query: str, names: Iterable[str]) -> Absent | None:
 
 def not_open(name: str) -> bool:
     """Whether a folded name is that of something that is not open content."""
-    return name in NOT_OPEN
+    return name in NOT_OPEN or name in _names().values()
+
+
+@cache
+def _names() -> Mapping[tuple[str, ...], str]:
+    """The names of the file by their content words."""
+    return {tuple(content_words(name)): name for name in NAMES.read_text("utf-8").split("\n") if name}
