@@ -18,6 +18,8 @@ from lorekeeper.errors import ConfigError, FilterError, UnknownDocumentError
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
 from lorekeeper.search.pipeline import Searcher
+from lorekeeper.search.query import Query
+from lorekeeper.search.stated_edition import STATED
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.tools import all_tools
 from lorekeeper.settings import load_settings, write_setting
@@ -183,6 +185,28 @@ async def test_the_house_edition_stands_for_its_variants_and_names_them(library)
         first = answer.structured["results"][0]
         assert first["document"] == document
         assert all(key in first["facts"] for key in SYSTEMS if key != document)
+
+
+@pytest.mark.parametrize(
+    ("query", "edition", "first"),
+    [
+        ("how does spark work in 2014?", "2014", "srd-2014"),
+        ("Spark (2014)", "2014", "srd-2014"),
+        ("spark in the 5e 2014 rules", "2014", "srd-2014"),
+        ("2014 rules: spark", "2014", "srd-2014"),
+        ("spark, A5E", "A5E", "a5e-ag"),
+        ("spark", None, "srd-2024"),
+        ("what did we spark in 2014", None, "srd-2024"),
+        ("spark of 3 March 2014", None, "srd-2024"),
+        ("2014", None, "srd-2024"),
+    ],
+)
+async def test_a_question_may_name_the_edition(library, query, edition, first):
+    page = await library.search(Query(["spells"], query))
+    assert (page.results[0].entity.document if page.results else None) == first
+    assert (STATED.format(edition) in (page.note or "")) if edition else (STATED[:10] not in (page.note or ""))
+    asked = await library.search(Query(["spells"], query, edition=("2024",)))
+    assert STATED[:10] not in (asked.note or "")
 
 
 async def test_an_unknown_edition_is_an_error_that_names_the_known_ones(library):

@@ -33,6 +33,7 @@ from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, rank
 from lorekeeper.search.retrieved import Ranking, Retrieved, finished, fused, over_types
 from lorekeeper.search.shelves import NOTES
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
+from lorekeeper.search.stated_edition import with_stated_edition
 from lorekeeper.search.unfinished import completed
 from lorekeeper.search.values import ValueRegistry
 from lorekeeper.search.wordings import described
@@ -85,7 +86,7 @@ class Searcher:
             CacheError: the library cannot be read.
         """
         check(query)
-        return await self._pages.page(query, self._search)
+        return await with_stated_edition(query, lambda asked: self._pages.page(asked, self._search))
 
     async def _search(self, query: Query) -> ResultPage:
         if query.edition is not None:
