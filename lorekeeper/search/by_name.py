@@ -96,6 +96,9 @@ _TABLE_OF = re.compile(
 )
 """A folded text that asks for a table by name: "roll on the short term madness table", "table of trinkets"."""
 
+_NEVER = "\n"
+"""No folded name has it."""
+
 _Find = Callable[[str, str, KnownNames], Iterable[_Group]]
 
 
@@ -172,14 +175,22 @@ async def rank(
 
 
 async def certain(
-    cache: CacheProtocol, types: Sequence[str], wordings: Sequence[str], ranking: Mapping[K, Ranked]
+    cache: CacheProtocol,
+    types: Sequence[str],
+    wordings: Sequence[str],
+    ranking: Mapping[K, Ranked],
+    typed: str | None = None,
 ) -> dict[K, Ranked]:
-    """A ranking over several types without names that are merely similar: of what is called so, or of what is not misspelt."""
+    """A ranking over several types without names that are merely similar: of what is called so, or of what is not misspelt.
+
+    Names with words that begin with what is ``typed`` so far stay.
+    """
     is_meant = any(hit.score >= ALIAS_SIMILARITY for hit in ranking.values())
     if ranking and not is_meant and len(wordings) == 1:
         is_meant = await has_words(cache, types, content_words(fold(wordings[0])))
     least = MISSPELT_SIMILARITY if is_meant or len(wordings) > 1 else 0.0
-    return {key: hit for key, hit in ranking.items() if hit.score >= least}
+    begun = f" {fold(typed)}" if typed else _NEVER
+    return {key: hit for key, hit in ranking.items() if hit.score >= least or begun in f" {fold(hit.name)}"}
 
 
 def _tables(wordings: Iterable[str]) -> Iterator[str]:

@@ -342,14 +342,14 @@ class Searcher:
     async def _names(self, query: Query, wordings: Sequence[str], scopes: Scopes) -> Ranking:
         if query.mode == "semantic":
             return {}
-        rank, asked = by_name.rank, wordings
+        rank, asked, typed = by_name.rank, wordings, None
         if query.unfinished and query.text is not None:
-            rank, asked = unfinished.rank, [query.text, *wordings]
+            rank, asked, typed = unfinished.rank, [query.text, *wordings], query.text
         with timed("names"):
             ranking = await over_types(
                 query.types, lambda name: rank(self._cache, name, asked, scopes[name], **query.filters)
             )
-            return ranking if query.unfinished else await by_name.certain(self._cache, query.types, asked, ranking)
+            return await by_name.certain(self._cache, query.types, [typed] if typed else wordings, ranking, typed)
 
     async def _count(self, query: Query, scopes: Scopes) -> int:
         if not query.filters:
