@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import Host, Result, Server, environment, milliseconds, report
-from benchmarks.notes_quality import CUT, Question, answered
+from benchmarks.notes_quality import CUT, Question, answered, questions_in
 from lorekeeper.entities import parse_uri
 
 OTHER = Path(__file__).with_name("other_with_minilm.py")
@@ -127,9 +127,9 @@ def main() -> int:
     parser.add_argument("python")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    lines = arguments.questions.read_text("utf-8").splitlines()
-    questions = [row for row in map(json.loads, filter(str.strip, lines)) if "query" in row]
-    return report(measure(questions, arguments.vaults, arguments.python), as_json=arguments.json)
+    return report(
+        measure(questions_in(arguments.questions), arguments.vaults, arguments.python), as_json=arguments.json
+    )
 
 
 if __name__ == "__main__":

@@ -45,6 +45,12 @@ def note_of(path: str) -> str:
     return re.sub(r"\.md$", "", path).casefold()
 
 
+def questions_in(path: Path) -> list[Question]:
+    """The questions of a file with one object a line."""
+    rows = map(json.loads, filter(str.strip, path.read_text("utf-8").splitlines()))
+    return [row for row in rows if "query" in row]
+
+
 def answered(question: Question, paths: Sequence[str]) -> int:
     """The place of the first note that answers, from 0; a note counts once, and `CUT` stands for none among as many."""
     wanted = {note_of(relevant["path"]) for relevant in question["relevant"] if relevant["grade"] >= 2}
@@ -131,8 +137,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--worst", type=int, default=0, metavar="N", help="show N results of questions that went wrong")
     arguments = parser.parse_args()
-    lines = arguments.questions.read_text("utf-8").splitlines()
-    questions = [row for row in map(json.loads, filter(str.strip, lines)) if "query" in row]
+    questions = questions_in(arguments.questions)
     add_vaults(arguments.vaults, sorted({question["vault"] for question in questions}))
     table = asyncio.run(measure(questions, arguments.worst))
     if arguments.json:

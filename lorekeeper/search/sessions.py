@@ -36,9 +36,9 @@ async def rank(
     cache: CacheProtocol, wordings: Sequence[str], documents: Documents = None, **filters: Any
 ) -> list[Ranked]:
     """The notes of the sessions that wordings name, under the filters; none if these ask for a session themselves."""
-    folded = [fold(wording) for wording in wordings]
-    if "session" in filters or not any("session" in text or "last time" in text for text in folded):
+    if "session" in filters:
         return []
+    folded = [fold(wording) for wording in wordings]
     notes = [note for n in _numbers(folded) for note in await _of_session(cache, n, documents, filters)]
     if any(map(_LAST.search, folded)):
         notes += await _of_last(cache, documents, filters)
