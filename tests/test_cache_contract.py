@@ -1227,6 +1227,19 @@ async def test_words_are_counted_in_any_form_by_entry(cache):
     assert await cache.word_counts("creatures", ["burn"]) == {}
 
 
+async def test_words_raise_some_entries_in_the_order_of_their_ranking(cache: CacheProtocol) -> None:
+    entries = [make("ship", "it burns ships, and burns"), make("tower", "a burning tower"), make("sea", "it is wet")]
+    await cache.store_entities([*entries, FIRE, ICE], "spells")
+    words = ["burn", "tower", "quux", '"']
+    among = [entries[0].identity, entries[1].identity, entries[2].identity, ("nowhere", "none")]
+    scores = await cache.word_scores("spells", words, among)
+    ranked = [hit.identity for hit in await cache.rank_keyword("spells", KeywordQuery(tuple(words)))]
+    assert sorted(scores, key=lambda identity: -scores[identity]) == [each for each in ranked if each in among]
+    assert min(scores.values()) > 0
+    assert await cache.word_scores("spells", words, []) == await cache.word_scores("spells", [], among) == {}
+    assert await cache.word_scores("creatures", words, among) == {}
+
+
 async def test_the_longest_paths_are_kept_found_and_told_apart(cache: CacheProtocol) -> None:
     longest = COLLECTIONS["notes"].max_slug
     paths = [f"{letter * 400}/{letter * (longest - 405)}{n}.md" for letter in ("x", "海", "😀") for n in (1, 2)]

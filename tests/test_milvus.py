@@ -20,8 +20,8 @@ import pytest
 
 from lorekeeper.cache.milvus.companion import Companion
 from lorekeeper.cache.protocol import CacheProtocol
-from lorekeeper.cache.sqlite.catalogue import pack
 from lorekeeper.cache.sqlite.file import DamagedFileError
+from lorekeeper.cache.sqlite.records import pack
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity

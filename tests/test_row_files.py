@@ -13,7 +13,7 @@ import pyarrow
 import pyarrow.ipc
 import pytest
 
-from lorekeeper.cache.milvus._internals import remove_indexes, row_files, segments
+from lorekeeper.cache.milvus._internals import indexes, remove_indexes, row_files
 from lorekeeper.cache.milvus._internals.row_files import ROWS, SUFFIXES, VECTORS
 from lorekeeper.cache.milvus.lite import Engine
 from lorekeeper.cache.milvus.schema import Row
@@ -155,9 +155,9 @@ def test_more_rows_are_proposed_until_none_can_be_missing(
     path: Path, monkeypatch: pytest.MonkeyPatch, error: float
 ) -> None:
     before = answers(path)
-    monkeypatch.setattr(segments, "PROPOSED", 1)
-    monkeypatch.setattr(segments, "AT_LEAST", 0)
-    monkeypatch.setattr(segments, "ERROR", error)
+    monkeypatch.setattr(indexes, "PROPOSED", 1)
+    monkeypatch.setattr(indexes, "AT_LEAST", 0)
+    monkeypatch.setattr(indexes, "ERROR", error)
     found = answers(path)[1]
     assert (found == before[1]) or error < 1e-3
     assert len(found) == len(before[1]) == 10

@@ -23,7 +23,7 @@ from lorekeeper.cache.milvus import embedded, takeover
 from lorekeeper.cache.milvus.schema import described
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.cache.protocol import CacheProtocol
-from lorekeeper.cache.sqlite.catalogue import unpack
+from lorekeeper.cache.sqlite.records import unpack
 from lorekeeper.cache.vectors import unpack_vector
 from lorekeeper.composition import open_cache, open_store
 from lorekeeper.embedding import EmbeddingService, HashingProvider

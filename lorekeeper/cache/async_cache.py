@@ -205,6 +205,12 @@ class ThreadedCache(EntitySearches, AsyncClosing):
     async def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
         return await asyncio.to_thread(self._store.word_counts, collection_of(entity_type).name, words)
 
+    async def word_scores(
+        self, entity_type: str, words: Collection[str], among: Collection[Identity]
+    ) -> dict[Identity, float]:
+        name = collection_of(entity_type).name
+        return await asyncio.to_thread(self._store.word_scores, name, words, among)
+
     async def iterate(self, entity_type: str, batch_size: int = 2 * BATCH) -> AsyncIterator[list[Entity]]:
         collection_of(entity_type)
         identities = await asyncio.to_thread(self._store.identities, entity_type)

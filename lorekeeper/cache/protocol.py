@@ -26,11 +26,14 @@ import stores four of one type in one go, of which one is written while the next
 SCORE_DIGITS = 5
 """Decimals of a cosine similarity: engines differ beyond them, and entries whose scores are equal come by identity."""
 
-SECTIONED = frozenset({"notes"})
+SECTIONED = frozenset({"notes", "character_options"})
 """The types of which searches by meaning tell how near each section is: their entries are on many things."""
 
 LOOKED = 120
 """How many of the nearest passages they tell it of: two for each entry whose score is fused."""
+
+ALIASES_BETWEEN = " / "
+"""What keyword searches have between the name of an entry and each of its aliases."""
 
 Progress = Callable[[int], None]
 """Called with the number of further items done."""
@@ -42,7 +45,7 @@ class Ranked:
 
     Attributes:
         identity: (document, slug).
-        name: the entry's name.
+        name: the entry's name; in keyword searches of embedded and SQLite libraries with its aliases, `ALIASES_BETWEEN` them.
         score: as in `Hit`.
         passage: the text that matched best, "" if it is not known.
         section: heading that passage stands under, "" for the main text.
@@ -255,6 +258,15 @@ class CacheProtocol(Protocol):
 
     async def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
         """In how many entities of the type each word occurs, in any form; words that occur in none are left out."""
+        ...
+
+    async def word_scores(
+        self, entity_type: str, words: Collection[str], among: Collection[Identity]
+    ) -> dict[Identity, float]:
+        """What words add to the scores of some entities by BM25; those that have none of them are left out.
+
+        The scores are those of `rank_keyword`, except on a server that ranks by itself: they are of about the same size there.
+        """
         ...
 
     async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:

@@ -164,6 +164,12 @@ class Store(Protocol):
         """In how many entities of the type each word occurs; words that occur in none are left out."""
         ...
 
+    def word_scores(
+        self, entity_type: str, words: Collection[str], among: Collection[Identity]
+    ) -> dict[Identity, float]:
+        """What words add to the scores of some entities by BM25; entities that have none of them are left out."""
+        ...
+
     def statistics(self) -> Statistics:
         """Counts, sizes, model."""
         ...

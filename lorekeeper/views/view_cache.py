@@ -233,6 +233,11 @@ class ViewCache(EntitySearches, AsyncClosing):
     async def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
         return await (await self._of(entity_type)).word_counts(entity_type, words)
 
+    async def word_scores(
+        self, entity_type: str, words: Collection[str], among: Collection[Identity]
+    ) -> dict[Identity, float]:
+        return await (await self._of(entity_type)).word_scores(entity_type, words, among)
+
     async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         return self._kept(await (await self._of(entity_type)).load(entity_type, identities))
 

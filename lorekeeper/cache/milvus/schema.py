@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 from lorekeeper.cache.milvus.expressions import Names, condition_expression, joined_expression
 from lorekeeper.cache.protocol import SCORE_DIGITS, Identity, Ranked
-from lorekeeper.cache.sqlite.catalogue import pack, unpack
+from lorekeeper.cache.sqlite.records import pack, unpack
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Collection, Entity, FieldType
 from lorekeeper.errors import CacheError

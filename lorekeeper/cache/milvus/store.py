@@ -196,6 +196,11 @@ class MilvusStore:
     def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
         return self.companion.word_counts(entity_type, words) if self._companion_ready(entity_type) else {}
 
+    def word_scores(
+        self, entity_type: str, words: Collection[str], among: Collection[Identity]
+    ) -> dict[Identity, float]:
+        return self.companion.word_scores(entity_type, words, among) if self._companion_ready(entity_type) else {}
+
     def open(self, types: Iterable[str]) -> None:
         """Open the store, and these types with their part of the companion, which is rebuilt if it is stale."""
         self.backend.open()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -16,11 +15,12 @@ import numpy as np
 
 from lorekeeper.cache.protocol import Identity, Ranked, ValueCounts
 from lorekeeper.cache.sqlite.columns import Columns, Rows
-from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
+from lorekeeper.cache.sqlite.file import SqliteFile
 from lorekeeper.cache.sqlite.impacts import Impacts, KeptImpacts
 from lorekeeper.cache.sqlite.kept import Kept
 from lorekeeper.cache.sqlite.names import NameIndex
-from lorekeeper.cache.sqlite.ranking import best_by_words
+from lorekeeper.cache.sqlite.ranking import best_by_words, scores_of_words
+from lorekeeper.cache.sqlite.records import pack, unpack
 from lorekeeper.cache.sqlite.spelling import SPELT, Spelling
 from lorekeeper.cache.sqlite.sql import (
     column_definitions,
@@ -31,7 +31,7 @@ from lorekeeper.cache.sqlite.sql import (
     where,
 )
 from lorekeeper.cache.sqlite.words import fts_statement, insert_words
-from lorekeeper.entities import ALIASES, COLLECTIONS, Entity, Field, canonical_json, parse_json
+from lorekeeper.entities import COLLECTIONS, Entity, Field
 from lorekeeper.filters import Selection
 from lorekeeper.folding import fold, fold_kind
 from lorekeeper.order import BY_NAME, Order, arranged
@@ -48,9 +48,6 @@ MAX_NAME_QUERY = 80
 
 KEYS = 400
 """Identities per query."""
-
-MAX_UNPACKED_BYTES = 256 << 20
-"""Largest entry that is read from a library of ours: earlier versions stored larger ones than `MAX_RECORD_BYTES`."""
 
 _AMONG = "id IN (SELECT value FROM json_each(?))"
 """A test for row ids that are given as a JSON array, however many."""
@@ -119,24 +116,26 @@ def changed(c: sqlite3.Connection, entity_type: str) -> None:
 
 def load(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
     """The entities of these identities, in their order; those that do not exist are left out."""
-    records = _looked_up(c, entity_type, "record", identities)
-    entities = {e.identity: e for e in (unpack(entity_type, record) for record in records)}
+    rows = _looked_up(c, entity_type, "record", identities)
+    entities = {e.identity: e for e in (unpack(entity_type, record) for (record,) in rows)}
     return [entities[identity] for identity in identities if identity in entities]
 
 
 def ids_of(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> list[int]:
     """Row ids of the entities of these identities that exist, in no particular order."""
-    return list(_looked_up(c, entity_type, "id", identities))
+    return [row for (row,) in _looked_up(c, entity_type, "id", identities)]
 
 
-def _looked_up(c: sqlite3.Connection, entity_type: str, column: str, identities: Sequence[Identity]) -> Iterator[Any]:
-    """What a column has for the identities that exist, in no particular order."""
+def _looked_up(
+    c: sqlite3.Connection, entity_type: str, columns: str, identities: Sequence[Identity]
+) -> Iterator[tuple[Any, ...]]:
+    """What columns have for the identities that exist, in no particular order."""
     for start in range(0, len(identities), KEYS):
         part = identities[start : start + KEYS]
         wanted = f"WITH wanted (d, s) AS (VALUES {', '.join(['(?, ?)'] * len(part))})"
         # a CROSS JOIN is made in the order as written: it looks each identity up, instead of reading the whole table
-        sql = f"{wanted} SELECT {column} FROM wanted CROSS JOIN {entity_type} ON document = d AND slug = s"
-        yield from (value for (value,) in c.execute(sql, [key for identity in part for key in identity]))
+        sql = f"{wanted} SELECT {columns} FROM wanted CROSS JOIN {entity_type} ON document = d AND slug = s"
+        yield from c.execute(sql, [key for identity in part for key in identity])
 
 
 def columns_named(entity_type: str) -> list[str]:
@@ -163,35 +162,6 @@ def columns_of(entity: Entity) -> tuple[object, ...]:
         pack(entity),
         *(column_value(f, entity.fields.get(f.name)) for f in COLLECTIONS[entity.type].fields),
     )
-
-
-def pack(entity: Entity) -> bytes:
-    """A whole entity as compressed JSON, which carries a checksum."""
-    return zlib.compress(canonical_json(entity.as_record()).encode("utf-8"), 1)
-
-
-def unpack(entity_type: str, record: bytes) -> Entity:
-    """The entity of `pack`; DamagedFileError if the bytes are not what was packed."""
-    try:
-        return Entity.from_record(entity_type, parse_json(unpacked(record)))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DamagedFileError(f"an entry of {entity_type} is damaged ({error})") from error
-
-
-def unpacked(record: object, limit: int = MAX_UNPACKED_BYTES) -> bytes:
-    """The JSON that `pack` has compressed; ValueError if it is invalid, or longer than ``limit`` bytes."""
-    if not isinstance(record, bytes):
-        raise ValueError("it is not compressed JSON")
-    stream = zlib.decompressobj()
-    try:
-        content = stream.decompress(record, limit + 1)
-    except zlib.error as error:
-        raise ValueError(str(error)) from error
-    if len(content) > limit:
-        raise ValueError(f"it has more than {limit:,} bytes")
-    if not stream.eof:
-        raise ValueError("it is truncated")
-    return content
 
 
 class Catalogue:
@@ -326,6 +296,19 @@ class Catalogue:
 
         return self._read(count)
 
+    def word_scores(
+        self, entity_type: str, words: Collection[str], among: Collection[Identity]
+    ) -> dict[Identity, float]:
+        """What words add to the scores of some entities, as `rank_keyword` scores them; those that have none are left out."""
+
+        def score(c: sqlite3.Connection) -> dict[Identity, float]:
+            rows = _looked_up(c, entity_type, "id, document, slug", list(among))
+            identities = {row: (document, slug) for row, document, slug in rows}
+            scores = scores_of_words(self._impacts_of(c, entity_type), words, identities)
+            return {identities[row]: score for row, score in scores.items()}
+
+        return self._read(score)
+
     def version(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:
         """A value that changes whenever the type changes."""
         row = c.execute("SELECT number FROM changes WHERE type = ?", (entity_type,)).fetchone()
@@ -379,7 +362,7 @@ class Catalogue:
 
     def _name_index(self, c: sqlite3.Connection, entity_type: str) -> NameIndex:
         """All names of a type, kept until it changes."""
-        return self._names.of(entity_type, self.version(c, entity_type), lambda: _read_names(c, entity_type))
+        return self._names.of(entity_type, self.version(c, entity_type), lambda: NameIndex.read(c, entity_type))
 
     def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         return self._read(lambda c: c.execute(sql, values).fetchall())
@@ -387,10 +370,3 @@ class Catalogue:
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         """Read from one state of the file; subclasses say what to do about damage."""
         return self.file.read(function)
-
-
-def _read_names(c: sqlite3.Connection, entity_type: str) -> NameIndex:
-    named = c.execute(f"SELECT id, name_folded, name_key FROM {entity_type} ORDER BY id").fetchall()
-    has_aliases = ALIASES in COLLECTIONS[entity_type].filters
-    aliased = c.execute(f"SELECT value, {entity_type}.id FROM {entity_type}, json_each(aliases)") if has_aliases else ()
-    return NameIndex.of(named, aliased)

@@ -19,8 +19,8 @@ from typing import Any
 from urllib.parse import quote
 
 from lorekeeper.cache.formats import FIRST_DECLARATIONS, parse_declarations
-from lorekeeper.cache.sqlite.catalogue import unpacked
 from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, log_files
+from lorekeeper.cache.sqlite.records import unpacked
 from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, parse_json
 from lorekeeper.errors import ImportFileError
 from lorekeeper.system import Closing

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from lorekeeper.cache.similar import SimilarTexts
-from lorekeeper.entities import ALIASES, WHOLE_NAME
+from lorekeeper.entities import ALIASES, COLLECTIONS, WHOLE_NAME
 from lorekeeper.filters import Condition
 from lorekeeper.text.known import KnownNames
 
@@ -42,6 +43,16 @@ class NameIndex:
             aliased.setdefault(alias, []).append(row)
         spelt = SimilarTexts.of(folded, [key for _, _, key in rows])
         return cls([row for row, _, _ in rows], folded, spelt, aliased)
+
+    @classmethod
+    def read(cls, c: sqlite3.Connection, entity_type: str) -> Self:
+        """The index of a type's table."""
+        named = c.execute(f"SELECT id, name_folded, name_key FROM {entity_type} ORDER BY id").fetchall()
+        has_aliases = ALIASES in COLLECTIONS[entity_type].filters
+        aliased = (
+            c.execute(f"SELECT value, {entity_type}.id FROM {entity_type}, json_each(aliases)") if has_aliases else ()
+        )
+        return cls.of(named, aliased)
 
     def meeting(self, condition: Condition) -> list[int]:
         """Row ids of the entities that meet a condition of which `is_of_names` is true."""

@@ -68,6 +68,22 @@ def ranked_by_words(
     return sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
 
 
+def scores_of_words(impacts: Impacts, words: Iterable[str], rows: Collection[int]) -> dict[int, float]:
+    """What words add to the scores of some rows, by their ids; rows that have none of them are left out.
+
+    Words whose impacts are not kept are scored together, on these rows alone: of a common word that takes a fifth of the time.
+    """
+    ids = np.sort(np.fromiter(rows, np.int64, len(rows)))
+    places = np.searchsorted(impacts.texts.ids, ids)
+    known = {each: impacts.known(each) for each in map(quoted, words)}
+    found = [impact for impact in known.values() if impact]
+    unknown = " OR ".join(each for each, impact in known.items() if impact is None)
+    if unknown:
+        found.append(impacts.among(unknown, places))
+    scores = _summed(impacts, found)[places].tolist()
+    return {row: score for row, score in zip(ids.tolist(), scores, strict=True) if score}
+
+
 def _side(phrases: Sequence[str], words: Sequence[str]) -> list[str]:
     """What rows are ranked by: words, and phrases, which a row has to have and which so count twice."""
     return [*phrases, *phrases, *map(quoted, words)] if words else []

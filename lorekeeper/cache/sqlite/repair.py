@@ -14,6 +14,7 @@ from lorekeeper.cache.formats import not_again
 from lorekeeper.cache.repair import REPAIRED, Salvage, merged, nothing_readable
 from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, SqliteFile, log_files, remove_database
+from lorekeeper.cache.sqlite.records import unpack
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.cache.vectors import VectorCache, unpack_vector
 from lorekeeper.entities import COLLECTIONS, Entity
@@ -163,7 +164,7 @@ def _changed_entries(c: sqlite3.Connection, entity_type: str) -> Iterator[str]:
     record = catalogue.columns_named(entity_type).index("record")
     for row in c.execute(f"SELECT {catalogue.column_list(entity_type)} FROM {entity_type}"):
         try:
-            expected = catalogue.columns_of(catalogue.unpack(entity_type, row[record]))
+            expected = catalogue.columns_of(unpack(entity_type, row[record]))
         except CacheError as error:
             yield str(error)
             continue
@@ -176,7 +177,7 @@ def sound_entities(c: sqlite3.Connection, entity_type: str) -> list[Entity]:
     entities = []
     for (record,) in _rows(c, entity_type, "id", "record"):
         with contextlib.suppress(CacheError):
-            entities.append(catalogue.unpack(entity_type, record))
+            entities.append(unpack(entity_type, record))
     return entities
 
 

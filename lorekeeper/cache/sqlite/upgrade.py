@@ -22,8 +22,9 @@ from pathlib import Path
 
 from lorekeeper.cache.formats import UPGRADED, Format, Normalized, declarations, newer, reported, upgraded
 from lorekeeper.cache.protocol import Progress
-from lorekeeper.cache.sqlite.catalogue import insert_new, unpack
+from lorekeeper.cache.sqlite.catalogue import insert_new
 from lorekeeper.cache.sqlite.file import SqliteFile, columns, connect, database_files, read_format, remove_database
+from lorekeeper.cache.sqlite.records import unpack
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
 from lorekeeper.version import VERSION

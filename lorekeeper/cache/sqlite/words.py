@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Literal
 
+from lorekeeper.cache.protocol import ALIASES_BETWEEN
 from lorekeeper.entities import Entity
 from lorekeeper.text.facts import indexed_facts
 from lorekeeper.text.notes import aliases
@@ -47,5 +48,5 @@ def insert_words(c: sqlite3.Connection, entity: Entity, row: int) -> None:
 def words_of(entity: Entity) -> tuple[str, str, str, str]:
     """What keywords are looked up in: name, text, phrases and description of the hint."""
     hint = hint_of(entity) or Hint("", ())
-    names = " / ".join([entity.name, *aliases(entity)])
+    names = ALIASES_BETWEEN.join([entity.name, *aliases(entity)])
     return names, f"{indexed_facts(entity)}\n{full_text(entity)}", "\n".join(hint.asked_as), hint.description

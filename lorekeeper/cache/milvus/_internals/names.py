@@ -15,6 +15,7 @@ DELETIONS = "milvus_lite.storage.delta_index:DeltaIndex"
 FILTER = "milvus_lite.search.filter"
 FLUSH = "milvus_lite.engine.flush"
 IVF_FLAT = "milvus_lite.index.faiss_ivf_flat:FaissIvfFlatIndex"
+QUANTIZED = "faiss:IndexIVFScalarQuantizer"
 SEGMENT = "milvus_lite.storage.segment:Segment"
 
 READS, SEGMENTS, WRITES = ACCELERATORS = ("fast reads", "lazy segments", "lean writes")
@@ -83,7 +84,8 @@ RELIED_ON = (
     *(Reliance((READS,), SEGMENT, name) for name in ("find_row", "pks", "seqs")),
     *(Reliance((READS, SEGMENTS), SEGMENT, name) for name in ("indexes", "num_rows", "table")),
     *(Reliance((SEGMENTS,), SEGMENT, name) for name in ("vectors", "vector_data", "row_to_dict")),
-    Reliance((SEGMENTS,), "faiss:ScalarQuantizer", "QT_8bit"),
+    *(Reliance((SEGMENTS,), QUANTIZED, name, takes=("x",)) for name in ("train", "add")),
+    Reliance((SEGMENTS,), "faiss:ScalarQuantizer", "QT_8bit_direct_signed"),
     Reliance(
         (SEGMENTS,),
         SEGMENT,

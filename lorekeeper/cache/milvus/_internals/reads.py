@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow
 import pyarrow.compute
 
+from lorekeeper.cache.milvus._internals.indexes import ExactIndex, nearest
 from lorekeeper.cache.milvus._internals.names import COLLECTION, FILTER, lookup, lookup_class
 from lorekeeper.cache.milvus._internals.segments import VECTOR, LazySegment
 from lorekeeper.cache.milvus.schema import Row
@@ -199,16 +200,19 @@ class FastReads(lookup_class(COLLECTION)):  # type: ignore[misc]
 
     def _nearest(self, snapshot: Snapshot, vectors: Any, options: Row) -> list[tuple[float, Place]]:
         """Cosine distance and place of the nearest rows, best first."""
-        query, limit = np.asarray(vectors, dtype=np.float32), options["top_k"]
-        nearest: list[tuple[float, Place]] = []
-        for number, segment in enumerate(snapshot.segments):
-            mask = self._passing(snapshot, number, options["expr"])
-            if mask is None or mask.any():
-                index = segment.indexes[VECTOR]
-                rows, distances = index.search(query, limit, valid_mask=mask, params=options["search_params"])
-                pairs = zip(distances[0].tolist(), rows[0].tolist(), strict=True)
-                nearest += [(distance, (number, row)) for distance, row in pairs if row >= 0]
-        return sorted(nearest)[:limit]
+        query, limit, params = np.asarray(vectors[0], np.float32), options["top_k"], options["search_params"]
+        masks = [self._passing(snapshot, number, options["expr"]) for number in range(len(snapshot.segments))]
+        searched = [number for number, mask in enumerate(masks) if mask is None or mask.any()]
+        indexes = [(snapshot.segments[number].indexes[VECTOR], masks[number]) for number in searched]
+        if searched and all(isinstance(index, ExactIndex) for index, _ in indexes):
+            found = nearest(indexes, query, limit, params)
+            return [(distance, (searched[place], row)) for distance, place, row in found]
+        found = []
+        for number, (index, mask) in zip(searched, indexes, strict=True):
+            rows, distances = index.search(query[np.newaxis], limit, valid_mask=mask, params=params)
+            pairs = zip(distances[0].tolist(), rows[0].tolist(), strict=True)
+            found += [(distance, number, row) for distance, row in pairs if row >= 0]
+        return [(distance, (number, row)) for distance, number, row in sorted(found)[:limit]]
 
     def _passing(self, snapshot: Snapshot, number: int, expr: str | None) -> Mask | None:
         """The live rows of a segment that pass a filter; None if all rows do."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import threading
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,115 +13,16 @@ import pyarrow
 import pyarrow.parquet
 
 from lorekeeper.cache.milvus._internals import row_files
-from lorekeeper.cache.milvus._internals.names import COLLECTION, IVF_FLAT, SEGMENT, lookup, lookup_class, rebound
+from lorekeeper.cache.milvus._internals.indexes import EarlierIndexError, index_class, units
+from lorekeeper.cache.milvus._internals.names import COLLECTION, SEGMENT, lookup, lookup_class, rebound
 from lorekeeper.cache.milvus._internals.row_files import Rows
-from lorekeeper.cache.milvus.schema import INDEX, SEARCH_PARAMS, Row
+from lorekeeper.cache.milvus.schema import INDEX, Row
 from lorekeeper.embedding.protocol import Vectors
-
-wrappers: Any = faiss
-"""FAISS with the arguments that its classes take in Python; its type declarations have those of C++."""
 
 VECTOR, SEQUENCE = INDEX[0], "_seq"
 
-ERROR = 0.005
-"""How much the cosine similarity of vectors in 8 bits may differ from the exact one. Measured: 0.002 at most of texts, 0.004 at
-most of random vectors."""
-
-SAMPLE, ROUNDS = 32, 3
-"""Vectors a list from which its centre is found, and in how many rounds: a search goes through all lists, however good they are."""
-
-PROPOSED, AT_LEAST = 1.2, 32
-"""Rows that are compared exactly: this many for each one that is wanted, and these besides."""
-
 COMPARED = 64
 """Vectors that are compared together: what a block of at least `process.LARGE_BLOCK_BYTES` costs is a new mapping, page by page."""
-
-Distances = Callable[[Vectors, Any], Any]
-"""Cosine distances of rows, shape (rows,), to a vector, given their numbers."""
-
-
-class EarlierIndexError(Exception):
-    """An index file has another kind of index than those that are built now."""
-
-
-class _LeanFaiss:
-    """FAISS, as the index of a segment uses it: silent, with numbers of 8 bits, and mapped into memory.
-
-    FAISS warns on stderr, from C, about every index with fewer than 39 vectors a list; its own switch for that is the
-    clustering parameter set here. Numbers of 8 bits take a quarter of the memory, and half the time of a search.
-    """
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(faiss, name)
-
-    def IndexIVFFlat(self, quantizer: Any, dimension: int, lists: int, metric: int) -> Any:  # noqa: N802 - FAISS's name
-        bits, residuals = faiss.ScalarQuantizer.QT_8bit, False
-        index = faiss.IndexIVFScalarQuantizer(quantizer, dimension, lists, bits, metric, residuals)
-        index.cp.min_points_per_centroid, index.cp.max_points_per_centroid, index.cp.niter = 1, SAMPLE, ROUNDS
-        return index
-
-    def read_index(self, path: str) -> Any:
-        index = faiss.read_index(path, faiss.IO_FLAG_MMAP_IFC if row_files.REMOVABLE else 0)
-        if not isinstance(index, faiss.IndexIVFScalarQuantizer):
-            raise EarlierIndexError(path)
-        return index
-
-
-class ExactIndex(lookup_class(IVF_FLAT)):  # type: ignore[misc]
-    """Milvus Lite's IVF_FLAT index, built and read with `_LeanFaiss`: it proposes rows, and their vectors are compared.
-
-    Attributes:
-        distances: cosine distances of some rows to a vector.
-    """
-
-    distances: Distances
-
-    def search(self, queries: Any, top_k: int, valid_mask: Any = None, params: Any = None) -> tuple[Any, Any]:
-        """Numbers and cosine distances of the nearest rows, each of shape (queries, top_k), filled up with -1 and inf."""
-        vectors = np.atleast_2d(np.asarray(queries, np.float32))
-        numbers = np.full((len(vectors), top_k), -1, np.int64)
-        distances = np.full((len(vectors), top_k), np.inf, np.float32)
-        for place, vector in enumerate(vectors if top_k > 0 else []):
-            found, exact = self._nearest(vector, top_k, valid_mask, params)
-            numbers[place, : len(found)], distances[place, : len(found)] = found, exact
-        return numbers, distances
-
-    def _nearest(self, query: Vectors, limit: int, mask: Any, params: Any) -> tuple[Any, Any]:
-        """Proposes more rows if one that was not proposed may be nearer than the last, given the `ERROR` of 8 bits."""
-        number = int(PROPOSED * limit) + AT_LEAST
-        while True:
-            rows, last = self._proposed(query, number, mask, params)
-            if not len(rows):
-                return rows, rows
-            exact = self.distances(query, rows)
-            best = np.argsort(exact, kind="stable")[:limit]
-            if len(rows) < number or exact[best[-1]] + ERROR <= last:
-                return rows[best], exact[best]
-            number *= 4
-
-    def _proposed(self, query: Vectors, number: int, mask: Any, params: Any) -> tuple[Any, float]:
-        """Numbers of so many rows as are nearest in 8 bits, ascending, and the cosine distance of the last of them: all, if there
-        are no more.
-
-        Milvus Lite's own search asks the same of FAISS, and then looks at each row in Python, which takes a quarter of the time.
-        """
-        allowed = np.arange(self._index.ntotal) if mask is None else np.flatnonzero(mask)
-        if len(allowed) <= number:
-            return allowed, math.inf
-        selector = None if mask is None else wrappers.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
-        probes = (params or SEARCH_PARAMS["params"])["nprobe"]
-        options = wrappers.SearchParametersIVF(nprobe=probes, sel=selector)
-        similarities, rows = self._index.search(_units(query[np.newaxis]), number, params=options)
-        return np.sort(rows[0][rows[0] >= 0]), 1.0 - float(similarities[0][-1])
-
-
-@cache
-def _index_class() -> Any:
-    lean = _LeanFaiss()
-    methods: dict[str, Any] = {
-        name: classmethod(rebound(getattr(ExactIndex, name), faiss=lean)) for name in ("build", "load")
-    }
-    return type("LeanIndex", (ExactIndex,), methods)
 
 
 class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
@@ -240,9 +139,9 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
 
     def _distances(self, query: Vectors, rows: Any) -> Any:
         """Cosine distances of rows to a vector, each as an index of whole vectors has it, whichever the others are."""
-        unit = _units(query[np.newaxis])
+        unit = units(query[np.newaxis])
         parts = [rows[start : start + COMPARED] for start in range(0, len(rows), COMPARED)]
-        return np.concatenate([_cosine_distances(unit, _units(self._vectors_of(part))) for part in parts])
+        return np.concatenate([_cosine_distances(unit, units(self._vectors_of(part))) for part in parts])
 
     def _vectors_of(self, rows: Any) -> Vectors:
         """The vectors of some rows, shape (rows, dimension)."""
@@ -270,7 +169,7 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
         if not path.exists():
             return None
         try:
-            index = _index_class().load(str(path), spec.metric_type, self._dimension)
+            index = index_class().load(str(path), spec.metric_type, self._dimension)
         except EarlierIndexError:
             return None
         index.distances = self._distances
@@ -278,7 +177,7 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
 
     def _build_index(self, path: Path, spec: Any) -> None:
         """Build the index into a file, which is complete as soon as it has its name."""
-        index, new = _index_class().build(self.vectors, spec.metric_type, spec.build_params), Path(f"{path}.new")
+        index, new = index_class().build(self.vectors, spec.metric_type, spec.build_params), Path(f"{path}.new")
         path.parent.mkdir(parents=True, exist_ok=True)
         index.save(str(new))
         new.replace(path)
@@ -308,12 +207,6 @@ def _cosine_distances(unit: Vectors, units: Vectors) -> Vectors:
     distances = np.empty(len(units), np.float32)
     distances[order[0]] = 1.0 - similarities[0].astype(np.float64)
     return distances
-
-
-def _units(vectors: Vectors) -> Vectors:
-    """Vectors of length 1 and of the same directions, as an index is built from them; null vectors stay what they are."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return (vectors / np.where(lengths == 0, 1.0, lengths)).astype(np.float32, copy=False)
 
 
 def _load_whole(collection: Any) -> None:
