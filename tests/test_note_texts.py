@@ -152,6 +152,23 @@ def test_of_sections_that_answer_alike_the_secret_one_is_shown(mark: str | None,
     assert evidence(secret_note(mark), "who met the miller at night?").section == section
 
 
+def test_the_section_that_is_headed_as_a_query_asks_is_shown():
+    texts = [
+        {"name": "Looks > Appearance", "desc": "Short, with grey hair."},
+        {"name": "Weapons & Armour", "desc": "A mace."},
+        {"name": "Fights", "desc": "Old Tam lost his armour and a weapon in the fens."},
+        {"name": "GM Notes", "desc": "Old Tam has a secret.", "mark": "GM Notes"},
+    ]
+    tam = make("Tam.md", type="notes", name="Old Tam", kind="note", data={"sections": texts})
+
+    def shown(query: str) -> str:
+        return evidence(tam, query, "Old Tam has a secret.", place="GM Notes").section
+
+    assert shown("the appearance of Old Tam") == shown("describe Tam in appearance") == "Looks > Appearance"
+    assert shown("armour and weapons of Old Tam") == "Weapons & Armour"
+    assert shown("does Old Tam look tired in appearance") == "GM Notes"
+
+
 def test_a_secret_section_that_answers_nothing_is_not_shown():
     shown = evidence(secret_note("GM only"), "what did the stranger want?")
     assert (shown.section, evidence(secret_note("GM only"), "dragons").section) == ("Rumours", "Rumours")

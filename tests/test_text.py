@@ -64,6 +64,7 @@ def over(budget: int, found: list[Passage]) -> list[int]:
         ("one<br/>two", "one two"),
         ("in\u00advisible", "invisible"),
         ("a\r\nb\r\n\r\nc", "a\nb\nc"),
+        ("to slay.\\n\\nOnce it has\\r\\nslain", "to slay.\nOnce it has\nslain"),
         ("[No description provided]", ""),
         ("[Column data]", ""),
         ("  \n\t\n ", ""),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _PLACEHOLDER = re.compile(r"\[(No description provided|None provided|Column data)\.?\]", re.IGNORECASE)
+_WRITTEN_BREAK = re.compile(r"(?:\\r)?\\n")
 _SOFT_HYPHEN = re.compile(r"\u00ad")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 _LINK = re.compile(r"!?\[([^\]\[]*)\]\([^()]*\)")
@@ -12,6 +13,7 @@ _TABLE_RULE = re.compile(r"^(?:[^\S\n]|[:-])*+\|(?:[^\S\n]|[|:-])*+$", re.MULTIL
 _TABLE_BAR = re.compile(r"(?<![^\S\n])[^\S\n]*+\|(?:[^\S\n]|\|)*+")
 _EMPHASIS = re.compile(r"[*_`#>]+")
 _MARKUP = (
+    ("\\", _WRITTEN_BREAK, "\n"),
     ("[", _PLACEHOLDER, ""),
     ("\u00ad", _SOFT_HYPHEN, ""),
     ("<", _TAG, " "),
@@ -30,7 +32,10 @@ _SENTENCE_END = re.compile(r"[.!?\n](?:(?<=\n)|[\"'”’)]?\s+(?=[\"'“(]?[A-Z
 
 
 def clean(text: str) -> str:
-    """Prose without Markdown, HTML, table rules, soft hyphens and placeholders; paragraphs keep lines of their own."""
+    """Prose without Markdown, HTML, table rules, soft hyphens and placeholders; paragraphs keep lines of their own.
+
+    Line breaks that a source has as two characters, a backslash and a letter, are line breaks.
+    """
     for characters, pattern, replacement in _MARKUP:
         if any(map(text.__contains__, characters)):
             text = pattern.sub(replacement, text)

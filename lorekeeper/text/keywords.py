@@ -15,9 +15,11 @@ STOP_WORDS = frozenset(
     in into is it its me my no not of on or our she so some somebody someone something stuff than that the
     their them then there these they thing things this to us was we what when where which who why will with
     would you your
+    arent couldnt didnt doesnt dont hadnt hasnt havent heres hows im isnt ive lets shouldnt thats theres theyre theyve wasnt
+    werent weve whats wheres whos wont wouldnt youre youve
     """.split()
 )
-"""Words that carry no meaning of their own in a question."""
+"""Words that carry no meaning of their own in a question, folded; without "cant", which is a language of thieves too."""
 
 ASKING_WORDS = frozenset(
     """
