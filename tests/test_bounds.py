@@ -107,6 +107,18 @@ def test_scores_are_those_of_sqlite(store: SqliteStore, seed: int) -> None:
         assert {hit.identity: hit.score for hit in found} == summed_by_sqlite(store, words)
 
 
+def test_scores_of_some_rows_are_those_among_all(store: SqliteStore, seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(50):
+        words = chance.sample([*COMMON, *RARE, "absent"], chance.randint(1, 6))
+        everything = summed_by_sqlite(store, words)
+        among = {("nowhere", "none"), *chance.sample(store.identities("spells"), 40)}
+        found = store.word_scores("spells", words, among)
+        assert found == {identity: pytest.approx(everything[identity]) for identity in among & everything.keys()}
+        if chance.random() < 0.3:  # some words are kept from now on
+            store.rank_keyword(Selection("spells"), KeywordQuery(tuple(words[:2])), 5)
+
+
 def test_no_row_without_a_rare_word_exceeds_the_bound(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking, "ROWS", 0)
     query, everything = KeywordQuery(("fire", "boat", "rare3")), Selection("spells")

@@ -14,6 +14,7 @@ import pytest
 from lorekeeper.cache import phrase_vectors
 from lorekeeper.cache.phrase_vectors import PhraseVectors
 from lorekeeper.library import Library
+from lorekeeper.search import pipeline
 from lorekeeper.search.query import Query
 from lorekeeper.server.tools import SEARCHED
 from lorekeeper.settings import Settings
@@ -44,7 +45,8 @@ async def test_a_library_of_the_last_release_answers_as_it_did(
     earlier: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(thesaurus, "_table", dict)  # that release knew no everyday words,
-    monkeypatch.setattr(phrase_vectors, "shipped", lambda: PhraseVectors(Path("none")))  # and no phrase by itself
+    monkeypatch.setattr(phrase_vectors, "shipped", lambda: PhraseVectors(Path("none")))  # no phrase by itself,
+    monkeypatch.setattr(pipeline, "asked_type", lambda *_: None)  # and not which type a question asks for
     async with Library.from_settings(earlier) as library:
         before = library.embedding.computed
         assert sum((await library.statistics()).counts.values()) == 21

@@ -148,17 +148,37 @@ async def test_a_question_about_another_game_finds_nothing_and_says_why(tmp_path
     assert "Pathfinder" in (page.note or "")
 
 
+FIGHTS = [
+    {"collection": "rules", "kind": "rule", "name": "Ships", "description": "A ship fights another ship at sea."},
+    {"collection": "rules", "kind": "rule", "name": "Mounts", "description": "A mount fights on land."},
+]
+
+
 async def test_words_that_no_entry_has_are_named_beside_the_nearest(tmp_path, monkeypatch):
     monkeypatch.setattr("lorekeeper.search.coverage.LARGE_LIBRARY", 2)
-    entries = [
-        {"collection": "rules", "kind": "rule", "name": "Ships", "description": "A ship fights another ship at sea."},
-        {"collection": "rules", "kind": "rule", "name": "Mounts", "description": "A mount fights on land."},
-    ]
     async with open_library(tmp_path) as library:
-        await library.import_paths([write_lines(tmp_path / "rules.jsonl", entries)])
+        await library.import_paths([write_lines(tmp_path / "rules.jsonl", FIGHTS)])
         page = await library.search(Query(["rules"], text="ship fights at sea with a zeppelin"))
         assert (page.results[0].entity.name, page.note) == ("Ships", "No entry has the word 'zeppelin'.")
         assert (await library.search(Query(["rules"], text="ship fights at sea"))).note is None
+
+
+async def test_what_is_nowhere_by_all_its_words_is_said_to_be_only_near(tmp_path, monkeypatch):
+    monkeypatch.setattr("lorekeeper.search.coverage.LARGE_LIBRARY", 2)
+    async with open_library(tmp_path) as library:
+        await library.import_paths([write_lines(tmp_path / "rules.jsonl", FIGHTS)])
+        notes = {
+            text: (await library.search(Query(["rules"], text=text))).note
+            for text in (
+                "what is a ship fight on land",
+                "Who's fighting on land?",
+                "a ship fight on land",
+                "what is a mount",
+            )
+        }
+    together = "No entry has 'ship', 'fight' and 'land' together; these are the nearest in meaning."
+    assert notes.pop("what is a ship fight on land") == together
+    assert set(notes.values()) == {None}
 
 
 async def test_a_misspelt_name_of_somebody_in_a_note_is_not_off_topic(tmp_path, monkeypatch):

@@ -16,7 +16,9 @@ from lorekeeper.cache.vectors import load_vectors, vector_key
 from lorekeeper.composition import load_provider
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.folding import fold
+from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
+from lorekeeper.search.query import Query
 from lorekeeper.text.names import base_name
 from lorekeeper.text.phrases import PHRASES, SHIPPED_VECTORS, STARTER
 from scripts.build_starter_facts import shared_facts
@@ -217,3 +219,10 @@ async def test_the_vectors_that_ship_are_those_of_the_starter_and_of_nothing_els
     for text in texts[:: len(texts) // 20]:
         (computed,) = provider.embed([text])
         assert float(computed @ packed[vector_key(provider.fingerprint, text)]) > 0.9999
+
+
+async def test_first_questions_find_what_they_ask_for_among_all_types(tmp_path):
+    async with Library.from_settings(settings(milvus_db_path=tmp_path / "milvus.db", offline=1)) as library:
+        await library.import_paths([STARTER])
+        for text, name in [("we are falling off a cliff", "Feather Fall"), ("stats of a wolf", "Wolf")]:
+            assert (await library.search(Query(list(COLLECTIONS), text))).results[0].entity.name == name

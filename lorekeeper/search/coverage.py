@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from lorekeeper.cache.protocol import CacheProtocol
@@ -17,6 +18,9 @@ SHORT_WORD = 3
 
 MAX_UNKNOWN = 3
 """Most words that a note names."""
+
+_DEFINED = re.compile(r"\s*(?:what|who)(?:['’]s|\s+(?:is|are|was|were))\s", re.IGNORECASE)
+"""How a query begins that asks what something is."""
 
 LARGE_LIBRARY = 300
 """Fewest entries with which a query can be off-topic because its words do not occur."""
@@ -44,13 +48,26 @@ async def topic_of(
 
 
 async def unknown_words(cache: CacheProtocol, types: Sequence[str], text: str, retrieved: Retrieved) -> str | None:
-    """Which words of a query no entry has, for a note; None if it is a name, or the library is small."""
+    """Which words of a query no entry has, for a note; None if it is a name, or the library is small.
+
+    If the query asks what something is, also that no entry has all of its words together: it may be nowhere.
+    """
     if retrieved.names or retrieved.count < LARGE_LIBRARY or retrieved.has_all_words:
         return None
     words = [word for word in content_words(fold(text)) if len(word) > SHORT_WORD and word.isalpha()]
     known = await _occurring(cache, types, words) if words else set()
     unknown = [one_line(word, MAX_SHOWN) for word in words if word not in known][:MAX_UNKNOWN]
-    return f"No entry has the word {' or '.join(map(repr, unknown))}." if unknown else None
+    if unknown:
+        return f"No entry has the word {' or '.join(map(repr, unknown))}."
+    apart = _DEFINED.match(text) and 1 < len(words) <= MAX_UNKNOWN
+    apart = apart and not any(ranked.complete for ranked in retrieved.keyword.values())
+    return f"No entry has {_listed(words)} together; these are the nearest in meaning." if apart else None
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Words in quotation marks, as a list within a sentence."""
+    *first, last = (repr(one_line(word, MAX_SHOWN)) for word in words)
+    return f"{', '.join(first)} and {last}"
 
 
 async def _misspelt(cache: CacheProtocol, words: Sequence[str]) -> set[str]:

@@ -1,23 +1,25 @@
-"""Feedback: words that the notes nearest in meaning share are searched for in all notes, beside those of the query.
+"""Feedback: notes that were found count more by keywords if they have words that those nearest in meaning share.
 
 A note seldom says a thing in the words of a question. Those that are nearest in meaning say it in the words of the campaign,
-by which the others are found (pseudo-relevance feedback; Rocchio 1971). On graded questions over two vaults nDCG@10 rises from
+by which others are recognised (pseudo-relevance feedback; Rocchio 1971). On graded questions over two vaults nDCG@10 rises from
 0.61 to 0.71, beside all books from 0.51 to 0.63. Books need none of it: their phrases and the thesaurus do the same.
+
+Only the heads of the rankings are looked at. To search all notes for the words takes four times as long, and finds nothing that
+answers: with heads of 30 notes nDCG@10 is 0.707 and 0.625, of 10 notes 0.700 and 0.617, of all notes 0.709 and 0.625.
 """
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
-from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
+from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.folding import fold
-from lorekeeper.search.fusion import FUSED_BY_SCORE
-from lorekeeper.search.retrieved import Ranking, Retrieved
+from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.search.shelves import NOTES
-from lorekeeper.text.keywords import RELATED, KeywordQuery, content_words
+from lorekeeper.text.keywords import RELATED, content_words
 from lorekeeper.text.stems import stem
 
 NEAREST = 8
@@ -27,36 +29,27 @@ SHARED = 2
 """Fewest of these passages that have a word."""
 
 WORDS = 8
-"""Most words that are searched for: up to 12 do as well; with 5, nDCG@10 beside all books is 0.59 instead of 0.63."""
+"""Most words that count: up to 12 do as well; with 5, nDCG@10 beside all books is 0.59 instead of 0.63."""
 
 SHORTEST = 4
 """Letters of a word that says something."""
 
 
-async def fed_back(
-    cache: CacheProtocol, found: Retrieved, wordings: Sequence[str], documents: Documents, filters: Mapping[str, object]
-) -> Retrieved:
-    """What the retrievers found, notes that have telling words of the nearest ones ranked higher by keywords.
+async def fed_back(cache: CacheProtocol, found: Retrieved, wordings: Sequence[str]) -> Retrieved:
+    """What the retrievers found for a query, notes that have telling words of the nearest ones ranked higher by keywords.
 
-    The same notes are read and searched for however deep the page is, so that pages join.
-
-    Args:
-        cache: what is searched.
-        found: what the retrievers found.
-        wordings: of the query.
-        documents: of the notes, as the query is restricted to.
-        filters: of the query.
+    The same notes are looked at however deep the page is, so that pages join.
     """
     passages = [ranked.passage for key, ranked in found.semantic.items() if key[0] == NOTES][:NEAREST]
     shared = shared_words(passages, wordings) if found.keyword else {}
     if not shared:
         return found
-    occurring = await cache.word_counts(NOTES, shared.keys())
-    words = telling(shared, occurring, await cache.count_entities(NOTES))
+    occurring, notes = await asyncio.gather(cache.word_counts(NOTES, shared.keys()), cache.count_entities(NOTES))
+    words, heads = telling(shared, occurring, notes), [key for key in found.heads if key[0] == NOTES]
     if not words:
         return found
-    hits = await cache.rank_keyword(NOTES, KeywordQuery(words), FUSED_BY_SCORE, documents, **filters)
-    return replace(found, keyword=_raised(found.keyword, hits))
+    scores = await cache.word_scores(NOTES, words, [identity for _, identity in heads])
+    return found.with_further({key: RELATED * scores[key[1]] for key in heads if key[1] in scores})
 
 
 def shared_words(passages: Iterable[str], wordings: Iterable[str]) -> dict[str, int]:
@@ -84,19 +77,3 @@ def telling(shared: Mapping[str, int], occurring: Mapping[str, int], notes: int)
     }
     best = sorted(weights, key=lambda word: (-weights[word], word))[:WORDS]
     return tuple(word for word in best if weights[word] > 0)
-
-
-def _raised(ranking: Ranking, hits: Iterable[Ranked]) -> Ranking:
-    """A ranking by keywords with `RELATED` times further scores of notes added; what is beyond its head stays behind it."""
-    added = {(NOTES, hit.identity): hit for hit in hits}
-    heads: Counter[bool] = Counter()
-    raised: Ranking = {}
-    for key, ranked in ranking.items():
-        is_note = key[0] == NOTES
-        heads[is_note] += 1
-        if heads[is_note] <= FUSED_BY_SCORE:
-            further = added.pop(key, None)
-            raised[key] = replace(ranked, score=ranked.score + RELATED * further.score) if further else ranked
-    raised |= {key: replace(hit, score=RELATED * hit.score, complete=False) for key, hit in added.items()}
-    ordered = sorted(raised.items(), key=lambda item: (-item[1].score, item[0]))
-    return {**dict(ordered), **{key: ranked for key, ranked in ranking.items() if key not in raised}}

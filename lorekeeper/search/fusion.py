@@ -110,6 +110,7 @@ def fuse(
     preference: Callable[[K], object],
     shelf: Callable[[K], Shelf] = lambda _: WHOLE,
     phrases: Mapping[K, float] = MappingProxyType({}),
+    weight: Callable[[K], float] = lambda _: 1.0,
     tail: bool = True,
 ) -> list[FusedHit[K]]:
     """One ranking from three.
@@ -126,10 +127,11 @@ def fuse(
         preference: sort key within a group, smallest first.
         shelf: where an entry stands.
         phrases: similarity of the nearest phrase of each entry in the heads that has any.
+        weight: what an entry in the heads weighs, 0 to 1; the same for all duplicates.
         tail: continue beyond the heads.
     """
     scores = _normalised(semantic, keyword, names, shelf, phrases)
-    hits = _ordered(_grouped(scores, group), dict(names), preference)
+    hits = _ordered(_grouped(scores, group, weight), dict(names), preference)
     return hits + _tail(hits, semantic, keyword) if tail else hits
 
 
@@ -208,15 +210,17 @@ def _name_score(similarity: float) -> float:
     return 1.0 + NAME_WEIGHT * similarity**NAME_POWER + (EXACT_NAME if similarity == 1 else 0.0)
 
 
-def _grouped(scores: Mapping[Retriever, Ranking[K]], group: Callable[[K], Hashable]) -> dict[Hashable, _Group[K]]:
-    """The keys in groups of duplicates by label, in the order in which they are met."""
+def _grouped(
+    scores: Mapping[Retriever, Ranking[K]], group: Callable[[K], Hashable], weight: Callable[[K], float]
+) -> dict[Hashable, _Group[K]]:
+    """The keys in groups of duplicates by label, in the order in which they are met, their scores weighed."""
     groups: dict[Hashable, _Group[K]] = {}
     for retriever, ranking in scores.items():
         for key, score in ranking:
             label = group(key)
             if label not in groups:
                 groups[label] = _Group()
-            groups[label].add(key, retriever, score)
+            groups[label].add(key, retriever, weight(key) * score)
     return groups
 
 

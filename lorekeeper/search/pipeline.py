@@ -17,15 +17,18 @@ from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search import by_name, unfinished
 from lorekeeper.search.absent import Absent, absent
+from lorekeeper.search.asked_type import asked_type
 from lorekeeper.search.coverage import topic_of, unknown_words
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.editions import with_editions
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, explanation_of, with_filters
+from lorekeeper.search.features import with_features
 from lorekeeper.search.feedback import fed_back
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import stated_conditions, type_asked_for
+from lorekeeper.search.mentioned import raised_if_named, with_named
 from lorekeeper.search.pages import PageCache
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.relevance import FEW, relevant
@@ -132,7 +135,7 @@ class Searcher:
             unranked_result(place.entity, titles, match, asked, place.variants, length)
             for place, length in zip(shown, lengths(len(shown)), strict=True)
         ]
-        following = _next_offset(query, used, total)
+        following = query.following(used, total)
         return ResultPage(results, total, "structured", following, named.note, approximate=named.approximate)
 
     async def _rows(
@@ -231,7 +234,7 @@ class Searcher:
             notes.append(
                 f"Semantic search is unavailable, so only keywords and filters were used: {retrieved.unavailable}"
             )
-        following = _next_offset(query, len(shown), total)
+        following = query.following(len(shown), total)
         said = " ".join(filter(None, notes)) or None
         return ResultPage(results, total, mode, following, said, found=tuple(hit.key for hit in hits))
 
@@ -303,11 +306,15 @@ class Searcher:
         await finished(semantic, keyword, names, count)
         ranking, unavailable = semantic.result()
         found = ranking, keyword.result(), names.result(), count.result()
-        retrieved = Retrieved(*found, unavailable, len(wordings) > 1)
-        if query.phrases or NOTES not in scopes:
-            return retrieved.with_phrases(query.phrases) if query.phrases else retrieved
+        asked = asked_type(query.types if query.mode == "auto" else (), wordings)
+        retrieved = Retrieved(*found, unavailable, len(wordings) > 1, asked=asked)
+        retrieved = with_named(with_features(retrieved, wordings), wordings) if query.mode == "auto" else retrieved
+        if query.phrases:
+            return retrieved.with_phrases(query.phrases)
+        if NOTES not in scopes:
+            return retrieved
         with timed("keyword"):
-            return await fed_back(self._cache, retrieved, wordings, scopes[NOTES], query.filters)
+            return await raised_if_named(self._cache, await fed_back(self._cache, retrieved, wordings), wordings)
 
     async def _semantic(
         self, query: Query, wordings: Sequence[str], scopes: Scopes, depth: int
@@ -391,8 +398,3 @@ def _mode(query: Query, retrieved: Retrieved) -> Mode:
     if query.mode == "keyword" or retrieved.unavailable:
         return "keyword"
     return "semantic" if query.mode == "semantic" else "hybrid"
-
-
-def _next_offset(query: Query, shown: int, total: int) -> int | None:
-    following = query.offset + shown
-    return following if shown and following < total else None

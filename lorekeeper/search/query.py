@@ -83,6 +83,11 @@ class Query:
         types = [collection_of(name).name for name in self.types]
         return replace(self, types=types_with(types, filters), filters=filters, where=None)
 
+    def following(self, shown: int, total: int) -> int | None:
+        """The offset of the next page behind some results of a total; None if there is no more."""
+        offset = self.offset + shown
+        return offset if shown and offset < total else None
+
 
 def check(query: Query) -> None:
     """FilterError for what no library could answer."""

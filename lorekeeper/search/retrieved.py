@@ -11,6 +11,7 @@ from functools import cached_property
 from lorekeeper.cache.protocol import CacheProtocol, Ranked
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.folding import fold
+from lorekeeper.search.asked_type import AskedType
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Shelf, fuse
 from lorekeeper.search.grouping import ALONE
 from lorekeeper.search.relevance import CLOSE
@@ -49,6 +50,7 @@ class Retrieved:
         unavailable: why there was no semantic search, None if there was or none was asked for.
         reworded: whether the query has several wordings.
         phrases: similarity of the nearest shipped phrase of each entry in the heads that has any.
+        asked: the type that the query prefers, None for none.
     """
 
     semantic: Ranking
@@ -58,6 +60,7 @@ class Retrieved:
     unavailable: str | None
     reworded: bool = False
     phrases: Mapping[Key, float] = field(default_factory=dict)
+    asked: AskedType | None = None
 
     @cached_property
     def all_ranked(self) -> Ranking:
@@ -105,6 +108,8 @@ class Retrieved:
         if not self.semantic:
             return self
         names = {key: (key[0], self.all_ranked[key].name) for key in self.heads if shelf_name(key[0]) == BOOKS}
+        if not names:
+            return self
         try:
             near = await cache.phrase_similarities(texts, set(names.values()))
         except (
@@ -132,6 +137,21 @@ class Retrieved:
         return sorted(
             scores.items(), key=lambda item: -item[1]
         )  # stable: what was in the head stays before what was not
+
+    def best_by_words(self, shelf: str) -> float:
+        """The best score by keywords of a shelf's entries; 0 without any."""
+        return max((ranked.score for key, ranked in self.keyword.items() if shelf_name(key[0]) == shelf), default=0.0)
+
+    def with_further(self, scores: Mapping[Key, float]) -> Retrieved:
+        """With scores added to those by keywords of entries in the heads; what is beyond that head stays behind it."""
+        if not scores:
+            return self
+        head = first(self.keyword, FUSED_BY_SCORE)
+        for key, score in scores.items():
+            own = head.get(key) or replace(self.all_ranked[key], score=0.0, complete=False)
+            head[key] = replace(own, score=own.score + score)
+        ordered = dict(sorted(head.items(), key=lambda item: (-item[1].score, item[0])))
+        return replace(self, keyword=ordered | {key: hit for key, hit in self.keyword.items() if key not in ordered})
 
     def with_phrases(self, phrases: Sequence[str]) -> Retrieved:
         """Only the entries that the keywords found, which have the phrases of the query; those whose names have them come first."""
@@ -165,6 +185,7 @@ def fused(
         preference=lambda key: places.get(key[1][0], len(places)),
         shelf=lambda key: weighed[shelf_name(key[0])],
         phrases=retrieved.phrases,
+        weight=lambda key: retrieved.asked.weight(key[0]) if retrieved.asked else 1.0,
         tail=tail,
     )
 

@@ -1,0 +1,103 @@
+"""Features by their names: a class is found by the heading of one of its sections, which is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from lorekeeper.cache.protocol import Ranked
+from lorekeeper.entities import Entity
+from lorekeeper.search.features import MOST, OPTIONS, SIMILARITY, with_features
+from lorekeeper.search.fusion import FUSED_BY_SCORE
+from lorekeeper.search.mentioned import WHOLE
+from lorekeeper.search.query import Query
+from lorekeeper.search.retrieved import Retrieved
+from lorekeeper.text.evidence import evidence
+from tests.support.entities import make
+from tests.support.libraries import open_library
+
+FEATURES = {
+    "Expertise in Locks": "You open what others cannot, with a pick and patience. " * 8,
+    "Low Blow": "Once on each turn you hit harder from the shadows. " * 8,
+    "Twist Away": "You halve the damage of a hit that you see, low blow or not. " * 8,
+}
+
+
+def burglar(name: str = "Burglar") -> Entity:
+    features = [{"name": heading, "desc": text} for heading, text in FEATURES.items()]
+    return make(name.casefold(), type=OPTIONS, name=name, kind="class", data={"features": features})
+
+
+def found(*near: Sequence[str]) -> Retrieved:
+    """Options with these headings near, named by letters, and a rule, all of which keywords have found as well."""
+    options = {}
+    for place, headings in enumerate(near):
+        identity = "own", chr(97 + place)
+        options[OPTIONS, identity] = Ranked(
+            identity, chr(65 + place), 0.5, near=tuple((each, 0.5) for each in headings)
+        )
+    rule = {("rules", ("own", "rule")): Ranked(("own", "rule"), "Rule", 0.6)}
+    return Retrieved(
+        {**rule, **options}, {key: Ranked(hit.identity, hit.name, 2.0) for key, hit in options.items()}, {}, 9, None
+    )
+
+
+@pytest.mark.parametrize("wording", ["low blow", "Low Blows", "what is the low blow?", "explain low blow"])
+def test_the_name_of_a_feature_names_who_has_it(wording):
+    named = with_features(found(["Low Blow", "Twist Away"], ["Twist Away"]), [wording]).names
+    assert {key[1][1]: hit.score for key, hit in named.items()} == {"a": SIMILARITY}
+
+
+def test_a_feature_within_the_nearest_passage_is_one_too():
+    hit = Ranked(("own", "a"), "A", 0.5, "Gear: a knife.\nLow Blow: You hit harder. See: shadows.", "Gear")
+    for wording, names in (("low blow", 1), ("see", 0), ("hit", 0)):
+        assert len(with_features(Retrieved({(OPTIONS, hit.identity): hit}, {}, {}, 9, None), [wording]).names) == names
+
+
+def test_a_part_of_a_short_query_raises_who_has_it():
+    raised = with_features(found(["Low Blow"], ["Twist Away"]), ["how does low blow work"])
+    assert not raised.names
+    assert {key[1][1]: hit.score for key, hit in raised.keyword.items()} == {"a": 2.0 + 2.0 * WHOLE, "b": 2.0}
+
+
+@pytest.mark.parametrize(
+    "wordings",
+    [["low blow", "hit from behind"], ["a low blow that somebody deals in a long dark night"], ["blow"], ["of the"]],
+)
+def test_other_queries_are_left_as_they_are(wordings):
+    before = found(["Low Blow"], ["Twist Away"])
+    assert with_features(before, wordings) == before
+
+
+def test_what_many_have_names_nobody():
+    assert not with_features(found(*[["Gear"]] * (MOST + 1)), ["gear"]).names
+    assert len(with_features(found(*[["Gear"]] * MOST), ["gear"]).names) == MOST
+
+
+@pytest.mark.parametrize(("place", "number"), [(FUSED_BY_SCORE - 1, 1), (FUSED_BY_SCORE, 0)])
+def test_what_lies_beyond_the_head_names_nobody(place, number):
+    hits = [Ranked(("own", f"{n:03}"), f"Option {n}", 1.0 - n / 100) for n in range(FUSED_BY_SCORE + 5)]
+    hits[place] = replace(hits[place], section="Low Blow")
+    ranking = {(OPTIONS, hit.identity): hit for hit in hits}
+    assert len(with_features(Retrieved(ranking, {}, {}, 99, None), ["low blow"]).names) == number
+
+
+def test_the_section_of_that_name_is_shown():
+    shown = evidence(burglar(), "low blow", FEATURES["Twist Away"])
+    assert shown.section == "Low Blow"
+    assert shown.text.startswith("Low Blow: Once on each turn")
+    assert evidence(burglar(), "halve the damage of a low blow").section == "Twist Away"
+
+
+@pytest.mark.parametrize("backend", ["milvus", "sqlite"])
+async def test_a_library_knows_which_sections_of_a_class_are_near(tmp_path, backend):
+    others = [make(f"s{n}", "A low blow of the wind, once on each turn.", name=f"Gale {n}") for n in range(3)]
+    async with open_library(tmp_path, backend=backend) as library:
+        await library.cache.store_entities([burglar(), burglar("Acrobat")], OPTIONS)
+        await library.cache.store_entities(others, "spells")
+        page = await library.search(Query([OPTIONS, "spells"], text="twist away"))
+        first, *_ = page.results
+    assert first.entity.type == OPTIONS
+    assert (first.match, first.section) == ("name", "Twist Away")

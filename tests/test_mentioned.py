@@ -1,0 +1,125 @@
+"""What a question names comes before other entries that have its words."""
+
+from __future__ import annotations
+
+import pytest
+
+from lorekeeper.cache.protocol import ALIASES_BETWEEN, Ranked
+from lorekeeper.entities import Entity
+from lorekeeper.search.mentioned import FEW, PART, WHOLE, raised_if_named, with_named
+from lorekeeper.search.retrieved import Retrieved
+from tests.support.entities import make
+from tests.support.libraries import open_library
+
+REST, HOLYA, LANTERN = "Mirra's Rest", "Holya - Townmaster", "The Lantern (Ruined)"
+
+
+def note(name: str, **data: object) -> Entity:
+    sections = [{"desc": f"About {name}."}]
+    return make(
+        name.casefold(), type="notes", name=name, kind="note", document="vault", data={"sections": sections, **data}
+    )
+
+
+async def scores(tmp_path, wordings: list[str], names: list[str], aliases: str = "") -> dict[str, float]:
+    """What each note scores by keywords, of 1.0 before, if all of them were found."""
+    notes = [note(name) for name in names]
+    ranking = {
+        ("notes", e.identity): Ranked(e.identity, f"{e.name}{ALIASES_BETWEEN}{aliases}" if aliases else e.name, 1.0)
+        for e in notes
+    }
+    async with open_library(tmp_path) as library:
+        await library.cache.store_entities(notes, "notes")
+        raised = await raised_if_named(library.cache, Retrieved({}, ranking, {}, len(notes), None), wordings)
+    return {e.name: raised.keyword["notes", e.identity].score for e in notes}
+
+
+@pytest.mark.parametrize(
+    ("wording", "named"),
+    [
+        ("rumours in Mirra's Rest", REST),
+        ("what do people tell each other at mirra's rest in the evening", REST),
+        ("what does Holya look like, people of the town ask", HOLYA),
+        ("holya's looks", HOLYA),
+        ("who lit the Lantern after the storm went over the hills", LANTERN),
+    ],
+)
+async def test_a_note_whose_name_a_wording_has_gains(tmp_path, wording, named):
+    found = await scores(tmp_path, [wording], [REST, HOLYA, LANTERN, "The Mill"])
+    assert found == {name: 1.0 + (WHOLE if name == named else 0.0) for name in found}
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        "a night of rest for everybody",
+        "who carries a lantern in the dark cellar of the mill's owner",
+        "Session 3",
+        "the",
+    ],
+)
+async def test_a_note_of_which_a_wording_has_a_common_word_gains_nothing(tmp_path, wording):
+    found = await scores(tmp_path, [wording], [REST, LANTERN, "Session 3", "The"])
+    assert set(found.values()) == {1.0}
+
+
+async def test_a_capital_letter_within_a_wording_marks_a_part_of_a_name(tmp_path):
+    found = await scores(
+        tmp_path, ["combat stats of Aldric", "how he fights"], ["Aldric Portyr", "Seraphine Duskhollow"]
+    )
+    assert found == {"Aldric Portyr": 1.0 + PART, "Seraphine Duskhollow": 1.0}
+    begun = await scores(tmp_path, ["Combat stats"], ["Combat Rules of Ours", "Seraphine Duskhollow"])
+    assert set(begun.values()) == {1.0}
+
+
+async def test_a_part_of_many_names_says_nothing(tmp_path):
+    found = await scores(
+        tmp_path, ["the leader of the Guild here"], [f"Guild House {chr(65 + n)}" for n in range(FEW + 1)]
+    )
+    assert set(found.values()) == {1.0}
+
+
+async def test_an_alias_is_a_name(tmp_path):
+    found = await scores(tmp_path, ["what do they say of the Old Wolf"], ["Sir Garran"], aliases="The Old Wolf")
+    assert found == {"Sir Garran": 1.0 + WHOLE}
+
+
+async def test_without_notes_found_by_keywords_nothing_changes(tmp_path):
+    spell = make("s", name="Mirra's Rest")
+    found = Retrieved({}, {("spells", spell.identity): Ranked(spell.identity, spell.name, 1.0)}, {}, 1, None)
+    async with open_library(tmp_path) as library:
+        assert await raised_if_named(library.cache, found, ["Mirra's Rest"]) is found
+
+
+def of_books(*names: str) -> Retrieved:
+    """Creatures of these names, each of which scores 2.0 by keywords."""
+    hits = [Ranked(("own", name), name, 2.0) for name in names]
+    return Retrieved({}, {("creatures", hit.identity): hit for hit in hits}, {}, len(hits), None)
+
+
+@pytest.mark.parametrize(
+    ("wordings", "wolf", "dire"),
+    [
+        (["stats of a wolf"], 3.0, 2.0),
+        (["dire wolves at night"], 2.0 + 2.0 / 3, 2.0 + 4.0 / 3),
+        (["wolf"], 2.0, 2.0),
+        (["a wolf that howls at the silver moon"], 2.0, 2.0),
+        (["stats of a wolf", "howling pack"], 2.0, 2.0),
+        (["a cub"], 2.0, 2.0),
+        (["we are hunting a wolf"], 2.0, 2.0),
+        (["I'm chased by a wolf"], 2.0, 2.0),
+    ],
+)
+def test_a_short_query_that_names_an_entry_of_a_book_raises_it(wordings, wolf, dire):
+    raised = with_named(of_books("Wolf", "Dire Wolf", "Bear"), wordings).keyword
+    assert {key[1][1]: pytest.approx(hit.score) for key, hit in raised.items()} == {
+        "Wolf": wolf,
+        "Dire Wolf": dire,
+        "Bear": 2.0,
+    }
+
+
+def test_nothing_is_raised_where_keywords_found_nothing():
+    hit = Ranked(("own", "Wolf"), "Wolf", 0.5)
+    by_meaning = Retrieved({("creatures", hit.identity): hit}, {}, {}, 1, None)
+    assert with_named(by_meaning, ["stats of a wolf"]) == by_meaning
