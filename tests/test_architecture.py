@@ -144,7 +144,7 @@ DOORS = {
     "yaml": ("notes/", "intake/formats/yaml_document.py"),
     "rapidfuzz": ("text/names.py",),
     "regex": ("normalize/fivetools/mods.py",),
-    "snowballstemmer": ("cache/milvus/words.py", "text/stems.py"),
+    "Stemmer": ("text/porter.py",),
     "stamina": ("cache/milvus/server.py", "embedding/http.py", "intake/"),
     "mcp": ("server/", "cli/demo.py"),
     "mcp_types": ("server/", "cli/demo.py"),
@@ -313,7 +313,7 @@ def test_the_command_line_starts_without_any_heavy_library():
 
 NOT_FOR_A_GREETING = {
     *("torch", "transformers", "sentence_transformers", "onnxruntime", "tokenizers"),
-    *("pymilvus", "milvus_lite", "faiss", "pyarrow", "pandas", "grpc", "snowballstemmer"),
+    *("pymilvus", "milvus_lite", "faiss", "pyarrow", "pandas", "grpc", "Stemmer"),
     *("httpx", "stamina", "huggingface_hub", "requests", "rich", "pygments"),
     *("markdown_it", "mdit_py_plugins", "yaml", "pathspec", "lorekeeper.notes", "lorekeeper.vaults.watch"),
     *("lorekeeper.normalize", "lorekeeper.intake.files", "lorekeeper.intake.freshness", "lorekeeper.intake.open5e"),
@@ -351,8 +351,8 @@ def test_an_embedded_library_needs_no_driver_and_a_client_no_engine(tmp_path):
     done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
     loaded = set(done.stdout.split())
     assert {"milvus_lite", "faiss"} <= loaded
-    assert loaded & {"pymilvus", "pandas", "grpc", "snowballstemmer"} == set()
-    unused = {"milvus_lite", "faiss", "pyarrow", "snowballstemmer"}
+    assert loaded & {"pymilvus", "pandas", "grpc", "Stemmer"} == set()
+    unused = {"milvus_lite", "faiss", "pyarrow", "Stemmer"}
     assert loaded_by("import lorekeeper.cache.milvus.embedded, lorekeeper.cache.milvus.remote") & unused == set()
 
 

@@ -1,6 +1,6 @@
 """Names by the stems of their words, and with misspelt words set right: "goblins" is Goblin, "red dragn" is "red dragon".
 
-All texts are folded. The stemmer is Porter's (1980), for English.
+All texts are folded. The stemmer is Porter's, for English.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from functools import lru_cache
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.known import KnownNames
 from lorekeeper.text.names import nearest
+from lorekeeper.text.porter import porter_stem
 
 BEGINNING = 3
 """Letters at the beginning of a stem, without its last one, that all words of the stem have: few names are then stemmed."""
@@ -66,7 +67,5 @@ def names_with_words(text: str, names: KnownNames) -> list[str]:
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """The stem of a folded word."""
-    from snowballstemmer.porter_stemmer import PorterStemmer
-
     singular = next((word.removesuffix(end) + one for end, one in _PLURALS.items() if word.endswith(end)), word)
-    return str(PorterStemmer().stemWord(singular))  # a stemmer of its own: one that threads share mixes up their words
+    return porter_stem(singular)

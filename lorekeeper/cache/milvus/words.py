@@ -1,7 +1,7 @@
 """Lexical ranking by a Milvus server: what is stored in its words column, and how its BM25 function is queried.
 
 Every server has the analyzer "standard", but not every one has a stemmer. So words are folded and stemmed here, both for
-storing and for searching, by Porter's algorithm (1980), which its author has frozen: all clients stem alike.
+storing and for searching: all clients stem alike.
 
 Servers count rows, not entities, so that passages, which have no words, lower the average length of a text;
 `schema.WORDS_INDEX` compensates for it. Milvus returns scores above 0, Milvus Lite's own server the same ones negated;
@@ -15,8 +15,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from snowballstemmer.porter_stemmer import PorterStemmer
-
 from lorekeeper.cache.milvus.backend import WordSearch
 from lorekeeper.cache.milvus.schema import WORDS, WORDS_BYTES, identity
 from lorekeeper.cache.protocol import Identity, Ranked
@@ -24,6 +22,7 @@ from lorekeeper.cache.sqlite.words import words_of
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.text.keywords import RELATED, KeywordQuery
+from lorekeeper.text.porter import porter_stem
 
 REPEATS = (4, 1, 1, 1)
 """How often a word is stored for each time it occurs in the name, the text, the phrases, the description of the hint."""
@@ -88,4 +87,4 @@ def _fitting(counts: Counter[str], size: int) -> Iterator[str]:
 @lru_cache(maxsize=100_000)
 def _stem(word: str) -> str:
     """The stem of a folded word. Short words are not changed, as in every Porter stemmer except this library's."""
-    return word if len(word) < SHORT else str(PorterStemmer().stemWord(word))
+    return word if len(word) < SHORT else porter_stem(word)
