@@ -113,7 +113,7 @@ def test_scores_of_some_rows_are_those_among_all(store: SqliteStore, seed: int) 
         words = chance.sample([*COMMON, *RARE, "absent"], chance.randint(1, 6))
         everything = summed_by_sqlite(store, words)
         among = {("nowhere", "none"), *chance.sample(store.identities("spells"), 40)}
-        found = store.word_scores("spells", words, among)
+        found = store.word_scores("spells", words, among, lambda found, _: found)
         assert found == {identity: pytest.approx(everything[identity]) for identity in among & everything.keys()}
         if chance.random() < 0.3:  # some words are kept from now on
             store.rank_keyword(Selection("spells"), KeywordQuery(tuple(words[:2])), 5)

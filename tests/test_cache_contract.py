@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import itertools
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -1220,11 +1220,24 @@ async def test_words_are_known_in_any_form_that_has_their_stem(cache):
     assert await cache.known_words("creatures", ["burning"]) == set()
 
 
-async def test_words_are_counted_in_any_form_by_entry(cache):
+def every(occurring: Mapping[str, int], _: int) -> Collection[str]:
+    """Chooses all words that occur."""
+    return occurring.keys()
+
+
+async def test_words_are_chosen_by_how_many_entries_have_them_in_any_form(cache: CacheProtocol) -> None:
     entries = [make("ship", "it burns ships, and burns"), make("tower", "a burning tower"), make("sea", "it is wet")]
     await cache.store_entities(entries, "spells")
-    assert await cache.word_counts("spells", ["burn", "tower", "quux", '"', ""]) == {"burn": 2, "tower": 1}
-    assert await cache.word_counts("creatures", ["burn"]) == {}
+    asked: list[tuple[dict[str, int], int]] = []
+
+    def choose(occurring: Mapping[str, int], number: int) -> list[str]:
+        asked.append((dict(occurring), number))
+        return ["tower"]
+
+    words, among = ["burn", "tower", "quux", '"', ""], [entry.identity for entry in entries]
+    assert list(await cache.word_scores("spells", words, among, choose)) == [entries[1].identity]
+    assert asked == [({"burn": 2, "tower": 1}, 3)]
+    assert await cache.word_scores("spells", words, among, lambda *_: []) == {}
 
 
 async def test_words_raise_some_entries_in_the_order_of_their_ranking(cache: CacheProtocol) -> None:
@@ -1232,12 +1245,13 @@ async def test_words_raise_some_entries_in_the_order_of_their_ranking(cache: Cac
     await cache.store_entities([*entries, FIRE, ICE], "spells")
     words = ["burn", "tower", "quux", '"']
     among = [entries[0].identity, entries[1].identity, entries[2].identity, ("nowhere", "none")]
-    scores = await cache.word_scores("spells", words, among)
+    scores = await cache.word_scores("spells", words, among, every)
     ranked = [hit.identity for hit in await cache.rank_keyword("spells", KeywordQuery(tuple(words)))]
     assert sorted(scores, key=lambda identity: -scores[identity]) == [each for each in ranked if each in among]
     assert min(scores.values()) > 0
-    assert await cache.word_scores("spells", words, []) == await cache.word_scores("spells", [], among) == {}
-    assert await cache.word_scores("creatures", words, among) == {}
+    assert await cache.word_scores("spells", words, [], every) == {}
+    assert await cache.word_scores("spells", [], among, every) == {}
+    assert await cache.word_scores("creatures", words, among, every) == {}
 
 
 async def test_the_longest_paths_are_kept_found_and_told_apart(cache: CacheProtocol) -> None:

@@ -14,6 +14,7 @@ from lorekeeper.cache import phrase_vectors
 from lorekeeper.cache.given_vectors import GivenVectors
 from lorekeeper.cache.protocol import (
     BATCH,
+    Choose,
     Documents,
     EntitySearches,
     Identity,
@@ -202,14 +203,11 @@ class ThreadedCache(EntitySearches, AsyncClosing):
     async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         return await asyncio.to_thread(self._store.known_words, collection_of(entity_type).name, words)
 
-    async def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
-        return await asyncio.to_thread(self._store.word_counts, collection_of(entity_type).name, words)
-
     async def word_scores(
-        self, entity_type: str, words: Collection[str], among: Collection[Identity]
+        self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
     ) -> dict[Identity, float]:
         name = collection_of(entity_type).name
-        return await asyncio.to_thread(self._store.word_scores, name, words, among)
+        return await asyncio.to_thread(self._store.word_scores, name, words, among, choose)
 
     async def iterate(self, entity_type: str, batch_size: int = 2 * BATCH) -> AsyncIterator[list[Entity]]:
         collection_of(entity_type)

@@ -38,6 +38,9 @@ ALIASES_BETWEEN = " / "
 Progress = Callable[[int], None]
 """Called with the number of further items done."""
 
+Choose = Callable[[Mapping[str, int], int], Collection[str]]
+"""Those of some words that count, given how many entities have each, and how many entities there are."""
+
 
 @dataclass(frozen=True)
 class Ranked:
@@ -256,16 +259,20 @@ class CacheProtocol(Protocol):
         """The words that occur, in any form, in an entity of the type."""
         ...
 
-    async def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
-        """In how many entities of the type each word occurs, in any form; words that occur in none are left out."""
-        ...
-
     async def word_scores(
-        self, entity_type: str, words: Collection[str], among: Collection[Identity]
+        self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
     ) -> dict[Identity, float]:
-        """What words add to the scores of some entities by BM25; those that have none of them are left out.
+        """What those of some words that are chosen add to the scores of some entities by BM25.
 
         The scores are those of `rank_keyword`, except on a server that ranks by itself: they are of about the same size there.
+        Entities that have none of the words are left out.
+
+        Args:
+            entity_type: the type.
+            words: to choose from, folded.
+            among: the entities.
+            choose: given how many entities of the type have each word, in any form, and how many there are: the words that count.
+                Words that none has are left out. Called in another thread.
         """
         ...
 

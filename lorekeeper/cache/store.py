@@ -11,7 +11,7 @@ from zipfile import ZipFile
 
 from filelock import FileLock, Timeout
 
-from lorekeeper.cache.protocol import Identity, Ranked, Statistics, ValueCounts
+from lorekeeper.cache.protocol import Choose, Identity, Ranked, Statistics, ValueCounts
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity, Field
 from lorekeeper.errors import CacheError, EmbeddingError
@@ -160,14 +160,10 @@ class Store(Protocol):
         """Those of the words that occur in an entity of the type."""
         ...
 
-    def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
-        """In how many entities of the type each word occurs; words that occur in none are left out."""
-        ...
-
     def word_scores(
-        self, entity_type: str, words: Collection[str], among: Collection[Identity]
+        self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
     ) -> dict[Identity, float]:
-        """What words add to the scores of some entities by BM25; entities that have none of them are left out."""
+        """What chosen words add to the scores of some entities by BM25; see `CacheProtocol.word_scores`."""
         ...
 
     def statistics(self) -> Statistics:

@@ -13,6 +13,7 @@ from lorekeeper.cache.projections import Projection, file_of
 from lorekeeper.cache.protocol import (
     BATCH,
     CacheProtocol,
+    Choose,
     Documents,
     EntitySearches,
     Identity,
@@ -230,13 +231,10 @@ class ViewCache(EntitySearches, AsyncClosing):
     async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         return await (await self._of(entity_type)).known_words(entity_type, words)
 
-    async def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
-        return await (await self._of(entity_type)).word_counts(entity_type, words)
-
     async def word_scores(
-        self, entity_type: str, words: Collection[str], among: Collection[Identity]
+        self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
     ) -> dict[Identity, float]:
-        return await (await self._of(entity_type)).word_scores(entity_type, words, among)
+        return await (await self._of(entity_type)).word_scores(entity_type, words, among, choose)
 
     async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         return self._kept(await (await self._of(entity_type)).load(entity_type, identities))

@@ -17,7 +17,7 @@ from lorekeeper.cache.milvus.collections import GET_KEYS, Collections
 from lorekeeper.cache.milvus.companion import Companion
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.upgrade import CollectionUpgrade
-from lorekeeper.cache.protocol import Identity, Ranked, Statistics, ValueCounts
+from lorekeeper.cache.protocol import Choose, Identity, Ranked, Statistics, ValueCounts
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, WriteLock, require_dimension, require_model
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS, Entity, Field
@@ -193,13 +193,12 @@ class MilvusStore:
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         return self.companion.known_words(entity_type, words) if self._companion_ready(entity_type) else set()
 
-    def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
-        return self.companion.word_counts(entity_type, words) if self._companion_ready(entity_type) else {}
-
     def word_scores(
-        self, entity_type: str, words: Collection[str], among: Collection[Identity]
+        self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
     ) -> dict[Identity, float]:
-        return self.companion.word_scores(entity_type, words, among) if self._companion_ready(entity_type) else {}
+        if not self._companion_ready(entity_type):
+            return {}
+        return self.companion.word_scores(entity_type, words, among, choose)
 
     def open(self, types: Iterable[str]) -> None:
         """Open the store, and these types with their part of the companion, which is rebuilt if it is stale."""

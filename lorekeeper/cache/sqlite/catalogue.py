@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
-from lorekeeper.cache.protocol import Identity, Ranked, ValueCounts
+from lorekeeper.cache.protocol import Choose, Identity, Ranked, ValueCounts
 from lorekeeper.cache.sqlite.columns import Columns, Rows
 from lorekeeper.cache.sqlite.file import SqliteFile
 from lorekeeper.cache.sqlite.impacts import Impacts, KeptImpacts
@@ -26,7 +26,6 @@ from lorekeeper.cache.sqlite.sql import (
     column_definitions,
     column_value,
     document_order,
-    fts_query_for_word,
     index_statements,
     where,
 )
@@ -128,14 +127,16 @@ def ids_of(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identit
 
 def _looked_up(
     c: sqlite3.Connection, entity_type: str, columns: str, identities: Sequence[Identity]
-) -> Iterator[tuple[Any, ...]]:
+) -> list[tuple[Any, ...]]:
     """What columns have for the identities that exist, in no particular order."""
+    rows: list[tuple[Any, ...]] = []
     for start in range(0, len(identities), KEYS):
         part = identities[start : start + KEYS]
         wanted = f"WITH wanted (d, s) AS (VALUES {', '.join(['(?, ?)'] * len(part))})"
         # a CROSS JOIN is made in the order as written: it looks each identity up, instead of reading the whole table
         sql = f"{wanted} SELECT {columns} FROM wanted CROSS JOIN {entity_type} ON document = d AND slug = s"
-        yield from c.execute(sql, [key for identity in part for key in identity])
+        rows += c.execute(sql, [key for identity in part for key in identity])
+    return rows
 
 
 def columns_named(entity_type: str) -> list[str]:
@@ -284,27 +285,22 @@ class Catalogue:
 
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         """The words that occur, in any form with the same stem, in an entity of the type."""
-        return set(self.word_counts(entity_type, words))
-
-    def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
-        """In how many entities of the type each word occurs, in any form with the same stem; those of none are left out."""
-        tests = [(word, expression) for word in words if (expression := fts_query_for_word(word))]
-
-        def count(c: sqlite3.Connection) -> dict[str, int]:
-            impacts = self._impacts_of(c, entity_type)
-            return {word: number for word, test in tests if (number := impacts.count(test))}
-
-        return self._read(count)
+        return set(self._read(lambda c: self._impacts_of(c, entity_type).counts(words)))
 
     def word_scores(
-        self, entity_type: str, words: Collection[str], among: Collection[Identity]
+        self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
     ) -> dict[Identity, float]:
-        """What words add to the scores of some entities, as `rank_keyword` scores them; those that have none are left out."""
+        """What chosen words add to the scores of some entities, as `rank_keyword` scores them; those that have none are left out.
+
+        Words are counted in any form with the same stem.
+        """
 
         def score(c: sqlite3.Connection) -> dict[Identity, float]:
-            rows = _looked_up(c, entity_type, "id, document, slug", list(among))
+            impacts = self._impacts_of(c, entity_type)
+            chosen = choose(impacts.counts(words), len(impacts.texts.ids))
+            rows = _looked_up(c, entity_type, "id, document, slug", list(among)) if chosen else []
             identities = {row: (document, slug) for row, document, slug in rows}
-            scores = scores_of_words(self._impacts_of(c, entity_type), words, identities)
+            scores = scores_of_words(impacts, chosen, identities)
             return {identities[row]: score for row, score in scores.items()}
 
         return self._read(score)

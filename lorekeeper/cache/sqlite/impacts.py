@@ -11,6 +11,7 @@ import json
 import math
 import sqlite3
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -20,6 +21,7 @@ import numpy.typing as npt
 
 from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.cache.sqlite.kept import Kept
+from lorekeeper.cache.sqlite.sql import fts_query_for_word
 from lorekeeper.cache.sqlite.tokens import only_token
 from lorekeeper.cache.sqlite.words import COLUMNS, vocabulary
 
@@ -167,6 +169,11 @@ class Impacts:
             sql = f"SELECT count(*) FROM {fts} WHERE {fts} MATCH ?"
             (numbers[expression],) = self.c.execute(sql, (expression,)).fetchone()
         return numbers[expression]
+
+    def counts(self, words: Iterable[str]) -> dict[str, int]:
+        """In how many rows each word occurs, in any form with the same stem; words that occur in none are left out."""
+        tests = [(word, expression) for word in words if (expression := fts_query_for_word(word))]
+        return {word: number for word, test in tests if (number := self.count(test))}
 
     def _listed(self, token: str) -> Impact:
         """The impact of a word, by how often the vocabulary lists each row under its token."""
