@@ -1207,6 +1207,13 @@ async def test_a_text_is_searched_for_by_its_own_words_and_alternatives_are_give
     assert (await cache.rank_keyword("spells", KeywordQuery(("wizard",), ("mage",))))[0].complete
 
 
+async def test_a_word_with_a_share_counts_that_of_a_whole_one(cache: CacheProtocol) -> None:
+    await cache.store_entities([make("hat", "a wizard wears it"), make("cap", "a mage wears it"), FIRE, ICE], "spells")
+    whole, half = KeywordQuery(("mage",), ("wizard",)), KeywordQuery(("mage",), ("wizard",), shares=(("wizard", 0.5),))
+    assert await _score(cache, half, "hat") == pytest.approx(0.5 * await _score(cache, whole, "hat"))
+    assert await _score(cache, half, "cap") == pytest.approx(await _score(cache, whole, "cap"))
+
+
 @pytest.mark.parametrize("query", [KeywordQuery(()), KeywordQuery((), ("wizard",))])
 async def test_no_hit_is_complete_for_a_query_without_words_of_its_own(cache, query):
     await cache.store_entities([make("hat", "a wizard wears it")], "spells")

@@ -39,6 +39,22 @@ def test_a_query_of_very_many_words_is_cut():
     assert len(few.any) == MAX_WORDS
 
 
+@pytest.mark.parametrize(
+    ("text", "shares"),
+    [
+        ("goblin AC", {"armor": 1 / 2, "class": 1 / 2}),
+        ("temp hp of a bear", {"temporary": 2 / 3, "hit": 2 / 3, "points": 2 / 3}),
+        ("class and AC", {"armor": 1 / 2}),
+        ("AC of armour", {"class": 1 / 2}),
+        ("dmg of a mage", {"damage": 1.0}),
+        ("an acrobat", {}),
+    ],
+)
+def test_an_abbreviation_that_is_written_out_counts_as_much_as_it_does(text, shares):
+    assert dict(expanded_keywords([text]).shares) == shares
+    assert dict(expanded_keywords([text, "with a crown"]).shares) == shares
+
+
 @pytest.mark.parametrize("text", ["", " ", "\0", "what is the"])
 def test_a_query_without_content_words_has_none(text):
     assert expanded_keywords([text]) == KeywordQuery(())

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from lorekeeper.folding import fold
 from lorekeeper.text.aliases import aliases_anywhere
-from lorekeeper.text.keywords import KeywordQuery
+from lorekeeper.text.keywords import KeywordQuery, content_words
 from lorekeeper.text.thesaurus import related_words
 from lorekeeper.text.vocabulary import ABBREVIATIONS, SPELLINGS, SYNONYMS
 
@@ -28,15 +28,40 @@ def expanded_keywords(wordings: Sequence[str]) -> KeywordQuery:
 
 
 def _expanded_keywords(query: str) -> KeywordQuery:
-    synonyms = [SYNONYMS[word] for word in fold(query).split() if word in SYNONYMS]
-    asked = KeywordQuery.of(query, " ".join([*_written_out(query), *synonyms]))
+    folded = _padded(query)
+    synonyms = [SYNONYMS[word] for word in folded.split() if word in SYNONYMS]
+    others = " ".join([*_respelt(folded), *synonyms])
+    full = {word: share for word, share in _shares(folded).items() if word not in others.split()}
+    asked = KeywordQuery.of(query, " ".join([*full, others]), full)
     return replace(asked, related=tuple(word for word in related_words(asked.words) if word not in asked.alternatives))
 
 
 @lru_cache(maxsize=64)
 def _written_out(query: str) -> tuple[str, ...]:
-    folded = f" {fold(query)} "
-    terms = [full for short, full in ABBREVIATIONS.items() if f" {short} " in folded]
-    terms += [usual for british, usual in SPELLINGS.items() if f" {british} " in folded]
-    terms += [alias.name for alias in aliases_anywhere(folded.strip())]
-    return tuple(dict.fromkeys(terms))
+    folded = _padded(query)
+    return tuple(dict.fromkeys([*(full for _, full in _abbreviations(folded)), *_respelt(folded)]))
+
+
+def _respelt(folded: str) -> list[str]:
+    """What words and names of a query are in books."""
+    terms = [usual for british, usual in SPELLINGS.items() if f" {british} " in folded]
+    return terms + [alias.name for alias in aliases_anywhere(folded.strip())]
+
+
+def _shares(folded: str) -> dict[str, float]:
+    """The words of abbreviations that are written out, and what each counts: together as much as the abbreviation."""
+    shares: dict[str, float] = {}
+    for short, full in _abbreviations(folded):
+        words = content_words(full)
+        shares |= dict.fromkeys(words, min(1.0, len(short.split()) / len(words)))
+    return shares
+
+
+def _abbreviations(folded: str) -> list[tuple[str, str]]:
+    """The abbreviations in a query, with what they stand for."""
+    return [(short, full) for short, full in ABBREVIATIONS.items() if f" {short} " in folded]
+
+
+def _padded(query: str) -> str:
+    """A query folded, with a space on each side of every word."""
+    return f" {fold(query)} "

@@ -65,7 +65,7 @@ class Explanation:
     Attributes:
         embedded: the texts that were searched for by meaning.
         words: those searched for as keywords.
-        alternatives: other words for the same, which count as much.
+        alternatives: other words for the same, which count as much; those of an abbreviation do so together.
         related: words that books use for what the query says, from the thesaurus; they count less.
         weights: what meaning and keywords weigh in the fusion.
         found: how many entries each retriever ranked.

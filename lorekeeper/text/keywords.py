@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Self
 
 from lorekeeper.folding import fold
@@ -64,6 +65,7 @@ class KeywordQuery:
         wordings: of a query in several wordings, the words of each; a hit that has all words of one is complete.
         related: words that books have for what the query says; each counts `RELATED`.
         phrases: texts as they were written; a hit has the words of each, in that order, in its name or its text.
+        shares: alternatives that stand for a word together, as "armor" and "class" for "ac", and what each counts, 0 to 1.
     """
 
     words: tuple[str, ...]
@@ -71,13 +73,15 @@ class KeywordQuery:
     wordings: tuple[tuple[str, ...], ...] = ()
     related: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
+    shares: tuple[tuple[str, float], ...] = ()
 
     @classmethod
-    def of(cls, text: str, alternatives: str = "") -> Self:
+    def of(cls, text: str, alternatives: str = "", shares: Mapping[str, float] = MappingProxyType({})) -> Self:
         """The first `MAX_WORDS` content words of a text, then the words that only the alternatives have."""
         words = content_words(_folded(text))
         others = [word for word in content_words(_folded(alternatives)) if word not in words]
-        return cls(tuple(words[:MAX_WORDS]), tuple(others[: max(MAX_WORDS - len(words), 0)]))
+        others = others[: max(MAX_WORDS - len(words), 0)]
+        return cls(tuple(words[:MAX_WORDS]), tuple(others), shares=tuple((w, shares[w]) for w in others if w in shares))
 
     @classmethod
     def joined(cls, queries: Sequence[Self]) -> Self:
@@ -88,7 +92,9 @@ class KeywordQuery:
         others = tuple(dict.fromkeys(w for query in queries for w in query.alternatives if w not in words))
         others = others[: MAX_WORDS - len(words)]
         related = tuple(dict.fromkeys(w for query in queries for w in query.related if w not in (*words, *others)))
-        return cls(tuple(words), others, tuple(query.words for query in queries), related[:MAX_WORDS])
+        parts = {word: share for query in queries for word, share in query.shares if word in others}
+        wordings = tuple(query.words for query in queries)
+        return cls(tuple(words), others, wordings, related[:MAX_WORDS], shares=tuple(parts.items()))
 
     @property
     def complete(self) -> tuple[tuple[str, ...], ...]:
@@ -107,8 +113,16 @@ class KeywordQuery:
 
     @property
     def weights(self) -> dict[str, float]:
-        """How much each word counts at most: as often as it is there, or `alone`."""
-        return {**dict.fromkeys(self.related, self.alone), **Counter(self.any)}
+        """How much each word counts at most: as often as it is there, its share, or `alone`."""
+        return {**dict.fromkeys(self.related, self.alone), **Counter(self.any), **dict(self.shares)}
+
+    @property
+    def by_weight(self) -> dict[float, list[str]]:
+        """The words and the alternatives, by how much each counts where it is there once."""
+        shares, words = dict(self.shares), dict[float, list[str]]()
+        for word in self.any:
+            words.setdefault(shares.get(word, 1.0), []).append(word)
+        return words
 
 
 def _folded(text: str) -> str:

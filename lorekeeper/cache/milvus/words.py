@@ -28,7 +28,7 @@ REPEATS = (4, 1, 1, 1)
 """How often a word is stored for each time it occurs in the name, the text, the phrases, the description of the hint."""
 
 RELATED_ROWS = 4
-"""How many times as many rows as are asked for are read of a query with related words, whose scores are added up here."""
+"""How many times as many rows as are asked for are read of a query some of whose words count less: scores are added up here."""
 
 SHORT = 3
 """Shorter words are not stemmed, in letters."""
@@ -57,11 +57,12 @@ def rank_words(server: WordSearch, entity_type: str, expression: str, query: Key
 
     ``expression`` is one for the entity records that are searched.
     """
-    number = RELATED_ROWS * limit if query.related else limit
+    sides = [*((words, weight) for weight, words in query.by_weight.items()), (query.related, RELATED)]
+    number = RELATED_ROWS * limit if query.related or query.shares else limit
     fields = ["document", "slug", "name", WORDS]
     required = [set(query_stems(words)) for words in query.complete]
     ranking: dict[Identity, Ranked] = {}
-    for words, weight in ((query.any, 1.0), (query.related, RELATED)):
+    for words, weight in sides:
         stems = query_stems(words)
         for row in server.search_words(entity_type, " ".join(stems), expression, number, fields) if stems else []:
             key, held = identity(row), frozenset(row[WORDS].split())

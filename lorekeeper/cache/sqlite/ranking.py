@@ -55,7 +55,10 @@ def ranked_by_words(
     rows = _having_all(impacts, [[found[each]] for each in phrases] or [found.values()])
     places = np.flatnonzero(rows if allowed is None else rows & allowed)
     found |= {each: impacts.among(each, places) for each in often}
-    scores, further = (_summed(impacts, [found[each] for each in side])[places] for side in (asked, related))
+    shares = {quoted(word): share for word, share in query.shares}
+    scores, further = (
+        _summed(impacts, [(found[each], shares.get(each, 1.0)) for each in side])[places] for side in (asked, related)
+    )
     alone = RELATED if impacts.entity_type == "notes" else query.alone
     scores += np.where(impacts.texts.phrased[places], RELATED, alone) * further
     least = np.partition(scores, -limit)[-limit] if len(scores) > limit else 0.0
@@ -80,7 +83,7 @@ def scores_of_words(impacts: Impacts, words: Iterable[str], rows: Collection[int
     unknown = " OR ".join(each for each, impact in known.items() if impact is None)
     if unknown:
         found.append(impacts.among(unknown, places))
-    scores = _summed(impacts, found)[places].tolist()
+    scores = _summed(impacts, [(impact, 1.0) for impact in found])[places].tolist()
     return {row: score for row, score in zip(ids.tolist(), scores, strict=True) if score}
 
 
@@ -100,11 +103,11 @@ def _having_all(impacts: Impacts, groups: Iterable[Iterable[Impact]]) -> Rows:
     return rows
 
 
-def _summed(impacts: Impacts, words: Iterable[Impact]) -> Scores:
-    """The scores of all rows by some words, added up in their order, as FTS5 does."""
+def _summed(impacts: Impacts, words: Iterable[tuple[Impact, float]]) -> Scores:
+    """The scores of all rows by some words, and what each counts, added up in their order, as FTS5 does."""
     scores = np.zeros(len(impacts.texts.ids))
-    for word in words:
-        scores[word.places] += word.scores
+    for word, weight in words:
+        scores[word.places] += weight * word.scores
     return scores
 
 
