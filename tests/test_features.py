@@ -9,9 +9,9 @@ import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.features import MOST, OPTIONS, SIMILARITY, with_features
+from lorekeeper.search.features import MOST, SIMILARITY, with_features
 from lorekeeper.search.fusion import FUSED_BY_SCORE
-from lorekeeper.search.mentioned import WHOLE
+from lorekeeper.search.mentioned import OPTIONS
 from lorekeeper.search.query import Query
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.text.evidence import evidence
@@ -44,7 +44,9 @@ def found(*near: Sequence[str]) -> Retrieved:
     )
 
 
-@pytest.mark.parametrize("wording", ["low blow", "Low Blows", "what is the low blow?", "explain low blow"])
+@pytest.mark.parametrize(
+    "wording", ["low blow", "Low Blows", "what is the low blow?", "explain low blow", "low blow at level 9"]
+)
 def test_the_name_of_a_feature_names_who_has_it(wording):
     named = with_features(found(["Low Blow", "Twist Away"], ["Twist Away"]), [wording]).names
     assert {key[1][1]: hit.score for key, hit in named.items()} == {"a": SIMILARITY}
@@ -56,10 +58,20 @@ def test_a_feature_within_the_nearest_passage_is_one_too():
         assert len(with_features(Retrieved({(OPTIONS, hit.identity): hit}, {}, {}, 9, None), [wording]).names) == names
 
 
-def test_a_part_of_a_short_query_raises_who_has_it():
-    raised = with_features(found(["Low Blow"], ["Twist Away"]), ["how does low blow work"])
+@pytest.mark.parametrize(
+    ("wording", "share"),
+    [
+        ("how does low blow work", 2 / 3),
+        ("low blow dice at level 7", 2 / 3),
+        ("damage of a low blow by turns", 2 / 4),
+        ("blow up", 0),
+    ],
+)
+def test_a_part_of_a_short_query_raises_who_has_it(wording, share):
+    raised = with_features(found(["Low Blow", "Blow"], ["Twist Away"]), [wording])
     assert not raised.names
-    assert {key[1][1]: hit.score for key, hit in raised.keyword.items()} == {"a": 2.0 + 2.0 * WHOLE, "b": 2.0}
+    scores = {key[1][1]: hit.score for key, hit in raised.keyword.items()}
+    assert scores == {"a": pytest.approx(2.0 + 2.0 * share), "b": 2.0}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from lorekeeper.cache.protocol import ALIASES_BETWEEN, Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.mentioned import FEW, PART, WHOLE, raised_if_named, with_named
+from lorekeeper.search.mentioned import FEW, OPTIONS, PART, WHOLE, raised_if_named, with_named
 from lorekeeper.search.retrieved import Retrieved
 from tests.support.entities import make
 from tests.support.libraries import open_library
@@ -117,6 +117,24 @@ def test_a_short_query_that_names_an_entry_of_a_book_raises_it(wordings, wolf, d
         "Dire Wolf": dire,
         "Bear": 2.0,
     }
+
+
+@pytest.mark.parametrize(
+    ("wording", "gained"),
+    [
+        ("burglar features at level 5", 1.0),
+        ("burglar level 3", 1.0),
+        ("what level does a burglar get twist away", 1 / 3),
+        ("burglar", 0.0),
+        ("which level of burglar gets twist away and a low blow", 0.0),
+    ],
+)
+def test_a_class_is_named_whatever_the_level(wording, gained):
+    hit, creature = Ranked(("own", "Burglar"), "Burglar", 2.0), Ranked(("own", "Level"), "Level Head", 2.0)
+    ranking = {(OPTIONS, hit.identity): hit, ("creatures", creature.identity): creature}
+    raised = with_named(Retrieved({}, ranking, {}, 2, None), [wording]).keyword
+    assert raised[OPTIONS, hit.identity].score == pytest.approx(2.0 * (1 + gained))
+    assert raised["creatures", creature.identity].score == 2.0
 
 
 def test_nothing_is_raised_where_keywords_found_nothing():

@@ -32,6 +32,12 @@ with 4, nDCG@10 over books falls from 0.831 to 0.828."""
 _TITLE = re.compile(r"\s[-–—|]\s|[:(]")
 """What stands between a name and what is said about it: "Holya - Townmaster", "Solheart (The Lost Capital)"."""
 
+OPTIONS = "character_options"
+"""The type of classes, whose features come level by level."""
+
+_PROGRESS = frozenset({"level", "featur", "get", "gain"})
+"""The stems of words that ask what somebody gets, and when."""
+
 _TELLS = re.compile(r"\s*(?:i|we|he|she|they|it)\b", re.IGNORECASE)
 """How a wording begins that tells of somebody, and names nothing: "we are falling off a cliff" asks for no rule on falling."""
 
@@ -67,15 +73,30 @@ async def raised_if_named(cache: CacheProtocol, found: Retrieved, wordings: Sequ
 def with_named(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     """What the retrievers found, entries of books in the heads that a short query names ranked higher by keywords.
 
-    A name adds the share of the query's content words that it has, of the best score by keywords. The query has one wording:
-    who writes several knows that a name finds its entry.
+    A name adds the share of the query's content words that it has, of the best score by keywords; that of a class does so whatever
+    the level that is asked for. The query has one wording: who writes several knows that a name finds its entry.
     """
     names = len(wordings) == 1 and not _TELLS.match(wordings[0])
-    asked = stems(fold(wordings[0])) if names else frozenset()
-    books = [key for key in found.heads if key[0] != NOTES] if 1 < len(asked) <= SHORT else []
-    best = found.best_by_words(BOOKS) if books else 0.0
-    named = {key: stems(fold(found.all_ranked[key].name)) for key in books if best}
-    return found.with_further({key: best * len(own) / len(asked) for key, own in named.items() if own and own < asked})
+    whole = stems(fold(wordings[0])) if names else frozenset()
+    best = found.best_by_words(BOOKS) if len(whole) > 1 else 0.0
+    subjects = {OPTIONS: without_progress(whole)}
+    shares = {
+        key: _share(found.all_ranked[key].name, subjects.get(key[0], whole), whole)
+        for key in found.heads
+        if best and key[0] != NOTES
+    }
+    return found.with_further({key: best * share for key, share in shares.items() if share})
+
+
+def _share(name: str, subject: frozenset[str], whole: frozenset[str]) -> float:
+    """The share of the subject of a short query that is the whole name of an entry; 0 if that is not in it, or is the query."""
+    own = stems(fold(name))
+    return len(own) / len(subject) if own and own <= subject and own < whole and len(subject) <= SHORT else 0.0
+
+
+def without_progress(words: frozenset[str]) -> frozenset[str]:
+    """The stems of a question without those that ask what somebody gets at a level: "rogue" of "rogue features at level 5"."""
+    return frozenset(word for word in words if word not in _PROGRESS and not word.isdigit())
 
 
 def _names(written: str) -> Iterator[str]:
