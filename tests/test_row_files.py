@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 from contextlib import closing
@@ -127,6 +128,7 @@ def test_a_library_answers_where_the_files_cannot_be_written(path: Path, monkeyp
 def test_vectors_of_large_files_are_read_one_by_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = answers(path)
     monkeypatch.setattr(row_files, "KEPT_BYTES", 0)
+    monkeypatch.setattr(row_files, "KEPT_IN_ALL", 0)
     assert answers(path) == before
 
 
@@ -161,3 +163,15 @@ def test_more_rows_are_proposed_until_none_can_be_missing(
     found = answers(path)[1]
     assert (found == before[1]) or error < 1e-3
     assert len(found) == len(before[1]) == 10
+
+
+def test_files_count_as_mapped_while_their_rows_are_in_use(path: Path) -> None:
+    gc.collect()
+    before = row_files._mapped.bytes
+    with closing(Engine(path)) as engine:
+        engine.load_collection(NAME)
+        sizes = sum(file.stat().st_size for file in files(path).values())
+        assert row_files._mapped.bytes == before + sizes
+    del engine
+    gc.collect()
+    assert row_files._mapped.bytes == before

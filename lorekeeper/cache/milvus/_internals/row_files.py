@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import mmap
 import sys
+import threading
+import weakref
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -30,7 +32,10 @@ REMOVABLE = sys.platform != "win32"
 """Whether a file that is open or mapped can be removed, as a compaction does; otherwise files are held in memory."""
 
 KEPT_BYTES = 16 << 20
-"""Largest file whose pages are kept once they were read: to map them again takes up to a millisecond."""
+"""Largest file whose pages are always kept once they were read: to map them again takes up to a millisecond."""
+
+KEPT_IN_ALL = 256 << 20
+"""Bytes of all mapped files, up to which pages of larger ones are kept as well, until the system needs the memory."""
 
 _ORDER = "_order"
 """Column of the file: the numbers of the rows in the order of their keys."""
@@ -57,6 +62,25 @@ class DataFile:
     vectors: Callable[[], Iterable[Vectors]]
 
 
+class _Mapped:
+    """How many bytes this process has mapped. Safe in several threads."""
+
+    def __init__(self) -> None:
+        self.bytes, self._lock = 0, threading.Lock()
+
+    def add(self, rows: Rows, number: int) -> None:
+        """Count the files of some rows for as long as these are in use."""
+        self._change(number)
+        weakref.finalize(rows, self._change, -number)
+
+    def _change(self, number: int) -> None:
+        with self._lock:
+            self.bytes += number
+
+
+_mapped = _Mapped()
+
+
 class Rows:
     """Rows of a data file. Safe in several threads.
 
@@ -80,6 +104,7 @@ class Rows:
     ) -> None:
         self.table, self.vectors, self.order = table, vectors, order
         self._key, self._memory, self._file = key, tuple(memory), file
+        _mapped.add(self, sum(map(len, self._memory)))
 
     @classmethod
     def of(cls, table: Any, key: str) -> Rows:
@@ -96,23 +121,28 @@ class Rows:
     def vectors_of(self, numbers: Any) -> Vectors | None:
         """The vectors of some rows, shape (numbers, dimension); None if they are not mapped.
 
-        Of a large file they are read one by one: to map pages for a moment takes three times as long.
+        Of a file whose pages are not kept they are read one by one: to map pages for a moment takes three times as long.
         """
-        if self.vectors is None or self._file is None or self.vectors.nbytes <= KEPT_BYTES:
+        if self.vectors is None or self._file is None or _is_kept(self.vectors.nbytes):
             return None if self.vectors is None else self.vectors[numbers]
         size, read = self.vectors.shape[1] * self.vectors.itemsize, self._file.read_at
         data = b"".join([read(size, size * number) for number in numbers.tolist()])
         return np.frombuffer(data, np.float32).reshape(len(numbers), -1)
 
     def forget_pages(self) -> None:
-        """Return the pages that were read; they are mapped again when they are needed.
+        """Return the pages that were read, unless they are kept; they are mapped again when they are needed.
 
         For each page that is read the system maps up to two hundred that are in its cache, which count as this process's.
         """
         if hasattr(mmap, "MADV_DONTNEED"):
             for memory in self._memory:
-                if len(memory) > KEPT_BYTES:
+                if not _is_kept(len(memory)):
                     memory.madvise(mmap.MADV_DONTNEED)
+
+
+def _is_kept(size: int) -> bool:
+    """Whether pages of a file of so many bytes are kept once they were read."""
+    return size <= KEPT_BYTES or _mapped.bytes <= KEPT_IN_ALL
 
 
 def mapped(data: DataFile, folder: Path) -> Rows:
