@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -91,7 +90,7 @@ def test_what_many_have_names_nobody():
 @pytest.mark.parametrize(("place", "number"), [(FUSED_BY_SCORE - 1, 1), (FUSED_BY_SCORE, 0)])
 def test_what_lies_beyond_the_head_names_nobody(place, number):
     hits = [Ranked(("own", f"{n:03}"), f"Option {n}", 1.0 - n / 100) for n in range(FUSED_BY_SCORE + 5)]
-    hits[place] = replace(hits[place], section="Low Blow")
+    hits[place] = hits[place]._replace(section="Low Blow")
     ranking = {(OPTIONS, hit.identity): hit for hit in hits}
     assert len(with_features(Retrieved(ranking, {}, {}, 99, None), ["low blow"]).names) == number
 

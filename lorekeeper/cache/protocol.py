@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.order import BY_NAME, Order
@@ -42,8 +42,7 @@ Choose = Callable[[Mapping[str, int], int], Collection[str]]
 """Those of some words that count, given how many entities have each, and how many entities there are."""
 
 
-@dataclass(frozen=True)
-class Ranked:
+class Ranked(NamedTuple):
     """One place in a ranking, without the entity itself.
 
     Attributes:

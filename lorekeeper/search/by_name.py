@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from lorekeeper.cache.protocol import CacheProtocol, Documents, Identity, Ranked
@@ -170,7 +170,7 @@ async def rank(
     known = KnownNames.of(await cache.names(entity_type) if inexact else ())
     for name, similarity in await asyncio.to_thread(_all_understood_as, entity_type, inexact, known):
         same = await cache.rank_names(entity_type, name, documents, **filters)
-        found += [replace(hit, score=similarity) for hit in same if hit.score == 1]
+        found += [hit._replace(score=similarity) for hit in same if hit.score == 1]
     return best_first(found)
 
 

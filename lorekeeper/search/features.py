@@ -42,7 +42,7 @@ def with_features(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     parts = _few({key: hit for key, hit in options if _part(subject, hit)} if len(subject) <= SHORT else {})
     best = found.best_by_words(BOOKS) if parts else 0.0
     raised = found.with_further({key: best * _part(subject, hit) for key, hit in parts.items()})
-    named = {key: replace(hit, score=SIMILARITY) for key, hit in having.items() if key not in found.names}
+    named = {key: hit._replace(score=SIMILARITY) for key, hit in having.items() if key not in found.names}
     return replace(
         raised, names=dict(sorted((found.names | named).items(), key=lambda item: (-item[1].score, item[0])))
     )

@@ -8,6 +8,7 @@ Beyond the heads, where scores say little, reciprocal ranks continue.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -215,12 +216,12 @@ def _grouped(
 ) -> dict[Hashable, _Group[K]]:
     """The keys in groups of duplicates by label, in the order in which they are met, their scores weighed."""
     groups: dict[Hashable, _Group[K]] = {}
+    by_key: dict[K, _Group[K]] = {}
     for retriever, ranking in scores.items():
         for key, score in ranking:
-            label = group(key)
-            if label not in groups:
-                groups[label] = _Group()
-            groups[label].add(key, retriever, weight(key) * score)
+            if key not in by_key:
+                by_key[key] = groups.setdefault(group(key), _Group())
+            by_key[key].add(key, retriever, weight(key) * score)
     return groups
 
 
@@ -229,16 +230,17 @@ def _ordered(
 ) -> list[FusedHit[K]]:
     """One hit for each group, best first; scores are shares of the highest possible sum."""
     highest = 1.0 + (_name_score(1.0) if similarity else 0.0)
-    hits: list[tuple[float, str, FusedHit[K]]] = []
-    for label, group in groups.items():
+    scores = {label: min(sum(group.scores.values()) / highest, 1.0) for label, group in groups.items()}
+    repeated = Counter(scores.values())
+    hits: list[FusedHit[K]] = []
+    for label in sorted(scores, key=lambda label: (-scores[label], str(label) if repeated[scores[label]] > 1 else "")):
+        group = groups[label]
         keys = list(group.keys)
         if len(keys) > 1:
             keys.sort(key=lambda key: (-similarity.get(key, 0.0), preference(key), str(key)))
-        score = min(sum(group.scores.values()) / highest, 1.0)
         best = max(group.scores, key=group.scores.__getitem__)
-        hits.append((-score, str(label), FusedHit(keys[0], score, best, tuple(keys[1:]), True, group.scores)))
-    hits.sort(key=itemgetter(0, 1))
-    return [hit for _, _, hit in hits]
+        hits.append(FusedHit(keys[0], scores[label], best, tuple(keys[1:]), True, group.scores))
+    return hits
 
 
 def _tail(heads: Sequence[FusedHit[K]], semantic: Ranking[K], keyword: Ranking[K]) -> list[FusedHit[K]]:

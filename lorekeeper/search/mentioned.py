@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from lorekeeper.cache.protocol import ALIASES_BETWEEN, CacheProtocol
-from lorekeeper.folding import fold, words_apart
+from lorekeeper.folding import fold
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.search.shelves import BOOKS, NOTES
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.known import KnownNames
+from lorekeeper.text.matching import possible
 from lorekeeper.text.stems import BEGINNING, stems
 
 WHOLE, PART = 0.4, 0.15
@@ -60,8 +61,7 @@ async def raised_if_named(cache: CacheProtocol, found: Retrieved, wordings: Sequ
     named, partly = set[Key](), set[Key]()
     for key in found.heads:
         written = (found.keyword.get(key) or found.all_ranked[key]).name if key[0] == NOTES else ""
-        apart = words_apart(written)
-        if not any(beginning in apart for beginning in beginnings):
+        if not possible(beginnings, written):
             continue  # few names have anything of a question, and to take them apart takes a hundred times as long
         if any(_says(words, name, capitals) for name in _names(written) for words in asked):
             named.add(key)
@@ -79,12 +79,11 @@ def with_named(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     names = len(wordings) == 1 and not _TELLS.match(wordings[0])
     whole = stems(fold(wordings[0])) if names else frozenset()
     best = found.best_by_words(BOOKS) if len(whole) > 1 else 0.0
-    subjects = {OPTIONS: without_progress(whole)}
-    shares = {
-        key: _share(found.all_ranked[key].name, subjects.get(key[0], whole), whole)
-        for key in found.heads
-        if best and key[0] != NOTES
-    }
+    if not best:
+        return found
+    subjects, beginnings = {OPTIONS: without_progress(whole)}, {own[:BEGINNING] for own in whole}
+    named = [key for key in found.heads if key[0] != NOTES and possible(beginnings, found.all_ranked[key].name)]
+    shares = {key: _share(found.all_ranked[key].name, subjects.get(key[0], whole), whole) for key in named}
     return found.with_further({key: best * share for key, share in shares.items() if share})
 
 

@@ -7,7 +7,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import asdict
 
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.errors import CacheError
@@ -39,7 +38,7 @@ class PageCache:
         marks = await self._marks(query) if self._enabled and _is_repeatable(query) else None
         if marks is None:
             return await search(query)
-        key, now = json.dumps(asdict(query), sort_keys=True, default=repr), time.monotonic()
+        key, now = json.dumps(vars(query), sort_keys=True, default=repr), time.monotonic()
         known = self._pages.get(key)
         if known and known[0] == marks and now - known[1] < KEPT_SECONDS:
             self._pages.move_to_end(key)

@@ -81,7 +81,7 @@ class Retrieved:
         present = {shelf_name(key[0]) for key in (*self.semantic, *self.keyword)} or {BOOKS}
         return max((self.shelves[name] for name in present), key=lambda shelf: shelf.weight)
 
-    @property
+    @cached_property
     def heads(self) -> list[Key]:
         """The entries that are fused by their scores."""
         rankings = [first(ranking, FUSED_BY_SCORE) for ranking in (self.semantic, self.keyword)]
@@ -148,8 +148,8 @@ class Retrieved:
             return self
         head = first(self.keyword, FUSED_BY_SCORE)
         for key, score in scores.items():
-            own = head.get(key) or replace(self.all_ranked[key], score=0.0, complete=False)
-            head[key] = replace(own, score=own.score + score)
+            own = head.get(key) or self.all_ranked[key]._replace(score=0.0, complete=False)
+            head[key] = own._replace(score=own.score + score)
         ordered = dict(sorted(head.items(), key=lambda item: (-item[1].score, item[0])))
         return replace(self, keyword=ordered | {key: hit for key, hit in self.keyword.items() if key not in ordered})
 
@@ -159,7 +159,7 @@ class Retrieved:
         wanted = [f" {fold(phrase)} " for phrase in phrases]
         for key, ranked in self.keyword.items():
             if key not in names and all(phrase in f" {fold(ranked.name)} " for phrase in wanted):
-                names[key] = replace(ranked, score=PHRASE_IN_NAME)
+                names[key] = ranked._replace(score=PHRASE_IN_NAME)
         return replace(self, names=names, count=len(self.keyword))
 
     @property
@@ -198,7 +198,9 @@ async def over_types(
     types: Sequence[str], rank: Callable[[str], Awaitable[list[Ranked]]], depth: int | None = None
 ) -> Ranking:
     """One retriever's ranking over several types, best first; ``depth`` entries of each shelf at most."""
-    found = [await rank(types[0])] if len(types) == 1 else await _all(map(rank, types))
+    if len(types) == 1:
+        return {(types[0], ranked.identity): ranked for ranked in (await rank(types[0]))[:depth]}
+    found = await _all(map(rank, types))
     ranking = [((t, ranked.identity), ranked) for t, hits in zip(types, found, strict=True) for ranked in hits]
     ranking.sort(key=lambda item: (-item[1].score, item[0]))
     return dict(ranking) if depth is None else first(dict(ranking), depth)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
 from lorekeeper.folding import fold
@@ -41,5 +40,5 @@ async def rank(
     """The entities whose names are the first of some wordings or begin so, or are one of the others, best first."""
     begun = await cache.rank_beginnings(entity_type, wordings[0], documents, **filters)
     named = await by_name.rank(cache, entity_type, list(dict.fromkeys(wordings)), documents, **filters)
-    typed = [replace(hit, score=LEAST + (MOST - LEAST) * hit.score) for hit in begun[:MOST_BEGUN]]
+    typed = [hit._replace(score=LEAST + (MOST - LEAST) * hit.score) for hit in begun[:MOST_BEGUN]]
     return by_name.best_first([*typed, *named])

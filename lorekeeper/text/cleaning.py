@@ -27,6 +27,8 @@ _MARKUP = (
 No pattern scans a run of characters again from each position in it, so the time is linear in the length of any text.
 """
 
+_MARKED = re.compile("[" + "".join(re.escape(characters) for characters, _, _ in _MARKUP) + "]")
+
 _SENTENCE_END = re.compile(r"[.!?\n](?:(?<=\n)|[\"'”’)]?\s+(?=[\"'“(]?[A-Z0-9]))")
 """From the last character of a sentence, or a line's end, to the next sentence; a quotation mark between them is dropped."""
 
@@ -36,7 +38,7 @@ def clean(text: str) -> str:
 
     Line breaks that a source has as two characters, a backslash and a letter, are line breaks.
     """
-    for characters, pattern, replacement in _MARKUP:
+    for characters, pattern, replacement in _MARKUP if _MARKED.search(text) else ():
         if any(map(text.__contains__, characters)):
             text = pattern.sub(replacement, text)
     lines = [_spaced_once(line).strip(" ;") for line in text.split("\n")]

@@ -257,7 +257,8 @@ def _best_section(
         if number == 0 and tells and named.issuperset(held[number]):
             return 0.0
         words = sum((NAMED if stem in named else 1.0) / math.sqrt(occurrences[stem]) for stem in held[number])
-        heads = occurring(subject, heading.rpartition(BETWEEN)[2])
+        innermost = heading.rpartition(BETWEEN)[2]
+        heads = occurring(possible(subject, innermost), innermost)
         titled = HEADED * len(heads) + (TITLED if heads and len(heads) == len(subject) else 0.0)
         answers = words + titled + NEAR * nearness.get(heading, 0.0)
         return answers + MARKED if answers and heading in secret else answers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 from lorekeeper.folding import fold, words_apart
@@ -22,8 +22,10 @@ def word_stems(text: str) -> Mapping[str, int]:
     return {word[:STEM]: len(word) for word in words if not word.isdigit() or len(words) == 1}
 
 
-def occurring(stems: Iterable[str], text: str) -> list[str]:
+def occurring(stems: Collection[str], text: str) -> list[str]:
     """Those of some stems that are among the `word_stems` of a text, in their order."""
+    if not stems:
+        return []
     words = f" {words_apart(text)} "
     found = [stem for stem in stems if (f" {stem}" if len(stem) == STEM else f" {stem} ") in words]
     if any(stem in _STOP_STEMS or stem.isdigit() for stem in found):
@@ -34,5 +36,5 @@ def occurring(stems: Iterable[str], text: str) -> list[str]:
 
 def possible(stems: Iterable[str], text: str) -> list[str]:
     """Those of some stems whose letters are in a text: a quick look before its words are compared."""
-    lowered = text.lower() if text.isascii() else words_apart(text)
+    lowered = text.lower() if text.isascii() and "'" not in text else words_apart(text)
     return [stem for stem in stems if stem in lowered]

@@ -314,10 +314,10 @@ class Collections:
         breadth, looked = self._breadth.get(entity_type, ROWS_PER_ENTITY), LOOKED if entity_type in SECTIONED else 0
         number = min(max(math.ceil(breadth * limit), looked), MAX_ROWS)
         while True:
-            rows = self._backend.search(entity_type, vector, expression, number, HIT_FIELDS)
+            rows = ms.scored(self._backend.search(entity_type, vector, expression, number, HIT_FIELDS))
             best = _best_rows(rows)
             if len(best) >= limit or len(rows) < number or number == MAX_ROWS:
-                near = nearest_sections((ms.identity(row), row["section"], ms.score(row)) for row in rows[:looked])
+                near = nearest_sections((ms.identity(row), row["section"], row[ms.SCORE]) for row in rows[:looked])
                 return [
                     ms.ranked(entity_type, own[0], own[1:], near.get(ms.identity(own[0]), ())) for own in best[:limit]
                 ]
@@ -351,7 +351,7 @@ def _best_rows(rows: Iterable[Row]) -> list[list[Row]]:
     best: dict[Identity, list[Row]] = {}
     for row in rows:
         best.setdefault(ms.identity(row), []).append(row)
-    return [own for _, own in sorted(best.items(), key=lambda item: (-ms.score(item[1][0]), item[0]))]
+    return [own for _, own in sorted(best.items(), key=lambda item: (-item[1][0][ms.SCORE], item[0]))]
 
 
 def _words(entity: Entity) -> str:

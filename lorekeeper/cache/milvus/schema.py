@@ -45,6 +45,9 @@ WORDS_FORMAT = 1
 NLIST = 128
 """Lists of the IVF_FLAT index. All of them are probed: with fewer, a filter sees only part of the collection."""
 
+SCORE = "score"
+"""Under which a row that a search returned has its cosine similarity, rounded."""
+
 SEARCH_PARAMS: dict[str, Any] = {"metric_type": "COSINE", "params": {"nprobe": NLIST}}
 
 INDEX: tuple[str, dict[str, Any]] = (
@@ -297,20 +300,22 @@ def expression(selection: Selection, *, records: bool = False, names: Names | No
 
 
 def ranked(entity_type: str, row: Row, others: Iterable[Row] = (), near: tuple[tuple[str, float], ...] = ()) -> Ranked:
-    """A row returned by a search as an entry of a ranking, with its `Ranked.near`.
+    """A row of `scored` as an entry of a ranking, with its `Ranked.near`.
 
     The others are of its entity, and servers repeat it among them.
     """
-    similarity = score(row)
+    similarity = row[SCORE]
     if math.isnan(similarity):
         raise CacheError(f"{entity_type} have invalid vectors; run 'lorekeeper reindex' to compute them again")
-    second = next((less for other in others if (less := score(other)) < similarity), None)
+    second = next((other[SCORE] for other in others if other[SCORE] < similarity), None)
     return Ranked(identity(row), row["name"], similarity, row["passage"], row["section"], second=second, near=near)
 
 
-def score(row: Row) -> float:
-    """The cosine similarity of a row that a search returned."""
-    return round(float(row["distance"]), SCORE_DIGITS)
+def scored(rows: list[Row]) -> list[Row]:
+    """Rows that a search returned, with their cosine similarities."""
+    for row in rows:
+        row[SCORE] = round(float(row["distance"]), SCORE_DIGITS)
+    return rows
 
 
 def groups(entities: Iterable[list[Row]]) -> Iterator[list[Row]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -74,4 +74,4 @@ def with_sections(
         for document, slug, section in c.execute(sql, (entity, part)):
             passages.append(((document, slug), section, round(score, SCORE_DIGITS)))
     near = nearest_sections(passages)
-    return [replace(hit, near=near.get(hit.identity, ())) for hit in hits]
+    return [hit._replace(near=near.get(hit.identity, ())) for hit in hits]

@@ -140,7 +140,7 @@ class LazySegment(lookup_class(SEGMENT)):  # type: ignore[misc]
     def _distances(self, query: Vectors, rows: Any) -> Any:
         """Cosine distances of rows to a vector, each as an index of whole vectors has it, whichever the others are."""
         unit = units(query[np.newaxis])
-        parts = [rows[start : start + COMPARED] for start in range(0, len(rows), COMPARED)]
+        parts = [rows[start : start + COMPARED] for start in range(0, max(len(rows), 1), COMPARED)]
         return np.concatenate([_cosine_distances(unit, units(self._vectors_of(part))) for part in parts])
 
     def _vectors_of(self, rows: Any) -> Vectors:
