@@ -5,7 +5,7 @@
 The vectors of the vault, and of a book that is imported beside it, are cached beforehand: what is measured is everything but the
 model. What the model takes for a text of the vault is measured on some of them, and added to both. Cached are vectors of texts of
 the library with some noise, so that questions, which the real model embeds, are as near to notes as they are to books, and find
-some. No question is asked twice.
+some. No question is asked twice. Lookups are measured on a server that has been asked before, and left alone for some seconds.
 """
 
 from __future__ import annotations
@@ -59,6 +59,9 @@ EMBEDDED = 640
 """Texts of the vault that are embedded to know what the model takes."""
 
 TRIES, RENAMES, LOOKUPS, REPEATS = 50, 500, 40, 5
+
+LEARNED_SECONDS = 15.0
+"""How long the server is left alone after the notes have changed, as between two questions at a table: it learns their words."""
 
 NOISE = 0.3
 """Length of the noise beside a vector, which has the length 1: questions are then about as near as they are to real texts."""
@@ -199,6 +202,10 @@ def _lookups(server: Server, chance: random.Random, vault: Path) -> dict[str, tu
             for one, other in zip(asked[::2], asked[1::2], strict=True)
         ],
     }
+    for number in range(2):
+        for tool in ("lookup_note", "lookup_spell"):
+            server.ask(tool, semantic_query=f"before the first of them, {number}")
+    time.sleep(LEARNED_SECONDS)
     found: dict[str, tuple[list[float], list[float]]] = {}
     for what, pairs in kinds.items():
         times = [(server.timed("lookup_note", **own), server.timed("lookup_spell", **other)) for own, other in pairs]

@@ -14,7 +14,8 @@ import pytest
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.sqlite import bounds, impacts, ranking
 from lorekeeper.cache.sqlite.bounds import Split
-from lorekeeper.cache.sqlite.impacts import COLUMN_WEIGHTS, Impact, KeptImpacts
+from lorekeeper.cache.sqlite.impacts import Impact, KeptImpacts
+from lorekeeper.cache.sqlite.postings import COLUMN_WEIGHTS
 from lorekeeper.cache.sqlite.sql import fts_query
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.cache.sqlite.tokens import only_token
@@ -106,6 +107,17 @@ def test_scores_are_those_of_sqlite(store: SqliteStore, seed: int) -> None:
         words = chance.sample([*COMMON, *RARE], chance.randint(1, 6)) + chance.choices(COMMON, k=chance.randint(0, 2))
         found = ranked(store, Selection("spells"), KeywordQuery(tuple(words)), 900)
         assert {hit.identity: hit.score for hit in found} == summed_by_sqlite(store, words)
+
+
+def test_complete_are_the_rows_that_sqlite_finds_by_all_words_of_a_wording(store: SqliteStore, seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(50):
+        lists = [tuple(chance.sample([*COMMON, "absent"], chance.randint(1, 2))) for _ in range(chance.randint(1, 3))]
+        query = KeywordQuery.joined([KeywordQuery(words) for words in lists])
+        every = " OR ".join(f"({' AND '.join(words)})" for words in lists)
+        sql = "SELECT document, slug FROM spells_fts JOIN spells ON id = spells_fts.rowid WHERE spells_fts MATCH ?"
+        found = ranked(store, Selection("spells"), query, 900)
+        assert {hit.identity for hit in found if hit.complete} == set(store._rows(sql, [every]))
 
 
 def test_scores_of_some_rows_are_those_among_all(store: SqliteStore, seed: int) -> None:

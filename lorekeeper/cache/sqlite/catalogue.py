@@ -19,6 +19,7 @@ from lorekeeper.cache.sqlite.file import SqliteFile
 from lorekeeper.cache.sqlite.impacts import Impacts, KeptImpacts
 from lorekeeper.cache.sqlite.kept import Kept
 from lorekeeper.cache.sqlite.names import NameIndex
+from lorekeeper.cache.sqlite.postings import Learning
 from lorekeeper.cache.sqlite.ranking import best_by_words, scores_of_words
 from lorekeeper.cache.sqlite.records import pack, unpack
 from lorekeeper.cache.sqlite.spelling import SPELT, Spelling
@@ -173,6 +174,7 @@ class Catalogue:
         self._columns = Kept[Columns]()
         self._names = Kept[NameIndex]()
         self._impacts = KeptImpacts()
+        self._learning = Learning(file.path, self.version)
         self._spelling = {name: Spelling(name, partial(self.version, entity_type=name)) for name in SPELT}
 
     def count(self, selection: Selection) -> int:
@@ -256,9 +258,9 @@ class Catalogue:
         def rank(c: sqlite3.Connection) -> list[Ranked]:
             spelling = self._spelling.get(selection.entity_type)
             asked = spelling.corrected(c, query) if spelling else query
-            return best_by_words(
-                self._impacts_of(c, selection.entity_type), asked, limit, self._rows_meeting(c, selection)
-            )
+            impacts = self._impacts_of(c, selection.entity_type)
+            self._learning.ask(impacts.entity_type, impacts.version, impacts.texts.ids)
+            return best_by_words(impacts, asked, limit, self._rows_meeting(c, selection))
 
         return self._read(rank)
 
@@ -312,6 +314,7 @@ class Catalogue:
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
+        self._learning.stop()
         self.file.close()
 
     def _where(self, c: sqlite3.Connection, selection: Selection) -> tuple[str, list[str | int]]:
@@ -332,7 +335,8 @@ class Catalogue:
 
     def _impacts_of(self, c: sqlite3.Connection, entity_type: str) -> Impacts:
         """What words add to the scores of a type's rows."""
-        return self._impacts.of(c, entity_type, self.version(c, entity_type))
+        version = self.version(c, entity_type)
+        return self._impacts.of(c, entity_type, version, self._learning.of(entity_type, version))
 
     def _named(
         self, c: sqlite3.Connection, selection: Selection, found: Callable[[NameIndex], list[tuple[int, float]]]

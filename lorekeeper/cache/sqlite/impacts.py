@@ -14,19 +14,17 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.cache.sqlite.kept import Kept
+from lorekeeper.cache.sqlite.postings import COLUMN_WEIGHTS, Places, Postings, occurrences
 from lorekeeper.cache.sqlite.sql import fts_query_for_word
-from lorekeeper.cache.sqlite.tokens import only_token
-from lorekeeper.cache.sqlite.words import COLUMNS, vocabulary
-
-COLUMN_WEIGHTS = {"name": 4.0, "body": 1.0, "phrases": 1.0, "description": 0.5}
-"""How much a word counts in the name, the text, the phrases and the description of the hint."""
+from lorekeeper.cache.sqlite.tokens import only_token, read_tokens
+from lorekeeper.cache.sqlite.words import COLUMNS
 
 K1, B = 1.2, 0.75
 """FTS5's parameters of BM25."""
@@ -36,9 +34,6 @@ LEAST_IDF = 1e-6
 
 KEPT_ROWS = 1_000_000
 """Rows of all words that are kept together, 12 bytes each."""
-
-Places = npt.NDArray[np.integer[Any]]
-"""Of rows, among all rows of their table."""
 
 
 @dataclass(frozen=True)
@@ -101,10 +96,10 @@ class KeptImpacts:
     rows: int = 0
     texts: Kept[Texts] = field(default_factory=Kept)
 
-    def of(self, c: sqlite3.Connection, entity_type: str, version: object) -> Impacts:
-        """Those of one table in one state."""
+    def of(self, c: sqlite3.Connection, entity_type: str, version: object, postings: Postings | None = None) -> Impacts:
+        """Those of one table in one state; ``postings`` if they have been learned."""
         texts = self.texts.of(entity_type, version, lambda: Texts.of(c, entity_type))
-        return Impacts(c, entity_type, version, texts, self)
+        return Impacts(c, entity_type, version, texts, self, postings)
 
     def get(self, key: tuple[str, str], version: object) -> Impact | None:
         """One that is kept of that state."""
@@ -136,7 +131,8 @@ class Impacts:
         entity_type: the type.
         version: another value for each state.
         texts: all rows.
-        kept: those that were read before.
+        kept: those that were computed before.
+        postings: of all words, if they have been learned.
     """
 
     c: sqlite3.Connection
@@ -144,14 +140,16 @@ class Impacts:
     version: object
     texts: Texts
     kept: KeptImpacts
+    postings: Postings | None = None
 
     def known(self, expression: str) -> Impact | None:
-        """The impact of an FTS5 expression for a word, or for a phrase, if it is kept."""
-        return self.kept.get((self.entity_type, expression), self.version)
+        """The impact of an FTS5 expression for a word, or for a phrase, if nothing is to be read for it."""
+        impact = self.kept.get((self.entity_type, expression), self.version)
+        return self.of(expression) if impact is None and self.postings and only_token(expression) else impact
 
     def of(self, expression: str) -> Impact:
         """The impact of an expression on all rows; it is kept."""
-        impact = self.known(expression)
+        impact = self.kept.get((self.entity_type, expression), self.version)
         if impact is None:
             token = only_token(expression)
             impact = self._scored(expression) if token is None else self._listed(token)
@@ -159,11 +157,14 @@ class Impacts:
         return impact
 
     def among(self, expression: str, places: Places) -> Impact:
-        """The impact on some rows, and on others if it is kept; others need not be scored for it."""
+        """The impact on some rows, and on others if it is known; others need not be scored for it."""
         return self.known(expression) or self._scored(expression, json.dumps(self.texts.ids[places].tolist()))
 
     def count(self, expression: str) -> int:
         """How many rows an expression matches."""
+        token = only_token(expression) if self.postings else None
+        if self.postings and token:
+            return self.postings.count(token)
         numbers, fts = self.texts.numbers, f"{self.entity_type}_fts"
         if expression not in numbers:
             sql = f"SELECT count(*) FROM {fts} WHERE {fts} MATCH ?"
@@ -173,35 +174,15 @@ class Impacts:
     def counts(self, words: Iterable[str]) -> dict[str, int]:
         """In how many rows each word occurs, in any form with the same stem; words that occur in none are left out."""
         tests = [(word, expression) for word in words if (expression := fts_query_for_word(word))]
+        read_tokens(expression for _, expression in tests)
         return {word: number for word, test in tests if (number := self.count(test))}
 
     def _listed(self, token: str) -> Impact:
-        """The impact of a word, by how often the vocabulary lists each row under its token."""
-        frequencies = self._frequencies(token)
-        places = np.flatnonzero(frequencies)
-        often, total = frequencies[places], len(frequencies)
+        """The impact of a word, by how often each row has its token."""
+        ids, postings = self.texts.ids, self.postings
+        places, often = postings.of(token) if postings else occurrences(self.c, self.entity_type, ids, token)
         length = K1 * (1 - B + B * self.texts.words[places] / self.texts.average)
-        scores = inverse_frequency(len(places), total) * ((often * (K1 + 1)) / (often + length))
-        return Impact(places.astype(np.int32), scores)
-
-    def _frequencies(self, token: str) -> npt.NDArray[np.float64]:
-        """How often each row has a token, weighed by column."""
-        others = {name: weight - 1 for name, weight in COLUMN_WEIGHTS.items() if weight != 1}
-        listed = [f"group_concat(doc) FILTER (WHERE col = '{name}')" for name in others]
-        view = vocabulary(self.c, self.entity_type, "instance")
-        sql = f"SELECT group_concat(doc), {', '.join(listed)} FROM {view} WHERE term = ?"
-        frequencies = np.zeros(len(self.texts.ids))
-        for weight, rows in zip((1.0, *others.values()), self.c.execute(sql, (token,)).fetchone(), strict=True):
-            places = self._places(np.fromstring(rows or "", np.int64, sep=","))
-            frequencies += weight * np.bincount(places, minlength=len(frequencies))
-        return frequencies
-
-    def _places(self, ids: npt.NDArray[np.int64]) -> Places:
-        """The places of rows by their ids."""
-        places = np.searchsorted(self.texts.ids, ids)
-        if places.max(initial=-1) >= len(self.texts.ids):
-            raise DamagedFileError(f"the words of {self.entity_type} are of entries that are not there")
-        return places
+        return Impact(places, inverse_frequency(len(places), len(ids)) * ((often * (K1 + 1)) / (often + length)))
 
     def _scored(self, expression: str, ids: str | None = None) -> Impact:
         """The impact of an expression, as FTS5 scores it; on all rows, or on those of some ids."""
@@ -210,7 +191,10 @@ class Impacts:
         sql = f"SELECT rowid, -bm25({fts}, {weights}) FROM {fts} WHERE {fts} MATCH ?{among}"
         rows = self.c.execute(sql, (expression,) if ids is None else (expression, ids)).fetchall()
         found = np.array(rows, np.float64).reshape(-1, 2)
-        return Impact(self._places(found[:, 0].astype(np.int64)).astype(np.int32), found[:, 1].copy())
+        places = np.searchsorted(self.texts.ids, found[:, 0].astype(np.int64))
+        if places.max(initial=-1) >= len(self.texts.ids):
+            raise DamagedFileError(f"the words of {self.entity_type} are of entries that are not there")
+        return Impact(places.astype(np.int32), found[:, 1].copy())
 
 
 def inverse_frequency(number: int, total: int) -> float:

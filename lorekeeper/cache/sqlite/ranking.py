@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +12,10 @@ import numpy.typing as npt
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.cache.sqlite.bounds import Split, split
 from lorekeeper.cache.sqlite.columns import Rows
-from lorekeeper.cache.sqlite.impacts import Impact, Impacts, Places
-from lorekeeper.cache.sqlite.sql import fts_query_for_all, quoted
+from lorekeeper.cache.sqlite.impacts import Impact, Impacts
+from lorekeeper.cache.sqlite.postings import Places
+from lorekeeper.cache.sqlite.sql import quoted
+from lorekeeper.cache.sqlite.tokens import read_tokens
 from lorekeeper.text.keywords import RELATED, KeywordQuery
 
 ROWS = 6000
@@ -22,9 +23,6 @@ ROWS = 6000
 
 Scores = npt.NDArray[np.float64]
 """Of some rows, shape (rows,)."""
-
-_NOTHING = '""'
-"""An FTS5 expression that matches nothing."""
 
 
 def best_by_words(impacts: Impacts, query: KeywordQuery, limit: int, allowed: Rows | None) -> list[Ranked]:
@@ -51,6 +49,7 @@ def ranked_by_words(
     phrases = [f"{{name body}} : {quoted(phrase)}" for phrase in query.phrases]
     asked, related = _side(phrases, query.any) or phrases, _side(phrases, query.related)
     often = {quoted(word) for word in common}
+    read_tokens([*asked, *related])
     found = {each: impacts.of(each) for each in chain(asked, related) if each not in often}
     rows = _having_all(impacts, [[found[each]] for each in phrases] or [found.values()])
     places = np.flatnonzero(rows if allowed is None else rows & allowed)
@@ -63,10 +62,11 @@ def ranked_by_words(
     scores += np.where(impacts.texts.phrased[places], RELATED, alone) * further
     least = np.partition(scores, -limit)[-limit] if len(scores) > limit else 0.0
     best = scores >= least
-    described = _described(impacts, places[best], query.complete)
+    described = _described(impacts, places[best])
+    complete = _complete(impacts, query.complete, found)[places[best]].tolist()
     hits = [
-        Ranked((document, slug), name, score, complete=bool(whole))
-        for (document, slug, name, whole), score in zip(described, scores[best].tolist(), strict=True)
+        Ranked((document, slug), name, score, complete=is_complete)
+        for (document, slug, name), score, is_complete in zip(described, scores[best].tolist(), complete, strict=True)
     ]
     return sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
 
@@ -103,6 +103,14 @@ def _having_all(impacts: Impacts, groups: Iterable[Iterable[Impact]]) -> Rows:
     return rows
 
 
+def _complete(impacts: Impacts, lists: Sequence[Sequence[str]], found: Mapping[str, Impact]) -> Rows:
+    """The rows that have all words of one of some lists; ``found`` are impacts of expressions, of some rows at least."""
+    rows = np.zeros(len(impacts.texts.ids), np.bool_)
+    for words in lists:
+        rows |= _having_all(impacts, [[found.get(each) or impacts.of(each)] for each in map(quoted, words)])
+    return rows
+
+
 def _summed(impacts: Impacts, words: Iterable[tuple[Impact, float]]) -> Scores:
     """The scores of all rows by some words, and what each counts, added up in their order, as FTS5 does."""
     scores = np.zeros(len(impacts.texts.ids))
@@ -111,13 +119,11 @@ def _summed(impacts: Impacts, words: Iterable[tuple[Impact, float]]) -> Scores:
     return scores
 
 
-def _described(impacts: Impacts, places: Places, complete: Sequence[Sequence[str]]) -> list[tuple[Any, ...]]:
-    """(document, slug, name, whether it has all words of one of the lists) of some rows."""
+def _described(impacts: Impacts, places: Places) -> list[tuple[str, str, str]]:
+    """(document, slug, name) of some rows, in their order."""
     table, fts = impacts.entity_type, f"{impacts.entity_type}_fts"
     sql = (
-        f"SELECT document, slug, c0, value IN (SELECT rowid FROM {fts} WHERE {fts} MATCH ?) "
-        f"FROM json_each(?) CROSS JOIN {table} ON {table}.id = value "
+        f"SELECT document, slug, c0 FROM json_each(?) CROSS JOIN {table} ON {table}.id = value "
         f"CROSS JOIN {fts}_content AS texts ON texts.id = value"
     )
-    every = fts_query_for_all(complete) or _NOTHING
-    return impacts.c.execute(sql, (every, json.dumps(impacts.texts.ids[places].tolist()))).fetchall()
+    return impacts.c.execute(sql, (json.dumps(impacts.texts.ids[places].tolist()),)).fetchall()

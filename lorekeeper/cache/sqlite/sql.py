@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal
 
 from lorekeeper.entities import Collection, Field, FieldType
 from lorekeeper.filters import COMPARISONS, Condition, Selection, loaded, stored
@@ -74,9 +73,9 @@ def document_order(documents: Sequence[str]) -> tuple[str, list[str]]:
     return (f"CASE document {cases}ELSE {len(documents)} END, " if cases else ""), list(documents)
 
 
-def fts_query(words: Sequence[str], join: Literal["AND", "OR"] = "OR") -> str | None:
-    """An FTS5 expression that matches any of the words or phrases, or all of them; None without any."""
-    return f" {join} ".join(map(quoted, words)) or None
+def fts_query(words: Sequence[str]) -> str | None:
+    """An FTS5 expression that matches any of the words or phrases; None without any."""
+    return " OR ".join(map(quoted, words)) or None
 
 
 def quoted(phrase: str) -> str:
@@ -88,11 +87,6 @@ def quoted(phrase: str) -> str:
 def fts_query_for_word(word: str) -> str | None:
     """An expression that matches a word in any form; None for a word that says nothing."""
     return fts_query(KeywordQuery.of(word).words)
-
-
-def fts_query_for_all(lists: Sequence[Sequence[str]]) -> str | None:
-    """An FTS5 expression that matches all words of one of the lists; None without any."""
-    return " OR ".join(f"({fts_query(words, 'AND')})" for words in lists) or None
 
 
 def _test(condition: Condition) -> tuple[str, list[str | int]]:
