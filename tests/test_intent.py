@@ -35,6 +35,12 @@ from lorekeeper.search.intent import MAX_CHARS, stated_conditions, type_asked_fo
         ("something wet that moves in the corridor", ""),
         ("the flying dutchman", ""),
         ("an undead encounter in a swamp", "type:undead"),
+        ("CR 5 fey", "type:fey cr:5"),
+        ("dragons of challenge rating 13", "cr:13"),
+        ("CR 10+ fiends", "cr>=10"),
+        ("about CR 5", ""),
+        ("CR 2 or 3", ""),
+        ("CR 5-7 giants", "cr:5..7"),
     ],
 )
 def test_creatures(question, expected):
@@ -52,6 +58,21 @@ def test_creatures(question, expected):
         ("deals cold damage on a dexterity saving throw", "damage_types:cold saves:dexterity"),
         ("a 3rd-level spell to fly", "level:3"),
         ("falling off a cliff", ""),
+        ("bard spells that charm", "classes:bard"),
+        ("ritual spells for wizards", "ritual classes:wizard"),
+        ("a cantrip for my warlock", "level:0 classes:warlock"),
+        ("level 3 cleric spells", "level:3 classes:cleric"),
+        ("2nd-level wizard illusion spells", "level:2 school:illusion classes:wizard"),
+        ("evocation spells of 4th level", "level:4 school:evocation"),
+        ("a druid's bonus action spells", 'classes:druid casting_time:"bonus action"'),
+        ("reaction spell to avoid a hit", "casting_time:reaction"),
+        ("what can a paladin cast", ""),
+        ("spells that a ranger can cast", "classes:ranger"),
+        ("wizard spell slots", ""),
+        ("cleric healing spells", "classes:cleric"),
+        ("the wizard casts spells at us", ""),
+        ("a wizard and his spells", ""),
+        ("keep wizards from finding me", ""),
     ],
 )
 def test_spells(question, expected):
@@ -76,6 +97,11 @@ def test_a_question_for_monsters_is_about_creatures_only():
     assert type_asked_for(["spells", "creatures"], "An encounter with undead") == "creatures"
     assert type_asked_for(["spells", "creatures"], "a monstrous sword") is None
     assert type_asked_for(["spells", "rules"], "monsters") is None
+    assert type_asked_for(["spells", "creatures"], "CR 5 fey") == "creatures"
+    assert type_asked_for(["spells", "creatures", "rules"], "bard spells that charm") == "spells"
+    assert type_asked_for(["spells", "creatures", "rules"], "dragon CR 13") == "creatures"
+    assert type_asked_for(["spells", "equipment", "rules"], "weapons under 10 gp") is None
+    assert type_asked_for(["spells", "rules"], "how many spells does a wizard know") is None
 
 
 def test_other_types_and_long_stories_state_nothing():

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from lorekeeper.search.asked_type import asked_type
+
 DAMAGE = "acid|bludgeoning|cold|fire|force|lightning|necrotic|piercing|poison|psychic|radiant|slashing|thunder"
 
 INFLICTS = {
@@ -38,6 +40,10 @@ LANGUAGE = (
 
 SENSE = "darkvision|blindsight|tremorsense|truesight"
 
+CLASS = "artificer|bard|cleric|druid|paladin|ranger|sorcerer|warlock|wizard"
+
+SCHOOL = "abjuration|conjuration|divination|enchantment|evocation|illusion|necromancy|transmutation"
+
 KIND = "aberration|beast|celestial|construct|dragon|elemental|fey|fiend|giant|humanoid|monstrosity|ooze|plant|undead"
 
 MOVES = {"fly": "fl(?:y|ies)", "swim": "swims?", "burrow": "burrows?", "climb": "climbs?"}
@@ -63,7 +69,7 @@ MAX_CHARS = 600
 """Longest question that is read, in characters: one that is longer tells a story."""
 
 
-_OF_CREATURES = re.compile(r"\b(?:encounters?|monsters?|creatures?)\b", re.IGNORECASE)
+_OF_CREATURES = re.compile(rf"\b(?:encounters?|monsters?|creatures?|{CR} \d+)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,10 @@ def type_asked_for(types: Sequence[str], text: str) -> str | None:
     """The one type whose entries a question is about; None if it may be about several."""
     if len(types) == 1:
         return types[0]
-    return "creatures" if "creatures" in types and _OF_CREATURES.search(text) else None
+    if "creatures" in types and _OF_CREATURES.search(text):
+        return "creatures"
+    asked = asked_type(types, [text])
+    return asked.name if asked and asked.name in ASKED else None
 
 
 # --- patterns ----------------------------------------------------------------------------------------------------------
@@ -110,7 +119,7 @@ def type_asked_for(types: Sequence[str], text: str) -> str | None:
 
 def _says(regex: str, *tests: str) -> Pattern:
     """Tests with the groups of the regex in braces."""
-    return Pattern(_whole_words(regex), lambda match: [test.format(**_groups(match)) for test in tests])
+    return Pattern(_whole_words(regex), lambda match: [test.format_map(_groups(match)) for test in tests])
 
 
 def _lists(regex: str, field: str, words: str) -> Pattern:
@@ -140,6 +149,14 @@ def _nonmagical(regex: str, field: str) -> Pattern:
     return Pattern(_whole_words(rf"{regex} (?:damage from )?non-?magical{listed}"), tests)
 
 
+def _rated() -> Pattern:
+    """One challenge rating, of which nothing says that others will do."""
+    than = "|".join([*SIGNS.values(), "about", "around", "between", "roughly"])
+    others = r"(?: ?(?:to|or|and|-|–) ?\w+|\+)"
+    regex = rf"(?P<than>(?:{than}) )?{CR} (?:of )?(?P<n>{RATING})(?P<others>{others})?"
+    return Pattern(_whole_words(regex), lambda match: [] if match["than"] or match["others"] else [f"cr:{match['n']}"])
+
+
 def _inflicts() -> Pattern:
     """ "that can stun" and the like."""
     verbs = "|".join(INFLICTS)
@@ -163,7 +180,7 @@ def _whole_words(regex: str) -> re.Pattern[str]:
 
 
 def _groups(match: re.Match[str]) -> dict[str, str]:
-    return {name: _quoted(value) for name, value in match.groupdict().items() if value}
+    return {name: _quoted(value) if value else "" for name, value in match.groupdict().items()}
 
 
 def _quoted(value: str) -> str:
@@ -200,10 +217,22 @@ CREATURES = (
     _says(rf"{CR} (?P<low>{RATING}) ?(?:to|-|–) ?(?P<high>{RATING})", "cr:{low}..{high}"),
     _says(rf"{CR} (?P<n>{RATING}) (?:or|and) (?:less|lower|below|under)", "cr<={n}"),
     _says(rf"{CR} (?P<n>{RATING}) (?:or|and) (?:more|higher|above|over)", "cr>={n}"),
+    _says(rf"{CR} (?P<n>{RATING})\+", "cr>={n}"),
+    _says(rf"{CR} {RATING} (?P<kind>{KIND})s?", "type:{kind}"),
+    _rated(),
     *_compares(rf"THAN {CR} (?P<n>{RATING})", "cr"),
     *_compares(rf"{CR} THAN (?P<n>{RATING})", "cr"),
     *_compares(rf"(?:ac|armou?r class) (?:of )?THAN {NUMBER}", "ac"),
 )
+
+_QUALIFIED = (
+    rf"(?:(?:{CLASS}|{SCHOOL}|ritual|concentration|bonus action|reaction) )*"
+    r"(?:(?!(?:an?|and|casts?|casting|has|have|her|his|knows?|learns?|of|or|prepares?|that|the|their|throws?|uses?|using|with)\b)"
+    r"[a-z]+ )?"
+)
+"""What else may be said of spells before the word, and one word more, as in "cleric healing spells"."""
+
+_CAST = r"(?:cantrip|spell)s?(?! (?:slots?|attacks?|lists?|points?|books?|saves?|scrolls?|components?))"
 
 SPELLS = (
     _says(r"(?:no|without|lacks?)(?: an?| any)? (?P<part>verbal|somatic|material) components?", "-components:{part}"),
@@ -215,8 +244,14 @@ SPELLS = (
     _says(rf"(?P<save>{ABILITY}) (?:save|saves|saving throw|saving throws)", "saves:{save}"),
     _says(r"as a ritual|ritual spells?", "ritual"),
     _says(r"cantrips?", "level:0"),
-    _says(r"(?P<n>[1-9])(?:st|nd|rd|th)[- ]level spells?", "level:{n}"),
-    _says(r"level (?P<n>[1-9]) spells?", "level:{n}"),
+    _says(rf"(?:(?P<n>[1-9])(?:st|nd|rd|th)[- ]level|level (?P<m>[1-9])) {_QUALIFIED}spells?", "level:{n}{m}"),
+    _says(r"spells? of (?:level (?P<n>[1-9])|(?:the )?(?P<m>[1-9])(?:st|nd|rd|th) level)", "level:{n}{m}"),
+    _says(rf"(?P<school>{SCHOOL}) {_QUALIFIED}{_CAST}", "school:{school}"),
+    _says(rf"(?P<class>{CLASS})(?:'?s)? {_QUALIFIED}{_CAST}", "classes:{class}"),
+    _says(rf"(?:cantrip|spell)s? (?:for|of) (?:an? |my |our |the )?(?P<class>{CLASS})s?", "classes:{class}"),
+    _says(rf"(?:that|which) (?:an? |my |our |the )?(?P<class>{CLASS})s? (?:can|could) cast", "classes:{class}"),
+    _says(rf"(?P<time>bonus action|reaction) {_QUALIFIED}{_CAST}", "casting_time:{time}"),
+    _says(r"concentration spells?|spells? (?:that|which) (?:need|require)s? concentration", "concentration"),
     *_compares(rf"diamonds? worth THAN {NUMBER}", "material_cost"),
 )
 
@@ -226,6 +261,9 @@ EQUIPMENT = (
     _says(r"cursed", "cursed"),
     _says(r"\+(?P<n>[1-3]) (?:weapon|armou?r|shield|sword|bow|dagger|axe)s?", "bonus:{n}"),
 )
+
+ASKED = frozenset({"creatures", "spells"})
+"""The types that a noun is enough to ask for: what people say about "weapons" and "items" does not say of which kind."""
 
 PATTERNS = {"creatures": CREATURES, "spells": SPELLS, "equipment": EQUIPMENT}
 """The patterns of each entity type."""
