@@ -11,11 +11,12 @@ from lorekeeper.differences import Differences, Row
 from lorekeeper.differences.result import Runs, text_of
 from lorekeeper.entities import Entity
 from lorekeeper.render import markdown
+from lorekeeper.text.keywords import STOP_WORDS
 
 Words = list[str]
 
-SHORT = 12
-"""Fewer words may stand in several passages without being the same sentence."""
+SHORT, TELLING = 12, 5
+"""Fewer words, or fewer that carry meaning, may stand in several passages without being the same sentence."""
 
 
 def broken_laws(result: Differences) -> list[str]:
@@ -71,10 +72,16 @@ def _shown_twice(result: Differences) -> Iterator[str]:
     for one, other in permutations(range(len(result.entities)), 2):
         own = [_own(passage.rows, one, other) for passage in result.passages]
         theirs = [_own(passage.rows, other, one) for passage in result.passages]
-        long = {key for keys in theirs for key in keys if len(key) >= SHORT}
+        long = {key for keys in theirs for key in keys if len(key) >= SHORT and _telling(key) >= TELLING}
         for mine, beside in zip(own, theirs, strict=True):
             for key in mine & (beside | long):
                 yield f"shown though it is equal: {' '.join(key)}"
+
+
+def _telling(words: tuple[str, ...]) -> int:
+    """How many words carry meaning; dice are one."""
+    dice_as_one = re.sub(r"\b(\d+) d (\d+)\b", r"\1d\2", " ".join(words))
+    return sum(word not in STOP_WORDS for word in dice_as_one.split())
 
 
 def _own(rows: Sequence[Row], one: int, other: int) -> set[tuple[str, ...]]:
