@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, DamagedFileError, connect
 from lorekeeper.cache.sqlite.words import COLUMNS, vocabulary
+from lorekeeper.system import trim_memory
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +31,10 @@ COLUMN_WEIGHTS = {"name": 4.0, "body": 1.0, "phrases": 1.0, "description": 0.5}
 """How much a word counts in the name, the text, the phrases and the description of the hint."""
 
 MOST = 2_000_000
-"""Rows of all words of a table, 8 bytes each, up to which these are learned: one of 10,000 entries of books has 500,000."""
+"""Rows of all words of a table, 6 bytes each, up to which these are learned: one of 10,000 entries of books has 500,000."""
+
+STEP, LARGEST = 0.5, 2**16 - 1
+"""What all weights of columns are multiples of, and how many of them a frequency has at most: beyond 30,000 no score changes."""
 
 TOKENS = 50
 """Tokens that are read together, in some milliseconds."""
@@ -80,13 +84,13 @@ class Postings:
         numbers: of the tokens.
         starts: where the rows of each token begin, and the end of all, shape (tokens + 1,).
         places: of the rows, shape (rows of all tokens,) int32.
-        often: how often each has the token, of the same shape, float32.
+        often: how often each has the token, in steps of `STEP`, of the same shape, uint16.
     """
 
     numbers: Mapping[str, int]
     starts: npt.NDArray[np.int64]
     places: Places
-    often: Frequencies
+    often: npt.NDArray[np.uint16]
 
     @classmethod
     def read(
@@ -101,14 +105,19 @@ class Postings:
             return None
         view = vocabulary(c, entity_type, "instance")
         rows = c.execute(f"SELECT term, {_OCCURRENCES} FROM {view} GROUP BY term")
-        tokens, lengths, places, often = list[str](), [np.zeros(1, np.int64)], list[Places](), list[Frequencies]()
+        tokens, lengths, places, often = (
+            list[str](),
+            [np.zeros(1, np.int64)],
+            list[Places](),
+            list[npt.NDArray[np.uint16]](),
+        )
         began = time.thread_time()
         while part := rows.fetchmany(TOKENS):
             numbers, own, frequencies = _rows([listed for _, listed in part], ids)
             tokens += [token for token, _ in part]
             lengths.append(np.bincount(numbers, minlength=len(part)))
             places.append(own)
-            often.append(frequencies.astype(np.float32))
+            often.append(np.minimum(frequencies / STEP, LARGEST).astype(np.uint16))
             rest(time.thread_time() - began)
             began = time.thread_time()
         numbered = {token: number for number, token in enumerate(tokens)}
@@ -118,7 +127,7 @@ class Postings:
         """Places of the rows that have a token, and how often each has it."""
         number = self.numbers.get(token)
         part = slice(0, 0) if number is None else slice(self.starts[number], self.starts[number + 1])
-        return self.places[part], self.often[part].astype(np.float64)
+        return self.places[part], self.often[part] * STEP
 
     def count(self, token: str) -> int:
         """How many rows have a token."""
@@ -182,6 +191,7 @@ class Learning:
         except (*SQLITE_ERRORS, OSError, DamagedFileError) as error:  # a search that meets it says what to do
             logger.info("the words of %s are not learned: %s", entity_type, error)
         self._learned[entity_type] = version, postings
+        trim_memory()
 
     def _rest(self, entity_type: str, version: object, seconds: float) -> None:
         """Rest after so many seconds of work; _NotNeededError if what is learned would be of no use any more."""
