@@ -101,8 +101,7 @@ def without_progress(words: frozenset[str]) -> frozenset[str]:
 def _names(written: str) -> Iterator[str]:
     """The names of a note, aliases as far as they are known, also without what is said about it."""
     for name in written.split(ALIASES_BETWEEN):
-        yield name
-        yield _TITLE.split(name, maxsplit=1)[0]
+        yield from dict.fromkeys((name, _TITLE.split(name, maxsplit=1)[0]))
 
 
 def _says(asked: frozenset[str], name: str, capitals: set[str]) -> bool:

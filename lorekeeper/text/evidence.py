@@ -254,17 +254,18 @@ def _best_section(
 
     def weight(number: int) -> float:
         heading = prose[number].heading
-        if number == 0 and tells and named.issuperset(held[number]):
+        near = NEAR * nearness.get(heading, 0.0)
+        if not (held[number] or near) or (number == 0 and tells and named.issuperset(held[number])):
             return 0.0
         words = sum((NAMED if stem in named else 1.0) / math.sqrt(occurrences[stem]) for stem in held[number])
         innermost = heading.rpartition(BETWEEN)[2]
         heads = occurring(possible(subject, innermost), innermost)
         titled = HEADED * len(heads) + (TITLED if heads and len(heads) == len(subject) else 0.0)
-        answers = words + titled + NEAR * nearness.get(heading, 0.0)
-        return answers + MARKED if answers and heading in secret else answers
+        return words + titled + near + (MARKED if heading in secret else 0.0)
 
-    best = max(range(len(prose)), key=weight, default=None)
-    return prose if best is None or not weight(best) else [prose[best]]
+    weights = [weight(number) for number in range(len(prose))]
+    best = max(weights, default=0.0)
+    return [prose[weights.index(best)]] if best else prose
 
 
 def _nearness(near: Sequence[tuple[str, float]]) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from lorekeeper.folding import fold, words_apart
@@ -26,12 +26,20 @@ def occurring(stems: Collection[str], text: str) -> list[str]:
     """Those of some stems that are among the `word_stems` of a text, in their order."""
     if not stems:
         return []
+    beginnings, doubtful = _beginnings(tuple(stems))
     words = f" {words_apart(text)} "
-    found = [stem for stem in stems if (f" {stem}" if len(stem) == STEM else f" {stem} ") in words]
-    if any(stem in _STOP_STEMS or stem.isdigit() for stem in found):
+    found = [stem for stem, beginning in beginnings if beginning in words]
+    if doubtful and not doubtful.isdisjoint(found):
         own = word_stems(text)
         return [stem for stem in found if stem in own]
     return found
+
+
+@lru_cache(maxsize=256)
+def _beginnings(stems: tuple[str, ...]) -> tuple[Sequence[tuple[str, str]], frozenset[str]]:
+    """Each stem with what a text has before and behind its words if it has the stem, and the stems of which that is not sure."""
+    beginnings = [(stem, f" {stem}" if len(stem) == STEM else f" {stem} ") for stem in stems]
+    return beginnings, frozenset(stem for stem in stems if stem in _STOP_STEMS or stem.isdigit())
 
 
 def possible(stems: Iterable[str], text: str) -> list[str]:

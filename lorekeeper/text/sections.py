@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from lorekeeper.audience import GM_PART
 from lorekeeper.entities import MAX_TEXT_LENGTH, Entity
@@ -41,8 +40,7 @@ TEXT_KEYS = (
 """The keys under which sources keep prose, in reading order, and the heading if the source gives none."""
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A stretch of an entry's prose under one heading ("" for its main text)."""
 
     heading: str
