@@ -82,7 +82,7 @@ def measure(sizes: Sequence[int] = SIZES) -> Result:
     for number, size in enumerate(sizes):
         folder = FOLDER / f"growth-{size}"
         if not (folder / "done").exists():
-            _fill(folder, size)
+            fill(folder, size, settings_of(folder))
         opened, read = _seconds_to_open(folder)
         mine = asked[number * LOOKUPS : (number + 1) * LOOKUPS]
         with Server(folder) as server:
@@ -145,11 +145,11 @@ def _read_texts(folder: Path) -> None:
         _ = {key: number for number, key in enumerate(keys)}
 
 
-def _fill(folder: Path, size: int) -> None:
-    """Write varied entities with varied vectors, type by type, straight into the store."""
+def fill(folder: Path, size: int, settings: Settings) -> None:
+    """Write varied entities with varied vectors, type by type, straight into the store that the settings name, in that folder."""
     print(f"filling {folder} with {size:,} entities, once ...", file=sys.stderr)
     folder.mkdir(parents=True, exist_ok=True)
-    store = open_store(settings_of(folder))
+    store = open_store(settings)
     for entity_type, batches in groupby(varied_batches(size), key=lambda batch: batch.entity_type):
         for batch in batches:
             store.write(*batch)

@@ -24,7 +24,7 @@ import numpy as np
 
 from lorekeeper.cache.open_vectors import OpenVectors
 from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, log_files, remove_database
-from lorekeeper.embedding.protocol import Vectors, is_unit
+from lorekeeper.embedding.protocol import Vectors, are_units
 from lorekeeper.entities import Entity
 from lorekeeper.system import keep_private, private_file, private_folder
 from lorekeeper.text.passages import passages
@@ -284,13 +284,29 @@ def unpack_vector(key: object, blob: object, dimension: int | None = None) -> Ve
 
     That is the case if key or bytes differ from what was packed, or if it is not of length 1 or of the given dimension.
     """
-    if not isinstance(key, bytes) or len(key) != KEY_BYTES or not isinstance(blob, bytes):
+    vectors = unpack_vectors([(key, blob)])
+    return None if vectors is None or dimension not in (None, vectors.shape[1]) else vectors[0]
+
+
+def unpack_vectors(rows: Sequence[tuple[object, object]]) -> Vectors | None:
+    """The vectors of some rows of keys and bytes, shape (rows, dimension) float32.
+
+    None if one of them cannot be searched, as `unpack_vector` says, or has another dimension than the others.
+    """
+    packed = [_unpacked(key, blob) for key, blob in rows]
+    whole = [data for data in packed if data]
+    if not whole or len(whole) < len(packed) or len(set(map(len, whole))) > 1:
+        return None
+    vectors: Vectors = np.frombuffer(b"".join(whole), dtype="<f4").reshape(len(whole), -1)
+    return vectors if are_units(vectors) else None
+
+
+def _unpacked(key: object, blob: object) -> bytes | None:
+    """The bytes of a vector, without its checksum; None if that or the key is another one."""
+    if not isinstance(key, bytes) or len(key) != KEY_BYTES or not isinstance(blob, bytes) or len(blob) % 4:
         return None
     data = blob[:-CHECK_BYTES]
-    if not data or len(data) % 4 or _checksum(key, data) != blob[-CHECK_BYTES:]:
-        return None
-    vector: Vectors = np.frombuffer(data, dtype="<f4")
-    return vector if dimension in (None, len(vector)) and is_unit(vector) else None
+    return data if _checksum(key, data) == blob[-CHECK_BYTES:] else None
 
 
 def _checksum(key: bytes, data: bytes) -> bytes:

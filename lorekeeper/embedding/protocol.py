@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -148,10 +147,16 @@ LENGTH_TOLERANCE = 1e-3
 """How far the length of a vector may be from 1; rounding to half precision changes it by a tenth of that."""
 
 
-def is_unit(vector: Vectors) -> bool:
-    """Whether a vector, shape (dimension,), has length 1; one with NaN or infinities has not."""
+def are_units(vectors: Vectors) -> bool:
+    """Whether all vectors, shape (vectors, dimension), have length 1; one with NaN or infinities has not."""
     with np.errstate(all="ignore"):
-        return abs(math.sqrt(np.dot(vector, vector)) - 1) <= LENGTH_TOLERANCE
+        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+        return bool((np.abs(lengths - 1) <= LENGTH_TOLERANCE).all())
+
+
+def is_unit(vector: Vectors) -> bool:
+    """The same of one vector, shape (dimension,)."""
+    return are_units(vector[np.newaxis])
 
 
 def check_finite(vectors: Vectors) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 import numpy as np
 
 from lorekeeper.embedding.fetching import ModelPendingError
-from lorekeeper.embedding.protocol import EmbeddingProvider, Vectors, check_finite, is_unit
+from lorekeeper.embedding.protocol import EmbeddingProvider, Vectors, are_units, check_finite
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.measures import counted, timed
 
@@ -233,7 +233,7 @@ class EmbeddingService:
             raise EmbeddingError(
                 f"the model {provider.fingerprint} computed vectors with NaN; its files may be damaged"
             )
-        if vectors.shape != (len(texts), provider.dimension) or not all(map(is_unit, vectors)):
+        if vectors.shape != (len(texts), provider.dimension) or not are_units(vectors):
             raise EmbeddingError(
                 f"the model {provider.fingerprint} computed vectors of shape {vectors.shape} for {len(texts)} texts, not "
                 f"{provider.dimension} numbers of length 1 for each; its files may be damaged"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
@@ -12,8 +13,8 @@ import numpy.typing as npt
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.cache.sqlite.bounds import Split, split
 from lorekeeper.cache.sqlite.columns import Rows
+from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.cache.sqlite.impacts import Impact, Impacts
-from lorekeeper.cache.sqlite.postings import Places
 from lorekeeper.cache.sqlite.sql import quoted
 from lorekeeper.cache.sqlite.tokens import read_tokens
 from lorekeeper.text.keywords import RELATED, KeywordQuery
@@ -62,11 +63,11 @@ def ranked_by_words(
     scores += np.where(impacts.texts.phrased[places], RELATED, alone) * further
     least = np.partition(scores, -limit)[-limit] if len(scores) > limit else 0.0
     best = scores >= least
-    described = _described(impacts, places[best])
+    entries = described(impacts.c, impacts.entity_type, impacts.texts.ids[places[best]].tolist())
     complete = _complete(impacts, query.complete, found)[places[best]].tolist()
     hits = [
         Ranked((document, slug), name, score, complete=is_complete)
-        for (document, slug, name), score, is_complete in zip(described, scores[best].tolist(), complete, strict=True)
+        for (document, slug, name), score, is_complete in zip(entries, scores[best].tolist(), complete, strict=True)
     ]
     return sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
 
@@ -119,11 +120,14 @@ def _summed(impacts: Impacts, words: Iterable[tuple[Impact, float]]) -> Scores:
     return scores
 
 
-def _described(impacts: Impacts, places: Places) -> list[tuple[str, str, str]]:
-    """(document, slug, name) of some rows, in their order."""
-    table, fts = impacts.entity_type, f"{impacts.entity_type}_fts"
+def described(c: sqlite3.Connection, entity_type: str, ids: Sequence[int]) -> list[tuple[str, str, str]]:
+    """(document, slug, name) of some rows, in their order; DamagedFileError if one of them is not there."""
+    fts = f"{entity_type}_fts"
     sql = (
-        f"SELECT document, slug, c0 FROM json_each(?) CROSS JOIN {table} ON {table}.id = value "
+        f"SELECT document, slug, c0 FROM json_each(?) CROSS JOIN {entity_type} ON {entity_type}.id = value "
         f"CROSS JOIN {fts}_content AS texts ON texts.id = value"
     )
-    return impacts.c.execute(sql, (json.dumps(impacts.texts.ids[places].tolist()),)).fetchall()
+    rows = c.execute(sql, (json.dumps(ids),)).fetchall()
+    if len(rows) < len(ids):
+        raise DamagedFileError(f"an entry of {entity_type} is incomplete")
+    return rows

@@ -1,4 +1,4 @@
-"""The SQLite backend: a whole library in one file, vectors included, searched exactly with NumPy. Blocking.
+"""The SQLite backend: a whole library in one file, vectors included, searched exactly. Blocking.
 
 An entity and all that is derived from it are written in one transaction, so that they always agree.
 """
@@ -17,16 +17,15 @@ from zipfile import ZipFile
 import numpy as np
 
 from lorekeeper.cache.formats import Normalized, Upgrade
-from lorekeeper.cache.protocol import SCORE_DIGITS, SECTIONED, Identity, Ranked, Statistics
+from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.catalogue import Catalogue, write_words
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
-from lorekeeper.cache.sqlite.matrix import Matrix, with_sections
-from lorekeeper.cache.sqlite.sql import where
+from lorekeeper.cache.sqlite.matrix import Matrix
 from lorekeeper.cache.sqlite.upgrade import FileUpgrade
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, WriteLock, require_dimension, require_model
-from lorekeeper.cache.vectors import CHECK_BYTES, pack_vector, unpack_vector, vector_key
+from lorekeeper.cache.vectors import CHECK_BYTES, pack_vector, vector_key
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
@@ -218,25 +217,13 @@ class SqliteStore(Catalogue):
             matrix = self._matrix(c, entity_type)
             if matrix is None or limit < 1:
                 return []
-            if matrix.vectors.shape[1] != len(vector):
+            if matrix.dimension != len(vector):
                 raise DamagedFileError(
                     f"the vectors of {entity_type} in the library {self.path} have another dimension than the model's"
                 )
-            scores = np.round(matrix.vectors @ vector, SCORE_DIGITS)
-            best, part = matrix.best(scores)
-            chosen = every = np.arange(len(best))
-            if not selection.everything:
-                test, values = where(selection)
-                allowed = [i for (i,) in c.execute(f"SELECT id FROM {entity_type} WHERE {test}", values)]
-                chosen = every = np.flatnonzero(np.isin(matrix.entities, allowed))
-            if len(chosen) > limit:
-                chosen = chosen[best[chosen] >= np.partition(best[chosen], -limit)[-limit]]
-            hits = [
-                _hit(c, entity_type, int(matrix.entities[i]), part(i), float(best[i]), matrix.second(scores, int(i)))
-                for i in chosen
-            ]
-            hits = sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
-            return with_sections(c, matrix, scores, every, entity_type, hits) if entity_type in SECTIONED else hits
+            rows = self._rows_meeting(c, selection)
+            allowed = None if rows is None else np.isin(matrix.entities, self._columns_of(c, entity_type).ids[rows])
+            return matrix.nearest(c, entity_type, vector, limit, allowed)
 
         return self._read(rank)
 
@@ -284,13 +271,7 @@ class SqliteStore(Catalogue):
         version, cached = self.version(c, entity_type), self._matrices.get(entity_type)
         if cached and cached[0] == version:
             return cached[1]
-        rows = c.execute(
-            f"SELECT entity, part, key, vector FROM {entity_type}_passages ORDER BY entity, part"
-        ).fetchall()
-        vectors = [v for _, _, key, blob in rows if (v := unpack_vector(key, blob)) is not None]
-        if len(vectors) < len(rows) or len({v.shape for v in vectors}) > 1:
-            raise DamagedFileError(f"the vectors of {entity_type} in the library {self.path} are damaged")
-        matrix = Matrix.of(vectors, [r[1] for r in rows], [r[0] for r in rows]) if rows else None
+        matrix = Matrix.read(c, entity_type)
         self._matrices[entity_type] = version, matrix
         return matrix
 
@@ -339,17 +320,3 @@ def _insert_passages(
             key = vector_key(model, passage.embedded)
             row = (entity, part, passage.section, passage.text, key, pack_vector(key, vector))
             c.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?)", row)
-
-
-def _hit(c: sqlite3.Connection, entity_type: str, entity: int, part: int, score: float, second: float | None) -> Ranked:
-    row = c.execute(
-        f"SELECT document, slug, name, passage, section FROM {entity_type} "
-        f"JOIN {entity_type}_fts ON {entity_type}_fts.rowid = id JOIN {entity_type}_passages ON entity = id "
-        "WHERE id = ? AND part = ?",
-        (entity, part),
-    ).fetchone()
-    if row is None:
-        raise DamagedFileError(f"an entry of {entity_type} is incomplete")
-    document, slug, name, passage, section = row
-    near = None if second is None else round(second, SCORE_DIGITS)
-    return Ranked((document, slug), name, round(score, SCORE_DIGITS), passage, section, second=near)
