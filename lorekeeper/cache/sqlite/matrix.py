@@ -73,17 +73,17 @@ class Matrix:
             DamagedFileError: a vector cannot be searched, or has another dimension than the others.
         """
         rows = c.execute(f"SELECT entity, part, key, vector FROM {entity_type}_passages ORDER BY entity, part")
-        rounded, steps, places = list[npt.NDArray[np.int8]](), list[Similarities](), list[tuple[int, int]]()
+        rounded, steps, places = list[npt.NDArray[np.int8]](), list[Similarities](), list[npt.NDArray[np.int64]]()
         while batch := rows.fetchmany(READ):
             vectors = _unpacked(entity_type, [(key, blob) for _, _, key, blob in batch])
             if rounded and rounded[0].shape[1] != vectors.shape[1]:
                 raise DamagedFileError(f"the vectors of {entity_type} are damaged")
             steps.append(np.abs(vectors).max(axis=1) / LARGEST)
             rounded.append(np.rint(vectors / steps[-1][:, np.newaxis]).astype(np.int8))
-            places += [(entity, part) for entity, part, _, _ in batch]
+            places.append(np.array([(entity, part) for entity, part, _, _ in batch], np.int64))
         if not rounded:
             return None
-        owners, parts = np.array(places, np.int64).T
+        owners, parts = np.concatenate(places).T
         entities, starts = np.unique(owners, return_index=True)
         return cls(np.concatenate(rounded), np.concatenate(steps), parts, entities, starts)
 
@@ -120,7 +120,7 @@ class Matrix:
         similar = self._similarities(query)
         if allowed is not None:
             similar[np.repeat(~allowed, np.diff(self.starts, append=len(similar)))] = -np.inf
-        error = ERROR * float(np.linalg.norm(query)) * self.steps
+        error = ERROR * float(np.linalg.norm(query)) * self.steps + 10.0**-SCORE_DIGITS
         surely = similar - error
         least = min(_at(np.maximum.reduceat(surely, self.starts), limit), _at(surely, looked))
         return np.flatnonzero((similar + error >= least) & np.isfinite(similar))
@@ -138,8 +138,9 @@ class Matrix:
         owners = self.entities[np.searchsorted(self.starts, places, "right") - 1]
         wanted = json.dumps(list(zip(owners.tolist(), self.parts[places].tolist(), strict=True)))
         rows = c.execute(
-            f"SELECT entity, section, passage, own.key, vector FROM json_each(?) AS wanted "
-            f"CROSS JOIN {entity_type}_passages AS own ON entity = wanted.value ->> 0 AND part = wanted.value ->> 1",
+            "SELECT entity, section, passage, own.key, vector "
+            f"FROM json_each(?) AS wanted CROSS JOIN {entity_type}_passages AS own "
+            "ON entity = json_extract(wanted.value, '$[0]') AND part = json_extract(wanted.value, '$[1]')",
             (wanted,),
         )
         found: list[_Passage] = []
