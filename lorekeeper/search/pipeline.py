@@ -21,7 +21,7 @@ from lorekeeper.search.asked_type import asked_type
 from lorekeeper.search.coverage import topic_of, unknown_words
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.editions import with_editions
-from lorekeeper.search.expansion import expanded_keywords, expanded_text
+from lorekeeper.search.expansion import expanded_keywords
 from lorekeeper.search.explain import Explainer, explanation_of, with_filters
 from lorekeeper.search.features import with_features
 from lorekeeper.search.feedback import fed_back
@@ -39,7 +39,7 @@ from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, so
 from lorekeeper.search.stated_edition import with_stated_edition
 from lorekeeper.search.unfinished import completed
 from lorekeeper.search.values import ValueRegistry
-from lorekeeper.search.wordings import described
+from lorekeeper.search.wordings import by_meaning, described
 from lorekeeper.text.evidence import lengths
 from lorekeeper.text.names import canonical_name
 
@@ -192,7 +192,7 @@ class Searcher:
         query = replace(query, filters=filters)
         retrieved = await self._retrieve(query, wordings, scopes)
         if not like:
-            retrieved = await retrieved.compared(self._cache, [expanded_text(wording) for wording in wordings])
+            retrieved = await retrieved.compared(self._cache, await by_meaning(self._cache, query.types, wordings))
         text, filtered = " ".join(wordings), bool(query.filters)
         hybrid = _mode(query, retrieved) == "hybrid"
         topic = await topic_of(self._cache, query.types, text, retrieved, filtered=filtered) if hybrid else None
@@ -322,11 +322,11 @@ class Searcher:
         """The ranking by meaning; without embeddings an empty one and the reason, if the mode allows that."""
         if query.mode == "keyword":
             return {}, None
-        rank, words = self._cache.rank_semantic, [expanded_text(wording) for wording in wordings]
+        rank, texts = self._cache.rank_semantic, await by_meaning(self._cache, query.types, wordings)
         try:
             with timed("semantic"):
                 ranking = await over_types(
-                    query.types, lambda name: rank(name, words, depth, scopes[name], **query.filters), depth
+                    query.types, lambda name: rank(name, texts, depth, scopes[name], **query.filters), depth
                 )
         except EmbeddingError as error:
             if query.mode == "semantic":
