@@ -190,9 +190,10 @@ class Searcher:
         scopes = await self.documents.scopes(query.types, query.documents)
         filters, note = await by_name.narrowed(self._cache, query.types, query.filters, scopes)
         query = replace(query, filters=filters)
-        retrieved = await self._retrieve(query, wordings, scopes)
+        texts = await by_meaning(self._cache, query.types, wordings)
+        retrieved = await self._retrieve(query, wordings, texts, scopes)
         if not like:
-            retrieved = await retrieved.compared(self._cache, await by_meaning(self._cache, query.types, wordings))
+            retrieved = await retrieved.compared(self._cache, texts)
         text, filtered = " ".join(wordings), bool(query.filters)
         hybrid = _mode(query, retrieved) == "hybrid"
         topic = await topic_of(self._cache, query.types, text, retrieved, filtered=filtered) if hybrid else None
@@ -296,10 +297,10 @@ class Searcher:
 
     # --- retrieval ---------------------------------------------------------------------------------------------------
 
-    async def _retrieve(self, query: Query, wordings: Sequence[str], scopes: Scopes) -> Retrieved:
-        """All retrievers of the mode, concurrently."""
+    async def _retrieve(self, query: Query, wordings: Sequence[str], texts: Sequence[str], scopes: Scopes) -> Retrieved:
+        """All retrievers of the mode, concurrently; ``texts`` are what is searched for by meaning, as `by_meaning` gives them."""
         depth = next(d for d in DEPTHS if d >= query.offset + query.limit or d == DEPTHS[-1])
-        semantic = asyncio.ensure_future(self._semantic(query, wordings, scopes, depth))
+        semantic = asyncio.ensure_future(self._semantic(query, texts, scopes, depth))
         keyword = asyncio.ensure_future(self._keyword(query, wordings, scopes, depth))
         names = asyncio.ensure_future(self._names(query, wordings, scopes))
         count = asyncio.ensure_future(self._count(query, scopes))
@@ -317,23 +318,22 @@ class Searcher:
             return await raised_if_named(self._cache, await fed_back(self._cache, retrieved, wordings), wordings)
 
     async def _semantic(
-        self, query: Query, wordings: Sequence[str], scopes: Scopes, depth: int
+        self, query: Query, texts: Sequence[str], scopes: Scopes, depth: int
     ) -> tuple[Ranking, str | None]:
         """The ranking by meaning; without embeddings an empty one and the reason, if the mode allows that."""
         if query.mode == "keyword":
             return {}, None
-        rank, texts = self._cache.rank_semantic, await by_meaning(self._cache, query.types, wordings)
+        rank = self._cache.rank_semantic
         try:
             with timed("semantic"):
-                ranking = await over_types(
+                return await over_types(
                     query.types, lambda name: rank(name, texts, depth, scopes[name], **query.filters), depth
-                )
+                ), None
         except EmbeddingError as error:
             if query.mode == "semantic":
                 raise
             logger.info("semantic search is unavailable: %s", error)  # the note of the page says so
             return {}, str(error)
-        return ranking, None
 
     async def _keyword(self, query: Query, wordings: Sequence[str], scopes: Scopes, depth: int) -> Ranking:
         if query.mode == "semantic":
