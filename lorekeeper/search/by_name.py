@@ -17,7 +17,7 @@ from lorekeeper.filters import MAX_VALUES
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search import other_names, sessions
-from lorekeeper.search.coverage import has_words
+from lorekeeper.search.coverage import occurring
 from lorekeeper.search.documents import Scopes
 from lorekeeper.search.shelves import NOTES
 from lorekeeper.text.aliases import Alias, alias_names, aliases_of, aliases_with, aliases_within
@@ -187,7 +187,7 @@ async def certain(
     """
     is_meant = any(hit.score >= ALIAS_SIMILARITY for hit in ranking.values())
     if ranking and not is_meant and len(wordings) == 1:
-        is_meant = await has_words(cache, types, content_words(fold(wordings[0])))
+        is_meant = await occurring(cache, types, wordings[0]) == set(content_words(fold(wordings[0])))
     least = MISSPELT_SIMILARITY if is_meant or len(wordings) > 1 else 0.0
     begun = f" {fold(typed)}" if typed else _NEVER
     return {key: hit for key, hit in ranking.items() if hit.score >= least or begun in f" {fold(hit.name)}"}

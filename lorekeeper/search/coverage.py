@@ -9,7 +9,7 @@ from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.explanation import OFF_TOPIC, Topic
-from lorekeeper.search.retrieved import Retrieved
+from lorekeeper.search.retrieved import Retrieved, all_of
 from lorekeeper.search.shelves import NOTES
 from lorekeeper.text.keywords import content_words
 
@@ -39,15 +39,15 @@ async def topic_of(
     if closest >= OFF_TOPIC[0][0]:
         return Topic(closest)
     words = content_words(fold(text))
-    occurring = await _occurring(cache, types, words)
+    known = retrieved.occurring.intersection(words)
     if NOTES in types:
         names = {part for word in text.split() if word[:1].isupper() for part in fold(word).split()}
-        occurring |= await _misspelt(cache, [word for word in words if word in names - occurring])
-    share = len(occurring) / len(words) if words else 0.0
+        known |= await _misspelt(cache, [word for word in words if word in names - known])
+    share = len(known) / len(words) if words else 0.0
     return Topic(closest, share, any(closest < similarity and share <= most for similarity, most in OFF_TOPIC))
 
 
-async def unknown_words(cache: CacheProtocol, types: Sequence[str], text: str, retrieved: Retrieved) -> str | None:
+def unknown_words(text: str, retrieved: Retrieved) -> str | None:
     """Which words of a query no entry has, for a note; None if it is a name, or the library is small.
 
     If the query asks what something is, also that no entry has all of its words together: it may be nowhere.
@@ -55,8 +55,7 @@ async def unknown_words(cache: CacheProtocol, types: Sequence[str], text: str, r
     if retrieved.names or retrieved.count < LARGE_LIBRARY or retrieved.has_all_words:
         return None
     words = [word for word in content_words(fold(text)) if len(word) > SHORT_WORD and word.isalpha()]
-    known = await _occurring(cache, types, words) if words else set()
-    unknown = [one_line(word, MAX_SHOWN) for word in words if word not in known][:MAX_UNKNOWN]
+    unknown = [one_line(word, MAX_SHOWN) for word in words if word not in retrieved.occurring][:MAX_UNKNOWN]
     if unknown:
         return f"No entry has the word {' or '.join(map(repr, unknown))}."
     apart = _DEFINED.match(text) and 1 < len(words) <= MAX_UNKNOWN
@@ -75,11 +74,7 @@ async def _misspelt(cache: CacheProtocol, words: Sequence[str]) -> set[str]:
     return {word for word in words if await cache.rank_keyword(NOTES, word, 1)}
 
 
-async def has_words(cache: CacheProtocol, types: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether each of some words occurs in an entry of one of the types."""
-    return set(words) <= await _occurring(cache, types, words)
-
-
-async def _occurring(cache: CacheProtocol, types: Sequence[str], words: Sequence[str]) -> set[str]:
-    """The words that occur in an entry of one of the types."""
-    return set[str]().union(*[await cache.known_words(entity_type, words) for entity_type in types])
+async def occurring(cache: CacheProtocol, types: Sequence[str], text: str) -> frozenset[str]:
+    """The content words of a text that occur in an entry of one of the types."""
+    words = content_words(fold(text))
+    return frozenset[str]().union(*await all_of(cache.known_words(each, words) for each in types if words))

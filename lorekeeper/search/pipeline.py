@@ -18,7 +18,7 @@ from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search import by_name, unfinished
 from lorekeeper.search.absent import Absent, absent
 from lorekeeper.search.asked_type import asked_type
-from lorekeeper.search.coverage import topic_of, unknown_words
+from lorekeeper.search.coverage import occurring, topic_of, unknown_words
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.editions import with_editions
 from lorekeeper.search.expansion import expanded_keywords
@@ -226,10 +226,8 @@ class Searcher:
         total = max(retrieved.count, len(hits)) if counted else len(hits)
         shown = hits[query.offset : query.offset + query.limit]
         is_plain = bool(shown) and query.mode == "auto" and len(wordings) == 1 and not (like or missing)
-        results, unknown = await asyncio.gather(
-            self._results(query, shown, retrieved, [] if like else wordings),
-            unknown_words(self._cache, query.types, wordings[0] if is_plain else "", retrieved),
-        )
+        results = await self._results(query, shown, retrieved, [] if like else wordings)
+        unknown = unknown_words(wordings[0], retrieved) if is_plain else None
         notes = [note, unused, missing.note if missing and results else None, unknown]
         if retrieved.unavailable:
             notes.append(
@@ -304,11 +302,13 @@ class Searcher:
         keyword = asyncio.ensure_future(self._keyword(query, wordings, scopes, depth))
         names = asyncio.ensure_future(self._names(query, wordings, scopes))
         count = asyncio.ensure_future(self._count(query, scopes))
-        await finished(semantic, keyword, names, count)
+        text = "" if query.mode == "semantic" else " ".join(wordings)
+        known = asyncio.ensure_future(occurring(self._cache, query.types, text))
+        await finished(semantic, keyword, names, count, known)
         ranking, unavailable = semantic.result()
         found = ranking, keyword.result(), names.result(), count.result()
         asked = asked_type(query.types if query.mode == "auto" else (), wordings)
-        retrieved = Retrieved(*found, unavailable, len(wordings) > 1, asked=asked)
+        retrieved = Retrieved(*found, unavailable, len(wordings) > 1, asked=asked, occurring=known.result())
         retrieved = with_named(with_features(retrieved, wordings), wordings) if query.mode == "auto" else retrieved
         if query.phrases:
             return retrieved.with_phrases(query.phrases)

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 from lorekeeper.cache.protocol import CacheProtocol, Ranked
 from lorekeeper.errors import EmbeddingError
@@ -34,6 +35,8 @@ without phrases lose by it (0.623 instead of 0.631 if none has any): two near te
 PHRASE_IN_NAME = 0.9
 """Similarity of an entry to a phrase that its name has: it outweighs all texts."""
 
+T = TypeVar("T")
+
 Ranking = dict[Key, Ranked]
 """The ranking of one retriever over all types, best first."""
 
@@ -51,6 +54,7 @@ class Retrieved:
         reworded: whether the query has several wordings.
         phrases: similarity of the nearest shipped phrase of each entry in the heads that has any.
         asked: the type that the query prefers, None for none.
+        occurring: the content words of the wordings that an entry of one of the types has.
     """
 
     semantic: Ranking
@@ -61,6 +65,7 @@ class Retrieved:
     reworded: bool = False
     phrases: Mapping[Key, float] = field(default_factory=dict)
     asked: AskedType | None = None
+    occurring: frozenset[str] = frozenset()
 
     @cached_property
     def all_ranked(self) -> Ranking:
@@ -200,15 +205,15 @@ async def over_types(
     """One retriever's ranking over several types, best first; ``depth`` entries of each shelf at most."""
     if len(types) == 1:
         return {(types[0], ranked.identity): ranked for ranked in (await rank(types[0]))[:depth]}
-    found = await _all(map(rank, types))
+    found = await all_of(map(rank, types))
     ranking = [((t, ranked.identity), ranked) for t, hits in zip(types, found, strict=True) for ranked in hits]
     ranking.sort(key=lambda item: (-item[1].score, item[0]))
     return dict(ranking) if depth is None else first(dict(ranking), depth)
 
 
-async def _all(rankings: Iterable[Awaitable[list[Ranked]]]) -> list[list[Ranked]]:
+async def all_of(calls: Iterable[Awaitable[T]]) -> list[T]:
     """What all return, concurrently."""
-    tasks = [asyncio.ensure_future(ranking) for ranking in rankings]
+    tasks = [asyncio.ensure_future(call) for call in calls]
     await finished(*tasks)
     return [task.result() for task in tasks]
 
