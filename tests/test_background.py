@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from lorekeeper.cache.sqlite.postings import ASKED
 from lorekeeper.composition import open5e_of, open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.errors import CacheError
@@ -119,6 +120,34 @@ async def test_what_is_stale_is_read_again_with_its_changes_and_removals(library
     assert {a.split("/?")[0] for a in server.asked} == {"v2/documents", "v2/spells"}, "nothing else was asked for"
     assert stale_lists(state_of(library), 30) == []
     assert state_of(library).refresh == Refresh()
+
+
+async def test_a_type_that_was_written_to_is_searched_before_somebody_has_to_wait_for_what_searches_keep(
+    library, server, monkeypatch
+):
+    await library.sync(["spells"])
+    age(source_of(library))
+    calls: list[tuple[str, str]] = []
+
+    def noted(name: str, place: int) -> None:
+        method = getattr(library.cache, name)
+
+        async def call(*arguments: Any, **values: Any) -> Any:
+            calls.append((name, arguments[place]))
+            return await method(*arguments, **values)
+
+        monkeypatch.setattr(library.cache, name, call)
+
+    for name, place in (("store_entities", 1), ("rank_keyword", 0), ("rank_names", 0)):
+        noted(name, place)
+    await refresh(library)
+    assert calls == [], "nothing has changed"
+    age(source_of(library))
+    server.lists["v2/spells"][0] = spell("Soft Landing", desc="Now you bounce.")
+    await refresh(library)
+    assert calls[0] == ("store_entities", "spells")
+    assert set(calls[1:]) == {("rank_keyword", "spells"), ("rank_names", "spells")}
+    assert calls.count(("rank_keyword", "spells")) == ASKED
 
 
 async def test_only_the_lists_that_are_too_old_and_the_documents_that_were_synced(library, server):

@@ -53,6 +53,9 @@ NORMALIZED_AT_ONCE = 4
 STORED_AT_ONCE = 16
 """Changed entities that are written at a time."""
 
+LOOKED_UP = ("first and last", "old and new")
+"""What is looked for in a type that has changed; its words are learned from the second search on."""
+
 MOST_UNAVAILABLE = 3
 """After so many lists in a row that were not to be had, the server is left alone until the next attempt."""
 
@@ -157,9 +160,20 @@ class Refresher:
             found |= {e.uri for e in entities} - {e.uri for e in new}
             await self._embed_all(to_embed)
         for stored in _parts(changed, STORED_AT_ONCE):
-            async with self._leisure.portion(), self._writing() as lists.state:
-                found |= await lists.store(endpoint, stored)
+            async with self._leisure.portion():
+                async with self._writing() as lists.state:
+                    found |= await lists.store(endpoint, stored)
+                await self._look_up(endpoint.type or "")
         return found
+
+    async def _look_up(self, entity_type: str) -> None:
+        """Search a type that was written to, so that what is kept for searches is made again before somebody asks.
+
+        The first question after a write would take 1.7 x as long as others, and further ones 1.3 x until the words are learned.
+        """
+        for text in LOOKED_UP:
+            await self._cache.rank_names(entity_type, text)
+            await self._cache.rank_keyword(entity_type, text, 1)
 
     async def _embed_all(self, entities: Sequence[Entity]) -> None:
         """Embed what will be embedded of entities, one text at a time: a question waits for one at most."""
