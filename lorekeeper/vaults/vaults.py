@@ -101,7 +101,7 @@ class Vaults(AsyncClosing):
     async def fresh(self) -> str:
         """Bring the library in step with what was saved before this call; what is not in it after `WAIT_SECONDS`, as a note.
 
-        Without changes it takes a millisecond or two, and without vaults nothing. Reading goes on if it takes longer: a question
+        Without changes it takes half a millisecond, and without vaults nothing. Reading goes on if it takes longer: a question
         that comes when it has taken so long already does not wait for it.
         """
         if not self.exist:
