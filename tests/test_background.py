@@ -122,9 +122,7 @@ async def test_what_is_stale_is_read_again_with_its_changes_and_removals(library
     assert state_of(library).refresh == Refresh()
 
 
-async def test_a_type_that_was_written_to_is_searched_before_somebody_has_to_wait_for_what_searches_keep(
-    library, server, monkeypatch
-):
+async def test_a_type_that_has_changed_is_searched_before_somebody_asks(library, server, monkeypatch):
     await library.sync(["spells"])
     age(source_of(library))
     calls: list[tuple[str, str]] = []
