@@ -16,15 +16,15 @@ from lorekeeper.system import Closing
 from lorekeeper.vaults.scan import IGNORE_FILE
 
 POLL_MILLISECONDS = 1
-"""How long a poll waits for a change, and how long nobody polls after one that had to wait."""
+"""How long a poll waits for a change, and the pause after a poll that waited in vain."""
 
 STEP_MILLISECONDS = 0
-"""How long a poll sleeps between two looks: not at all, since the system tells of a change within a fifth of a millisecond.
+"""How long a poll sleeps between two looks: not at all, since the system reports a change within a fifth of a millisecond.
 
-With 1, each question in a library with vaults waits for 2.7 ms; now 0.6."""
+With 1, each question in a library with vaults waits 2.7 ms for it instead of 0.5."""
 
 GROUP_MILLISECONDS = 50
-"""How long changes are gathered that come one after the other."""
+"""How long a poll gathers changes at most while one follows another without a pause."""
 
 NEW_FOLDER_SECONDS = 2.0
 """How long a vault with a new folder is scanned: what is put there before it is watched goes unnoticed."""
@@ -159,7 +159,7 @@ class Watcher(Closing):
             passed = any(path == fence for _, path in changes)
             if passed or fence is None or time.monotonic() > waiting:
                 return told
-            if not changes:  # the system takes its time: do not spend that of the processor
+            if not changes:  # a slow system: do not keep the processor busy meanwhile
                 time.sleep(POLL_MILLISECONDS / 1000)
 
 
