@@ -144,6 +144,16 @@ async def test_a_question_that_names_a_session_finds_its_notes(library, query, e
     assert named == expected == [result["name"] for result in results][: len(expected)]
 
 
+async def test_the_last_session_comes_before_a_note_that_has_these_words_in_its_name(library):
+    worded = make("first.md", "We met.", type="notes", name="Session 1 - Last Light", document="worded")
+    await library.cache.store_entities([worded], "notes")
+    try:
+        results = (await call(library, semantic_query="last session")).structured["results"]
+        assert [result["name"] for result in results][:2] == ["Ten", "Session 1 - Last Light"]
+    finally:
+        await library.cache.delete_document("worded")
+
+
 async def test_the_session_of_a_filter_is_the_one_that_is_searched(library):
     results = (await call(library, semantic_query="what happened in session 9", session=10)).structured["results"]
     assert [result["name"] for result in results] == ["Ten"]

@@ -12,8 +12,11 @@ from lorekeeper.folding import fold
 from lorekeeper.order import NEWEST, parse_orders
 from lorekeeper.search.shelves import NOTES
 
-SIMILARITY = 0.9
-"""Similarity of a note of a session to a question that names the session, as of one that a part of its name is said of."""
+SIMILARITY = 0.95
+"""Similarity of a note of a session to a question that names the session.
+
+It is more than that of a note that only has the words in its name (`by_name.PART_SIMILARITY`): "last session" is not "Session 1 -
+Last Light"."""
 
 MAX_NOTES = 8
 """Most notes of one session that are taken for what a question names."""
