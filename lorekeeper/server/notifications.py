@@ -143,6 +143,7 @@ class Watch:
         uris = params.notifications.resource_subscriptions or []
         self._listened.update(uris)
         try:
+            await self._remember(uris[:MAX_FOLLOWED])
             return await self._listener(context, params)
         finally:
             self._listened -= Counter(uris)
@@ -150,7 +151,7 @@ class Watch:
     async def follow(self, session: ServerSession, uri: str) -> None:
         """Tell a client of the handshake protocol when a resource changes."""
         self._clients.subscribe(session, uri)
-        self._texts.setdefault(uri, await self._text(uri))
+        await self._remember([uri])
 
     def opened(self) -> None:
         """The library is open; from now on counting opens nothing."""
@@ -184,15 +185,25 @@ class Watch:
 
     async def _compare(self) -> None:
         """Tell of the resources that read otherwise than before."""
-        followers = self._clients.followers()
-        followed = [*followers, *list(+self._listened)[:MAX_FOLLOWED]]
-        texts = {uri: await self._text(uri) for uri in followed}
+        texts = {uri: await self._text(uri) for uri in self._followed()}
         changed = [uri for uri, text in texts.items() if self._texts.get(uri, text) != text]
-        self._texts = texts
+        known = self._texts | texts
+        self._texts = {uri: known[uri] for uri in self._followed() if uri in known}
+        followers = self._clients.followers()
         for uri in changed:
             updated = types.ResourceUpdatedNotification(params=types.ResourceUpdatedNotificationParams(uri=uri))
             await send(followers.get(uri, []), updated)
             await self._bus.publish(ResourceUpdated(uri))
+
+    def _followed(self) -> set[str]:
+        """The resources that somebody follows."""
+        return {*self._clients.followers(), *list(+self._listened)[:MAX_FOLLOWED]}
+
+    async def _remember(self, uris: Iterable[str]) -> None:
+        """Read what somebody begins to follow, so that its next change is told."""
+        for uri in uris:
+            if uri not in self._texts:
+                self._texts[uri] = await self._text(uri)
 
     async def _text(self, uri: str) -> int | None:
         """The hash of a resource's text, None if there is no such resource."""

@@ -175,8 +175,10 @@ def _list_at(uri: str) -> _List | None:
 
 async def _list_page(view: View, page: _List, uri: str) -> str:
     try:
-        total = await view.cache.count_entities(page.entity_type, page.document)
         entities = await view.cache.get_entities(page.entity_type, page.document, limit=LIST_PAGE, offset=page.offset)
+        last = page.offset + len(entities)
+        full = len(entities) == LIST_PAGE
+        total = max(last, await view.cache.count_entities(page.entity_type, page.document)) if full else last
     except CacheError:
         raise
     except LoreKeeperError as error:
@@ -186,7 +188,6 @@ async def _list_page(view: View, page: _List, uri: str) -> str:
     titles = await view.searcher.documents.titles()
     of = f" of {one_line(titles.get(page.document) or page.document)}" if page.document else ""
     heading = f"# {COLLECTIONS[page.entity_type].label.capitalize()}s{of}"
-    last = page.offset + len(entities)
     more = f"\n\nNext: <{page.at(last)}>" if last < total else ""
     return f"{heading}\n\n{page.offset + 1} to {last} of {total}\n\n{_names(entities, titled=not page.document)}{more}"
 
