@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
+from functools import lru_cache
 
 from lorekeeper import terms
 
 _DOCUMENT_PREFIX = re.compile(r"(?:srd|(?=[a-z]*+[0-9-])[a-z0-9-]++)_(.*[^\W_].*)", re.DOTALL)
 
-
-_PUNCTUATION = "–—“”‘…−•×·\u00a0\u2010\u2011"
-"""What separates words in books, commonest first: most texts have nothing else beyond ASCII."""
 
 _ASCII_WORDS = bytes(ord(chr(code).lower() if chr(code).isalnum() else " ") for code in range(128)) + bytes(128)
 """For `bytes.translate`: letters in lower case, digits, and a space for anything else of ASCII."""
@@ -27,28 +26,38 @@ def fold(text: str) -> str:
 
 
 def words_apart(text: str) -> str:
-    """The words of `fold` with any number of spaces around them, in a third of its time: "" for a text without any."""
+    """The words of `fold` with any number of spaces around them, in a third of its time: "" for a text without any.
+
+    Most texts have few characters beyond ASCII, the dashes and quotation marks of books and the emoji of notes: only these are
+    looked at one by one.
+    """
     plain = text.replace("'", "").replace("’", "")
-    if not plain.isascii():
-        plain = _without_accents(plain.casefold())
-    if not plain.isascii():
-        return " ".join(re.findall(r"[^\W_]+", plain))
-    return plain.encode().translate(_ASCII_WORDS).decode()
+    try:
+        return plain.encode("ascii", _FOLDED).translate(_ASCII_WORDS).decode()
+    except UnicodeEncodeError:  # it has letters that stay beyond ASCII
+        return "".join(map(_folded_character, plain))
 
 
-def _without_accents(folded: str) -> str:
-    """A case-folded text with a space for the punctuation of books, and without accents if it still has others then."""
-    for mark in _PUNCTUATION:
-        folded = folded.replace(mark, " ")
-        if folded.isascii():
-            return folded
-    # combining marks go first: NFKD takes quadratic time to sort a long run of them
-    return _without_marks(unicodedata.normalize("NFKD", _without_marks(folded))).casefold()
+@lru_cache(maxsize=4096)
+def _folded_character(character: str) -> str:
+    """A character without case and accents, a space in the place of what belongs to no word; "" for an accent by itself.
+
+    Texts are folded character by character: to sort a long run of combining marks would take NFKD quadratic time.
+    """
+    parts = unicodedata.normalize("NFKD", character.casefold())
+    plain = "".join(part for part in parts if not unicodedata.combining(part)).casefold()
+    return "".join(part if part.isalnum() else " " for part in plain)
 
 
-def _without_marks(text: str) -> str:
-    marks = {ord(character): None for character in set(text) if unicodedata.combining(character)}
-    return text.translate(marks) if marks else text
+def _fold_encoded(error: UnicodeError) -> tuple[str, int]:
+    """What takes the place of characters that ASCII does not have, and where encoding goes on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(_folded_character, error.object[error.start : error.end])), error.end
+
+
+_FOLDED = "lorekeeper.folded"
+codecs.register_error(_FOLDED, _fold_encoded)
 
 
 def fold_key(text: str) -> str:

@@ -9,8 +9,9 @@ import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.feedback import NEAREST, WORDS, fed_back, shared_words, telling
+from lorekeeper.search.feedback import NEAREST, WORDS, shared_words, telling
 from lorekeeper.search.fusion import FUSED_BY_SCORE
+from lorekeeper.search.raised import with_raised_notes
 from lorekeeper.search.retrieved import Ranking, Retrieved
 from lorekeeper.search.shelves import BOOKS, LEAST, NOTES, shelves
 from tests.support.entities import make
@@ -55,12 +56,12 @@ async def test_a_note_in_the_words_of_the_nearest_ones_is_raised(tmp_path, backe
         await library.cache.store_entities([*near, told, *others], "notes")
         texts = [entity.data["sections"][0]["desc"] for entity in near]
         found = Retrieved(ranking(*near, told, passages=texts), ranking(*others, *near), {}, 12, None)
-        fed = await fed_back(library.cache, found, [QUESTION])
+        fed = await with_raised_notes(library.cache, found, [QUESTION])
         assert next(iter(fed.keyword))[1][1].startswith("near")
         assert fed.keyword["notes", told.identity].score > 0
         assert fed.keyword["notes", others[0].identity] == found.keyword["notes", others[0].identity]
         far = replace(found, semantic=ranking(*near, passages=texts))
-        assert ("notes", told.identity) not in (await fed_back(library.cache, far, [QUESTION])).keyword
+        assert ("notes", told.identity) not in (await with_raised_notes(library.cache, far, [QUESTION])).keyword
 
 
 async def test_without_notes_or_keywords_nothing_changes(tmp_path):
@@ -69,9 +70,9 @@ async def test_without_notes_or_keywords_nothing_changes(tmp_path):
     async with open_library(tmp_path) as library:
         await library.cache.store_entities(near, "notes")
         of_books = Retrieved(ranking(*spells, passages=["The pyre burns."] * 3), ranking(*spells), {}, 3, None)
-        assert await fed_back(library.cache, of_books, [QUESTION]) is of_books
+        assert await with_raised_notes(library.cache, of_books, [QUESTION]) is of_books
         by_meaning = replace(of_books, semantic=ranking(*near, passages=["The pyre burns."] * 3), keyword={})
-        assert await fed_back(library.cache, by_meaning, [QUESTION]) is by_meaning
+        assert await with_raised_notes(library.cache, by_meaning, [QUESTION]) is by_meaning
 
 
 async def test_the_head_is_the_same_however_deep_a_page_is(tmp_path):
@@ -82,7 +83,7 @@ async def test_the_head_is_the_same_however_deep_a_page_is(tmp_path):
         await library.cache.store_entities(notes, "notes")
         semantic = ranking(*near, passages=texts)
         found = [Retrieved(semantic, ranking(*notes[:depth]), {}, 80, None) for depth in (FUSED_BY_SCORE, len(notes))]
-        shallow, deep = [await fed_back(library.cache, each, [QUESTION]) for each in found]
+        shallow, deep = [await with_raised_notes(library.cache, each, [QUESTION]) for each in found]
         head = list(shallow.keyword)[:FUSED_BY_SCORE]
         assert head == list(deep.keyword)[:FUSED_BY_SCORE]
         assert head != list(ranking(*notes[:FUSED_BY_SCORE]))

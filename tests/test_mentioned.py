@@ -6,7 +6,8 @@ import pytest
 
 from lorekeeper.cache.protocol import ALIASES_BETWEEN, Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.mentioned import FEW, OPTIONS, PART, WHOLE, raised_if_named, with_named
+from lorekeeper.search.mentioned import FEW, OPTIONS, PART, WHOLE, with_named
+from lorekeeper.search.raised import with_raised_notes
 from lorekeeper.search.retrieved import Retrieved
 from tests.support.entities import make
 from tests.support.libraries import open_library
@@ -30,7 +31,7 @@ async def scores(tmp_path, wordings: list[str], names: list[str], aliases: str =
     }
     async with open_library(tmp_path) as library:
         await library.cache.store_entities(notes, "notes")
-        raised = await raised_if_named(library.cache, Retrieved({}, ranking, {}, len(notes), None), wordings)
+        raised = await with_raised_notes(library.cache, Retrieved({}, ranking, {}, len(notes), None), wordings)
     return {e.name: raised.keyword["notes", e.identity].score for e in notes}
 
 
@@ -88,7 +89,7 @@ async def test_without_notes_found_by_keywords_nothing_changes(tmp_path):
     spell = make("s", name="Mirra's Rest")
     found = Retrieved({}, {("spells", spell.identity): Ranked(spell.identity, spell.name, 1.0)}, {}, 1, None)
     async with open_library(tmp_path) as library:
-        assert await raised_if_named(library.cache, found, ["Mirra's Rest"]) is found
+        assert await with_raised_notes(library.cache, found, ["Mirra's Rest"]) is found
 
 
 def of_books(*names: str) -> Retrieved:

@@ -17,6 +17,7 @@ from functools import partial
 
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.folding import fold
+from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.search.shelves import NOTES
 from lorekeeper.text.keywords import RELATED, content_words
@@ -39,18 +40,18 @@ SHORTEST = 4
 """Letters of a word that says something."""
 
 
-async def fed_back(cache: CacheProtocol, found: Retrieved, wordings: Sequence[str]) -> Retrieved:
-    """What the retrievers found for a query, notes that have telling words of the nearest ones ranked higher by keywords.
+async def fed_back(cache: CacheProtocol, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:
+    """What notes in the heads gain by keywords that have telling words of the nearest ones.
 
     The same notes are looked at however deep the page is, so that pages join.
     """
     passages = [ranked.passage for key, ranked in found.semantic.items() if key[0] == NOTES][:NEAREST]
-    shared = shared_words(passages, wordings) if found.keyword else {}
+    shared = shared_words(passages, wordings)
     if not shared:
-        return found
+        return {}
     heads = [key for key in found.heads if key[0] == NOTES]
     scores = await cache.word_scores(NOTES, shared, [identity for _, identity in heads], partial(telling, shared))
-    return found.with_further({key: RELATED * scores[key[1]] for key in heads if key[1] in scores})
+    return {key: RELATED * scores[key[1]] for key in heads if key[1] in scores}
 
 
 def shared_words(passages: Iterable[str], wordings: Iterable[str]) -> dict[str, int]:

@@ -46,11 +46,8 @@ _WITHIN = re.compile(r"(?<=[\w,;]\s)[^\W\d_][^\W_]*(?:['’-][^\W_]+)*")
 """A word that does not begin a sentence."""
 
 
-async def raised_if_named(cache: CacheProtocol, found: Retrieved, wordings: Sequence[str]) -> Retrieved:
-    """What the retrievers found, notes in the heads that the wordings name ranked higher by keywords."""
-    best = found.best_by_words(NOTES)
-    if not best:
-        return found
+async def named_notes(cache: CacheProtocol, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:
+    """What notes in the heads gain by keywords that the wordings name, as a share of the best score of a note."""
     capitals = {
         word for wording in wordings for each in _WITHIN.findall(wording) if each[0].isupper() for word in _words(each)
     }
@@ -58,16 +55,16 @@ async def raised_if_named(cache: CacheProtocol, found: Retrieved, wordings: Sequ
     rare = {word for word in capitals if 0 < len(known.with_words([word])) <= FEW}
     asked = [stems(fold(wording)) for wording in wordings]
     beginnings = {own[:BEGINNING] for words in asked for own in words}
-    named, partly = set[Key](), set[Key]()
+    named: dict[Key, float] = {}
     for key in found.heads:
         written = (found.keyword.get(key) or found.all_ranked[key]).name if key[0] == NOTES else ""
         if not possible(beginnings, written):
             continue  # few names have anything of a question, and to take them apart takes a hundred times as long
         if any(_says(words, name, capitals) for name in _names(written) for words in asked):
-            named.add(key)
+            named[key] = WHOLE
         elif not rare.isdisjoint(_words(written)):
-            partly.add(key)
-    return found.with_further({**dict.fromkeys(named, WHOLE * best), **dict.fromkeys(partly, PART * best)})
+            named[key] = PART
+    return named
 
 
 def with_named(found: Retrieved, wordings: Sequence[str]) -> Retrieved:

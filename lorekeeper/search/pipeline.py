@@ -24,13 +24,13 @@ from lorekeeper.search.editions import with_editions
 from lorekeeper.search.expansion import expanded_keywords
 from lorekeeper.search.explain import Explainer, explanation_of, with_filters
 from lorekeeper.search.features import with_features
-from lorekeeper.search.feedback import fed_back
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import stated_conditions, type_asked_for
-from lorekeeper.search.mentioned import raised_if_named, with_named
+from lorekeeper.search.mentioned import with_named
 from lorekeeper.search.pages import PageCache
 from lorekeeper.search.query import MAX_PHRASED, Query, check
+from lorekeeper.search.raised import with_raised_notes
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
 from lorekeeper.search.retrieved import Ranking, Retrieved, finished, fused, over_types
@@ -315,7 +315,7 @@ class Searcher:
         if NOTES not in scopes:
             return retrieved
         with timed("keyword"):
-            return await raised_if_named(self._cache, await fed_back(self._cache, retrieved, wordings), wordings)
+            return await with_raised_notes(self._cache, retrieved, wordings)
 
     async def _semantic(
         self, query: Query, texts: Sequence[str], scopes: Scopes, depth: int

@@ -141,8 +141,8 @@ def ranked_result(
     elsewhere = dict.fromkeys(document for _, (document, _) in hit.duplicates if document != entity.document)
     also = [f"also in {', '.join(elsewhere)}"] if elsewhere else []
     nearest = ranked.get(hit.key)
-    prose = read(entity)
-    wording = found_by(entity, prose, asked.wordings) if asked.wordings else ""
+    prose = read(entity) if len(asked.wordings) > 1 else None
+    wording = found_by(entity, prose, asked.wordings) if prose else next(iter(asked.wordings), "")
     passage, place, near = (nearest.passage, nearest.section, nearest.near) if nearest else ("", "", ())
     shown = evidence(entity, wording, passage, asked.fields, limit, prose, place, near)
     return Result(

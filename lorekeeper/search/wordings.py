@@ -38,15 +38,13 @@ async def by_meaning(cache: CacheProtocol, types: Sequence[str], wordings: Seque
 
 
 def found_by(entity: Entity, prose: Sequence[Section], wordings: Sequence[str]) -> str:
-    """The wording that fits an entry best: the one most of whose words, rare ones first, are in its name, facts or texts.
+    """Of several wordings the one that fits an entry best: most of whose words, rare ones first, are in its name, facts or texts.
 
     Args:
         entity: the entry.
         prose: its sections.
         wordings: of the query.
     """
-    if len(wordings) == 1:
-        return wordings[0]
     stems = [word_stems(wording).keys() for wording in wordings]
     shared = Counter(stem for own in stems for stem in own)
     name = occurring(shared, entity.name)

@@ -44,5 +44,5 @@ def _beginnings(stems: tuple[str, ...]) -> tuple[Sequence[tuple[str, str]], froz
 
 def possible(stems: Iterable[str], text: str) -> list[str]:
     """Those of some stems whose letters are in a text: a quick look before its words are compared."""
-    lowered = text.lower() if text.isascii() and "'" not in text else words_apart(text)
+    lowered = text.replace("'", "").lower() if text.isascii() else words_apart(text)
     return [stem for stem in stems if stem in lowered]

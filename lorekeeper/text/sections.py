@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -55,8 +56,16 @@ def sections(entity: Entity) -> Iterator[Section]:
 
     A note begins with its aliases and facts; its headings are paths.
     """
+    for heading, text in written(entity):
+        if cleaned := clean(text):
+            yield Section(heading, cleaned)
+
+
+def written(entity: Entity) -> Iterator[Section]:
+    """The same as it is written: with its markup, and sections that may be empty without it."""
     if entity.type == "notes":
-        yield from _of_note(entity)
+        yield Section("", said(entity))
+        yield from itertools.starmap(Section, note_prose(entity))
     for key, heading in TEXT_KEYS:
         if value := entity.data.get(key):
             yield from _sections_of(value, heading)
@@ -67,19 +76,11 @@ def full_text(entity: Entity) -> str:
     return "\n".join(map(str, sections(entity)))
 
 
-def _of_note(entity: Entity) -> Iterator[Section]:
-    for heading, text in (("", said(entity)), *note_prose(entity)):
-        if cleaned := clean(text):
-            yield Section(heading, cleaned)
-
-
 def _sections_of(value: Any, heading: str) -> Iterator[Section]:
     """The sections in a value of an entry's JSON, which may have any shape."""
     match value:
         case str():
-            text = clean(value)
-            if text:
-                yield Section(heading, text)
+            yield Section(heading, value)
         case list() | tuple() if value and all(isinstance(item, str) for item in value):
             yield from _sections_of("\n".join(value), heading)
         case list() | tuple():
