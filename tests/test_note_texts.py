@@ -172,3 +172,10 @@ def test_the_section_that_is_headed_as_a_query_asks_is_shown():
 def test_a_secret_section_that_answers_nothing_is_not_shown():
     shown = evidence(secret_note("GM only"), "what did the stranger want?")
     assert (shown.section, evidence(secret_note("GM only"), "dragons").section) == ("Rumours", "Rumours")
+
+
+def test_a_section_of_markup_alone_is_not_shown_however_it_is_headed():
+    texts = [{"name": "🔥 The mill’s fire", "desc": "***"}, {"name": "Camp", "desc": "We saw the **fire** from afar."}]
+    mill = make("Mill.md", type="notes", name="Notes", kind="note", data={"sections": texts})
+    shown = evidence(mill, "the mill's fire")
+    assert (shown.section, shown.text) == ("Camp", "Camp: We saw the fire from afar.")

@@ -239,9 +239,7 @@ def _beginning(entity: Entity, prose: Sequence[Section]) -> Evidence:
     return Evidence(str(shown), shown.heading)
 
 
-def _best_section(
-    note: Entity, wanted: Mapping[str, int], nearness: Mapping[str, float]
-) -> Sequence[Section] | None:
+def _best_section(note: Entity, wanted: Mapping[str, int], nearness: Mapping[str, float]) -> Sequence[Section] | None:
     """The section of a note that answers a query best: by its heading, its words, rare ones first, by meaning, and by its mark.
 
     None if none does. That the nearest passage is in a section counts `NEAR`; that another one is near, a share of that, by
