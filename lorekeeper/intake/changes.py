@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lorekeeper.cache.protocol import BATCH, CacheProtocol, Identity, Progress
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
-from lorekeeper.intake.files import Batch
-from lorekeeper.intake.formats.text_file import Found
-from lorekeeper.intake.remembered import Digest
-from lorekeeper.intake.reports import ImportReport
 from lorekeeper.printable import MAX_SHOWN, one_line
+
+if TYPE_CHECKING:  # a vault, which is stored in the same way, needs no reader of files
+    from lorekeeper.intake.files import Batch
+    from lorekeeper.intake.formats.text_file import Found
+    from lorekeeper.intake.remembered import Digest
+    from lorekeeper.intake.reports import ImportReport
 
 IMPORT_BATCH = 4 * BATCH
 """Entities of one type stored at a time; they are durable when that returns."""
