@@ -294,6 +294,20 @@ async def test_a_list_has_links_that_can_be_read_and_goes_on(client, monkeypatch
         assert (await client.read_resource(link)).contents[0].text.startswith("# ")
 
 
+async def test_a_write_while_a_list_is_read_makes_no_page_of_two_states(tmp_path, monkeypatch):
+    async with sample_library(tmp_path, "sqlite") as library, connected(library, "auto") as client:
+        read, written = library.cache.get_entities, make("new", "text", document="newcomer")
+
+        async def write_and_read(*arguments: Any, **values: Any) -> Any:
+            await library.cache.store_entities([written], "spells")
+            return await read(*arguments, **values)
+
+        monkeypatch.setattr(library.cache, "get_entities", write_and_read)
+        (content,) = (await client.read_resource("lore://spells")).contents
+        number = sum(e["collection"] == "spells" for e in SAMPLES) + 1
+        assert f"1 to {number} of {number}\n" in content.text
+
+
 @pytest.mark.parametrize(
     "uri", ["lore://spells/nope", "lore://spels", f"lore://spells/{ATLAS}?offset=99", "lore://spells/%ff/x", "test://x"]
 )
@@ -479,10 +493,8 @@ async def test_clients_of_the_later_protocol_subscribe(tmp_path, monkeypatch):
         async with client.listen(resources_list_changed=True, resource_subscriptions=[uri]) as events:
             await library.cache.store_entities([make("new", "text", document=ATLAS)], "spells")
             await library.cache.store_entities([make("new", "text", document="newcomer")], "spells")
-            kinds: set[str] = set()
             async with asyncio.timeout(SECONDS):
-                while len(kinds) < 2:
-                    kinds.add(type(await anext(events)).__name__)
+                kinds = {type(await anext(events)).__name__ for _ in range(2)}
     assert kinds == {"ResourceUpdated", "ResourcesListChanged"}
 
 

@@ -214,3 +214,9 @@ async def test_a_terminal_shows_which_wording_found_a_result(library):
     console = Console(record=True, width=120, file=io.StringIO())
     console.print(results_table(page.results))
     assert "found by: never sinks under the surface" in console.export_text()
+
+
+async def test_an_entry_without_text_says_by_its_name_which_wording_found_it(library):
+    await library.cache.store_entities([make("ember-lamp", "", name="Ember Lamp")], "spells")
+    page = await library.searcher.search(Query(["spells"], text="something that shines", also=["ember lamp"]))
+    assert next(result.wording for result in page.results if result.entity.name == "Ember Lamp") == "ember lamp"

@@ -41,7 +41,7 @@ SHORTEST = 4
 
 
 async def fed_back(cache: CacheProtocol, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:
-    """What notes in the heads gain by keywords that have telling words of the nearest ones.
+    """What each note in the heads gains by keywords for the telling words that it shares with the nearest ones.
 
     The same notes are looked at however deep the page is, so that pages join.
     """

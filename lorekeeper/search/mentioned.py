@@ -47,7 +47,7 @@ _WITHIN = re.compile(r"(?<=[\w,;]\s)[^\W\d_][^\W_]*(?:['’-][^\W_]+)*")
 
 
 async def named_notes(cache: CacheProtocol, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:
-    """What notes in the heads gain by keywords that the wordings name, as a share of the best score of a note."""
+    """What each note in the heads that the wordings name gains by keywords, as a share of the best score of a note."""
     capitals = {
         word for wording in wordings for each in _WITHIN.findall(wording) if each[0].isupper() for word in _words(each)
     }

@@ -1,7 +1,4 @@
-"""Notes that rank higher by keywords: those that a question names, and those in the words of the nearest ones.
-
-The two are found side by side: one reads the library while the other compares names.
-"""
+"""Notes that rank higher by keywords: those that a question names, and those in the words of the nearest ones."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from collections.abc import Sequence
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.search.feedback import fed_back
 from lorekeeper.search.mentioned import named_notes
-from lorekeeper.search.retrieved import Retrieved, all_of
+from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.search.shelves import NOTES
 
 
@@ -18,7 +15,8 @@ async def with_raised_notes(cache: CacheProtocol, found: Retrieved, wordings: Se
     """What the retrievers found, with what `fed_back` and `named_notes` add to the scores of notes by keywords."""
     if not found.keyword:
         return found
-    fed, named = await all_of((fed_back(cache, found, wordings), named_notes(cache, found, wordings)))
+    fed = await fed_back(cache, found, wordings)
+    named = await named_notes(cache, found, wordings)
     scores = {key: ranked.score for key, ranked in found.keyword.items() if key[0] == NOTES}
     best = max((scores.get(key, 0.0) + fed.get(key, 0.0) for key in scores | fed), default=0.0)
     further = {key: fed.get(key, 0.0) + best * named.get(key, 0.0) for key in fed | named}

@@ -142,7 +142,7 @@ def ranked_result(
     also = [f"also in {', '.join(elsewhere)}"] if elsewhere else []
     nearest = ranked.get(hit.key)
     prose = read(entity) if len(asked.wordings) > 1 else None
-    wording = found_by(entity, prose, asked.wordings) if prose else next(iter(asked.wordings), "")
+    wording = found_by(entity, prose, asked.wordings) if prose is not None else next(iter(asked.wordings), "")
     passage, place, near = (nearest.passage, nearest.section, nearest.near) if nearest else ("", "", ())
     shown = evidence(entity, wording, passage, asked.fields, limit, prose, place, near)
     return Result(

@@ -143,6 +143,7 @@ class Watch:
         uris = params.notifications.resource_subscriptions or []
         self._listened.update(uris)
         try:
+            await self._begin()
             await self._remember(uris[:MAX_FOLLOWED])
             return await self._listener(context, params)
         finally:
@@ -198,6 +199,12 @@ class Watch:
     def _followed(self) -> set[str]:
         """The resources that somebody follows."""
         return {*self._clients.followers(), *list(+self._listened)[:MAX_FOLLOWED]}
+
+    async def _begin(self) -> None:
+        """Count before somebody is told of changes, unless that was done, so that the first one is told."""
+        if self._known is None:
+            with contextlib.suppress(LoreKeeperError):
+                await self.check()
 
     async def _remember(self, uris: Iterable[str]) -> None:
         """Read what somebody begins to follow, so that its next change is told."""

@@ -153,7 +153,7 @@ def evidence(
     if entity.type == "notes" and _names(query, entity):
         query, wanted = "", {}
     if entity.type == "notes" and query:
-        prose = _best_section(entity, wanted, {**_nearness(near), **({place: 1.0} if nearest else {})})
+        prose = _best_section(entity, wanted, {**_nearness(near), **({place: 1.0} if nearest else {})}) or prose
     prose = read(entity) if prose is None else prose
     asked_for = _asked_for(query, prose) if entity.type != "notes" else None
     found = _sentence(entity.name, prose, wanted, nearest) if wanted and not asked_for else None
