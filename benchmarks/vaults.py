@@ -60,9 +60,6 @@ EMBEDDED = 640
 
 TRIES, RENAMES, LOOKUPS, REPEATS = 50, 500, 40, 5
 
-LEARNED_SECONDS = 15.0
-"""How long the server is left alone after the notes have changed, as between two questions at a table: it learns their words."""
-
 NOISE = 0.3
 """Length of the noise beside a vector, which has the length 1: questions are then about as near as they are to real texts."""
 
@@ -209,7 +206,6 @@ def _lookups(server: Server, chance: random.Random, vault: Path) -> dict[str, tu
     for number in range(2):
         for tool in ("lookup_note", "lookup_spell"):
             server.ask(tool, semantic_query=f"before the first of them, {number}")
-    time.sleep(LEARNED_SECONDS)
     found: dict[str, tuple[list[float], list[float]]] = {}
     for what, pairs in kinds.items():
         times = [(server.timed("lookup_note", **own), server.timed("lookup_spell", **other)) for own, other in pairs]

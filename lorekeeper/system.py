@@ -139,11 +139,3 @@ class AsyncClosing:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
-
-
-def trim_memory() -> None:
-    """Return to the operating system what this process has freed; threads leave it scattered. Only glibc can."""
-    import ctypes
-
-    with contextlib.suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)

@@ -53,8 +53,8 @@ NORMALIZED_AT_ONCE = 4
 STORED_AT_ONCE = 16
 """Changed entities that are written at a time."""
 
-LOOKED_UP = ("first and last", "old and new")
-"""What is looked for in a type that has changed; its words are learned from the second search on."""
+LOOKED_UP = "first and last"
+"""What is looked for in a type that has changed."""
 
 MOST_UNAVAILABLE = 3
 """After so many lists in a row that were not to be had, the server is left alone until the next attempt."""
@@ -169,11 +169,10 @@ class Refresher:
     async def _look_up(self, entity_type: str) -> None:
         """Search a type that was written to, so that what is kept for searches is made again before somebody asks.
 
-        The first question after a write would take 1.7 x as long as others, and further ones 1.3 x until the words are learned.
+        The first question after a write would take 1.7 x as long as others.
         """
-        for text in LOOKED_UP:
-            await self._cache.rank_names(entity_type, text)
-            await self._cache.rank_keyword(entity_type, text, 1)
+        await self._cache.rank_names(entity_type, LOOKED_UP)
+        await self._cache.rank_keyword(entity_type, LOOKED_UP, 1)
 
     async def _embed_all(self, entities: Sequence[Entity]) -> None:
         """Embed what will be embedded of entities, one text at a time: a question waits for one at most."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -110,11 +109,6 @@ class KeywordQuery:
     def alone(self) -> float:
         """How much a related word counts for an entry without phrases."""
         return RELATED_ALONE_REWORDED if self.wordings else RELATED_ALONE
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """How much each word counts at most: as often as it is there, its share, or `alone`."""
-        return {**dict.fromkeys(self.related, self.alone), **Counter(self.any), **dict(self.shares)}
 
     @property
     def by_weight(self) -> dict[float, list[str]]:

@@ -150,7 +150,6 @@ class Companion(Catalogue):
             return use()
         except DamagedFileError as error:
             logger.warning("%s: rebuilding it", error)
-            self._learning.stop()
             self.file.move_aside(DAMAGED)
             return use()
 

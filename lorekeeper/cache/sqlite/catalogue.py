@@ -16,11 +16,9 @@ import numpy as np
 from lorekeeper.cache.protocol import Choose, Identity, Ranked, ValueCounts
 from lorekeeper.cache.sqlite.columns import Columns, Rows
 from lorekeeper.cache.sqlite.file import SqliteFile
-from lorekeeper.cache.sqlite.impacts import Impacts, KeptImpacts
 from lorekeeper.cache.sqlite.kept import Kept
 from lorekeeper.cache.sqlite.names import NameIndex
-from lorekeeper.cache.sqlite.postings import Learning
-from lorekeeper.cache.sqlite.ranking import best_by_words, scores_of_words
+from lorekeeper.cache.sqlite.ranking import Keywords, Texts
 from lorekeeper.cache.sqlite.records import pack, unpack
 from lorekeeper.cache.sqlite.spelling import SPELT, Spelling
 from lorekeeper.cache.sqlite.sql import (
@@ -173,8 +171,7 @@ class Catalogue:
         self.file = file
         self._columns = Kept[Columns]()
         self._names = Kept[NameIndex]()
-        self._impacts = KeptImpacts()
-        self._learning = Learning(file.path, self.version)
+        self._texts = Kept[Texts]()
         self._spelling = {name: Spelling(name, partial(self.version, entity_type=name)) for name in SPELT}
 
     def count(self, selection: Selection) -> int:
@@ -258,9 +255,7 @@ class Catalogue:
         def rank(c: sqlite3.Connection) -> list[Ranked]:
             spelling = self._spelling.get(selection.entity_type)
             asked = spelling.corrected(c, query) if spelling else query
-            impacts = self._impacts_of(c, selection.entity_type)
-            self._learning.ask(impacts.entity_type, impacts.version, impacts.texts.ids)
-            return best_by_words(impacts, asked, limit, self._rows_meeting(c, selection))
+            return self._keywords(c, selection.entity_type).rank(asked, limit, self._rows_meeting(c, selection))
 
         return self._read(rank)
 
@@ -287,7 +282,7 @@ class Catalogue:
 
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         """The words that occur, in any form with the same stem, in an entity of the type."""
-        return set(self._read(lambda c: self._impacts_of(c, entity_type).counts(words)))
+        return set(self._read(lambda c: self._keywords(c, entity_type).counts(words)))
 
     def word_scores(
         self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
@@ -298,11 +293,11 @@ class Catalogue:
         """
 
         def score(c: sqlite3.Connection) -> dict[Identity, float]:
-            impacts = self._impacts_of(c, entity_type)
-            chosen = choose(impacts.counts(words), len(impacts.texts.ids))
+            keywords = self._keywords(c, entity_type)
+            chosen = choose(keywords.counts(words), len(keywords.texts.ids))
             rows = _looked_up(c, entity_type, "id, document, slug", list(among)) if chosen else []
             identities = {row: (document, slug) for row, document, slug in rows}
-            scores = scores_of_words(impacts, chosen, identities)
+            scores = keywords.scores(chosen, identities)
             return {identities[row]: score for row, score in scores.items()}
 
         return self._read(score)
@@ -314,7 +309,6 @@ class Catalogue:
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
-        self._learning.stop()
         self.file.close()
 
     def _where(self, c: sqlite3.Connection, selection: Selection) -> tuple[str, list[str | int]]:
@@ -333,10 +327,10 @@ class Catalogue:
         """The columns of a type, kept until it changes."""
         return self._columns.of(entity_type, self.version(c, entity_type), lambda: Columns.of(c, entity_type))
 
-    def _impacts_of(self, c: sqlite3.Connection, entity_type: str) -> Impacts:
-        """What words add to the scores of a type's rows."""
-        version = self.version(c, entity_type)
-        return self._impacts.of(c, entity_type, version, self._learning.of(entity_type, version))
+    def _keywords(self, c: sqlite3.Connection, entity_type: str) -> Keywords:
+        """Keyword search in a type; its rows are kept until it changes."""
+        texts = self._texts.of(entity_type, self.version(c, entity_type), lambda: Texts.of(c, entity_type))
+        return Keywords(c, entity_type, texts)
 
     def _named(
         self, c: sqlite3.Connection, selection: Selection, found: Callable[[NameIndex], list[tuple[int, float]]]

@@ -48,7 +48,7 @@ class Spelling:
         version = self.version(c)
         if version == self._known:
             return
-        terms = c.execute(f"SELECT term FROM {vocabulary(c, self.entity_type, 'row')}")
+        terms = c.execute(f"SELECT term FROM {vocabulary(c, self.entity_type)}")
         stems = [term for (term,) in terms]
         self._known, self._stems = version, frozenset(stems)
         self._long = tuple(term for term in stems if len(term) >= SHORTEST and term.isalpha())

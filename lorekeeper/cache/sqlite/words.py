@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Literal
 
 from lorekeeper.cache.protocol import ALIASES_BETWEEN
 from lorekeeper.entities import Entity
@@ -23,17 +22,17 @@ def fts_statement(entity_type: str) -> str:
     return f"CREATE VIRTUAL TABLE {entity_type}_fts USING fts5({', '.join(COLUMNS)}, tokenize = '{TOKENIZER}')"
 
 
-def vocabulary(c: sqlite3.Connection, entity_type: str, kind: Literal["row", "instance"]) -> str:
-    """The name of a view of the words of a type: FTS5's vocabulary table of that kind.
+def vocabulary(c: sqlite3.Connection, entity_type: str) -> str:
+    """The name of a view of the words of a type, a row each: FTS5's vocabulary table.
 
     It is made for this connection only; a connection that may only read may not even do that.
     """
-    table = f"{entity_type}_{kind}"
+    table = f"{entity_type}_vocabulary"
     if not c.execute("SELECT 1 FROM temp.sqlite_schema WHERE name = ?", (table,)).fetchone():
         (read_only,) = c.execute("PRAGMA query_only").fetchone()
         c.execute("PRAGMA query_only = 0")
         try:
-            c.execute(f"CREATE VIRTUAL TABLE temp.{table} USING fts5vocab(main, {entity_type}_fts, {kind})")
+            c.execute(f"CREATE VIRTUAL TABLE temp.{table} USING fts5vocab(main, {entity_type}_fts, row)")
         finally:
             c.execute(f"PRAGMA query_only = {read_only}")
     return f"temp.{table}"
