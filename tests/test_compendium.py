@@ -280,3 +280,150 @@ def test_damaged_files_are_refused_or_read_never_half(tmp_path, seed, number):
         assert entities or report.failed
         for entity in entities:
             assert markdown(entity).startswith("# ")
+
+
+# --- collections, which are merged by name -----------------------------------------------------------------------------
+
+LISTS = "<compendium>{}</compendium>"
+WHISPER = (
+    "<spell><name>Marsh Whisper</name><level>1</level><school>D</school><time>1 action</time><range>30 feet</range>"
+    "<duration>1 minute</duration><classes>Druid</classes><text>Water tells you who crossed it.</text></spell>"
+)
+WHISPER_IS_FOR = "<spell><name>Marsh Whisper</name><classes>{}</classes></spell>"
+
+
+@pytest.mark.parametrize("order", [("a", "b", "c"), ("c", "b", "a")])
+def test_lists_of_classes_in_other_files_are_merged_into_their_spell(tmp_path, order):
+    texts = (WHISPER, WHISPER_IS_FOR.format("Ranger"), WHISPER_IS_FOR.format("Bogwalker (Circle of Peat)"))
+    for name, text in zip(order, texts, strict=True):
+        written(tmp_path / f"{name}.xml", LISTS.format(text))
+    entities, report = read(tmp_path)
+    (whisper,) = entities
+    assert set(whisper.fields["classes"]) == {"bogwalker", "druid", "ranger"}
+    assert (whisper.fields["level"], whisper.data["desc"]) == (1, "Water tells you who crossed it.")
+    assert (sum(report.skipped.values()), report.failed) == (2, [])
+
+
+def test_a_list_of_classes_never_replaces_a_spell_and_one_without_its_spell_is_counted(tmp_path):
+    other = WHISPER_IS_FOR.format("Bard").replace("Marsh Whisper", "Song of Elsewhere")
+    entities, report = read(written(tmp_path / "a.xml", LISTS.format(WHISPER + WHISPER_IS_FOR.format("Bard") + other)))
+    assert [(each.name, each.fields["classes"]) for each in entities] == [("Marsh Whisper", ("druid", "bard"))]
+    assert list(report.skipped.values()) == [1, 1]
+    assert [key for key in report.skipped if "none of the files has" in key]
+
+
+def test_the_edition_at_the_end_of_names_is_that_of_the_document(tmp_path):
+    new = WHISPER.replace("Whisper<", "Whisper [5.5e]<").replace(
+        "Druid", "Wizard [5.5e], Druid [5.5e] (Circle of Mud [5.5e])"
+    )
+    entities, _ = read(written(tmp_path / "Marsh.xml", LISTS.format(new)))
+    book, spell = entities
+    assert (book.type, book.slug, book.fields["game_system"]) == ("documents", "marsh", "5th edition 2024")
+    assert (spell.name, spell.slug, spell.document, spell.fields["classes"]) == (
+        *("Marsh Whisper", "marsh-whisper", "marsh"),
+        ("wizard", "druid"),
+    )
+    both, _ = read(written(tmp_path / "Marsh.xml", LISTS.format(new + WHISPER)))
+    assert [(e.document, e.slug) for e in both if e.type == "spells"] == [
+        ("marsh-2024", "marsh-whisper"),
+        ("marsh", "marsh-whisper"),
+    ]
+    legacy, _ = read(written(tmp_path / "Old.xml", LISTS.format(WHISPER.replace("Whisper<", "Whisper (Legacy)<"))))
+    assert [(e.name, e.fields.get("game_system")) for e in legacy] == [
+        ("Old", "5th edition 2014"),
+        ("Marsh Whisper", None),
+    ]
+
+
+SUBCLASS = """<class><name>Fighter [5.5e]</name>
+<autolevel level="3"><feature optional="YES"><name>{opening}: Silt Knight (Old)</name><text>You swear to the silt.
+
+Source: Marsh Almanac p. 3</text></feature>
+<feature optional="YES"><name>Level 3: Silt Stance (Silt Knight (Old))</name><text>Nothing moves you.</text></feature></autolevel>
+<autolevel level="7"><feature optional="YES"><name>Silt Wall (Silt Knight (Old))</name><text>You raise silt.</text></feature>
+<feature optional="YES"><name>Fighting Style: Oars</name><text>You fight with oars.</text></feature></autolevel></class>"""
+
+
+@pytest.mark.parametrize("opening", ["Martial Archetype", "Fighter Subclass", "Silt Discipline"])
+def test_a_class_without_hit_dice_is_its_subclass_and_features_of_its_own(tmp_path, opening):
+    entities, _ = read(written(tmp_path / "a.xml", LISTS.format(SUBCLASS.format(opening=opening))))
+    (subclass,) = [each for each in entities if each.kind == "subclass"]
+    assert (subclass.name, subclass.fields["parent"]) == ("Silt Knight (Old)", "fighter")
+    page = markdown(subclass)
+    assert "Silt Stance" in page
+    assert "You raise silt." in page
+    assert "Source:" not in page
+    assert "(Silt Knight (Old))" not in page
+    (style,) = [each for each in entities if each.kind == "class-feature"]
+    assert (style.name, style.fields["parent"], style.data["level"]) == ("Fighting Style: Oars", "fighter", 7)
+    assert not [each for each in entities if each.kind == "class"]
+
+
+def test_what_a_character_chooses_like_a_spell_is_no_cantrip(tmp_path):
+    chosen = "<spell><name>Invocation: Mud Sight</name><level>0</level><classes>Invocations</classes><text>You see in mud.</text>"
+    entities, _ = read(written(tmp_path / "a.xml", LISTS.format(chosen + "</spell>" + WHISPER)))
+    assert [(each.kind, each.name) for each in entities] == [
+        ("optional-feature", "Invocation: Mud Sight"),
+        ("spell", "Marsh Whisper"),
+    ]
+
+
+def test_slots_counters_initiative_and_lines_of_options_are_read(tmp_path):
+    text = """<class><name>Marshal</name><hd>8</hd><proficiency>Wisdom, Strength, Nature, Survival</proficiency>
+    <numSkills>1</numSkills><autolevel level="1"><slots>2,2</slots></autolevel><autolevel level="3"><slots>3,4,2</slots></autolevel>
+    <autolevel level="1"><counter><name>Wade</name><value>2</value><reset>S</reset></counter></autolevel></class>
+    <race><name>Mudling</name><resist>poison</resist><languages>Aquan</languages><spells>marsh whisper</spells></race>
+    <monster><name>Silt Duke</name><hp>9</hp><ac>12</ac><init>5</init><dex>10</dex></monster>"""
+    entities, _ = read(written(tmp_path / "a.xml", LISTS.format(text)))
+    pages = {each.name: markdown(each) for each in entities}
+    assert "| 3 | 3 | 4 | 2 |" in pages["Marshal"]
+    assert "Wade (short rest)" in pages["Marshal"]
+    assert "Choose 1 from Nature, Survival" in pages["Marshal"]
+    for part in ("poison", "Aquan", "marsh whisper"):
+        assert part in pages["Mudling"]
+    assert "+5" in pages["Silt Duke"]
+
+
+def test_files_that_only_name_other_files_are_skipped_and_campaigns_say_what_to_export(tmp_path):
+    _, report = read(written(tmp_path / "all.xml", "<collection><doc href='a.xml'/></collection>"))
+    assert (report.failed, sum(report.skipped.values())) == ([], 1)
+    _, report = read(written(tmp_path / "c.xml", "<data><campaign><npc/></campaign></data>"))
+    assert [("campaign of Game Master 5" in f.reason, "vault add" in f.reason) for f in report.failed] == [(True, True)]
+
+
+# --- entries that say nothing ------------------------------------------------------------------------------------------
+
+STUBS = {
+    "fight-club.xml": "<compendium><feat><name>Reed Net</name></feat></compendium>",
+    "pack.orcbrew": '{:orcpub.dnd.e5/spells {:reed-net {:name "Reed Net" :key :reed-net :option-pack "Marsh"}}}',
+    "homebrew.json": '{"_meta": {"sources": [{"json": "M", "full": "Marsh"}]}, "item": [{"name": "Reed Net", "source": "M"}]}',
+}
+
+
+@pytest.mark.parametrize("name", STUBS)
+def test_an_entry_with_nothing_but_a_name_is_counted_and_not_stored(tmp_path, name):
+    entities, report = read(written(tmp_path / name, STUBS[name]))
+    assert [each.name for each in entities if each.type != "documents"] == []
+    assert sum(report.skipped.values()) == 1
+    assert [key for key in report.skipped if "nothing but a name" in key]
+
+
+def test_an_entry_of_our_own_json_may_have_nothing_but_a_name(tmp_path):
+    entities, report = read(
+        written(tmp_path / "own.json", '{"collection": "equipment", "kind": "gear", "name": "Reed Net"}')
+    )
+    assert ([each.name for each in entities], report.skipped) == (["Reed Net"], {})
+
+
+def test_automation_of_other_programs_never_replaces_a_class(tmp_path):
+    meta = '{"_meta": {"sources": [{"json": "M", "full": "Marsh"}]}, '
+    whole = '"class": [{"name": "Marshal", "source": "M", "hd": {"number": 1, "faces": 8}, "classFeatures": []}]}'
+    stub = '"class": [{"name": "Marshal", "source": "M", "advancement": [], "entries": ["Automated."]}]}'
+    for first, last in (("class-m.json", "foundry.json"), ("a.json", "foundry-class.json")):
+        folder = tmp_path / first
+        folder.mkdir()
+        written(folder / first, meta + whole)
+        written(folder / last, meta + stub)
+        entities, report = read(folder)
+        assert [(e.name, e.fields["hit_die"]) for e in entities if e.kind == "class"] == [("Marshal", "d8")]
+        assert [key for key in report.skipped if key.startswith(last)]

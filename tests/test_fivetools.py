@@ -245,7 +245,16 @@ def test_every_entry_has_a_page_without_empty_sections_and_markup(harbour: dict[
 @pytest.mark.parametrize(
     ("kind", "values", "fields"),
     [
-        ("monster", {"ac": [{"special": "11 + x"}], "hp": {"special": "as many"}, "cr": "Unknown"}, {}),
+        (
+            "monster",
+            {
+                "ac": [{"special": "11 + x"}],
+                "hp": {"special": "as many"},
+                "cr": "Unknown",
+                "trait": [{"name": "Odd", "entries": ["It is."]}],
+            },
+            {},
+        ),
         (
             "monster",
             {"ac": "15 (natural armor)", "hp": "22 (4d8 + 4)", "cr": 0.5},
@@ -258,7 +267,11 @@ def test_every_entry_has_a_page_without_empty_sections_and_markup(harbour: dict[
         ),
         ("monster", {"spellcasting": [{"will": ["{@spell light}"], "hidden": ["will"]}]}, {"spells": ("light",)}),
         ("spell", {"level": 10, "school": "necromancy"}, {"level": 10, "school": "necromancy"}),
-        ("spell", {"range": {"type": "point", "distance": {"type": "miles", "amount": 1}}}, {"range": 5280.0}),
+        (
+            "spell",
+            {"level": 1, "range": {"type": "point", "distance": {"type": "miles", "amount": 1}}},
+            {"level": 1, "range": 5280.0},
+        ),
         (
             "spell",
             {"duration": [{"type": "permanent", "ends": ["dispel"]}], "entries": ["x"]},
@@ -328,7 +341,12 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, text: str, reason: 
 
 
 def test_one_bad_object_is_told_with_its_place_and_the_others_are_read(tmp_path: Path) -> None:
-    monsters = [{"source": "Tide"}, None, {"name": "Good", "source": "Tide"}, {"name": "N" * 501, "source": "Tide"}]
+    monsters = [
+        {"source": "Tide"},
+        None,
+        {"name": "Good", "source": "Tide", "size": ["M"]},
+        {"name": "N" * 501, "source": "Tide"},
+    ]
     entities, report = read(brew(tmp_path, monster=monsters, spell={"name": "x"}, item=None, fooBar=[{"name": "y"}]))
     assert [e.name for e in entities] == ["Good", "Tide Tables"]
     said = problems(report)
@@ -347,7 +365,7 @@ def test_double_keys_and_what_is_no_json_are_mended_and_told(tmp_path: Path) -> 
     text = (
         '\ufeff{"_meta": {"sources": [{"json": "T", "full": "T"}]},\r\n"monster": [{"name": "A", "source": "T", "str": NaN,'
         ' "dex": 1e999, "int": 12345678901234567890, "ac": [12], "ac": [13], "entries": ["a\\ud800b so\\u00adft no\\u00a0break"]}],'
-        ' "monster": [{"name": "B", "name": "C", "source": "T"}]}'
+        ' "monster": [{"name": "B", "name": "C", "source": "T", "size": ["M"]}]}'
     )
     (tmp_path / "odd.json").write_text(text, "utf-8")
     entities, report = read(tmp_path / "odd.json")
@@ -373,7 +391,7 @@ def test_a_source_that_is_missing_or_not_declared_is_told_once(tmp_path: Path) -
         {"name": "C", "source": "Odd"},
         {"name": "D", "source": "MM"},
     ]
-    entities, report = read(brew(tmp_path, skill=things))
+    entities, report = read(brew(tmp_path, skill=[{**thing, "entries": ["It is."]} for thing in things]))
     assert {e.name: e.document for e in entities if e.type == "rules"} == {
         "A": "tide-tables", "B": "odd", "C": "odd", "D": "monster-manual-2014",
     }  # fmt: skip
@@ -385,7 +403,7 @@ def test_a_source_that_is_missing_or_not_declared_is_told_once(tmp_path: Path) -
 def test_lists_of_files_and_gzipped_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "index.json").write_text('{"Tide": {"tide.json": "monster"}}', "utf-8")
     (tmp_path / "tide.json.gz").write_bytes(
-        gzip.compress(brew(tmp_path, "x", skill=[{"name": "A", "source": "Tide"}]).read_bytes())
+        gzip.compress(brew(tmp_path, "x", skill=[{"name": "A", "source": "Tide", "entries": ["It is."]}]).read_bytes())
     )
     (tmp_path / "x.json").unlink()
     entities, report = read(tmp_path)

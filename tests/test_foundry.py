@@ -214,11 +214,12 @@ def test_a_creature_is_a_whole_stat_block(tmp_path):
 
 
 def test_what_a_creature_does_not_say_is_absent(tmp_path):
-    bare = document("Wisp", "npc", {"details": {"cr": None}, "source": {"rules": "2014"}}, "actors!wisp000000000001")
+    details = {"cr": None, "biography": {"value": "<p>It glows.</p>"}}
+    bare = document("Wisp", "npc", {"details": details, "source": {"rules": "2014"}}, "actors!wisp000000000001")
     entities, _ = imported(write(tmp_path / "pack", wisp_json=bare))
     wisp = named(entities, "Wisp")
-    assert wisp.fields == {}
-    assert markdown(wisp) == "# Wisp"
+    assert wisp.fields.keys() == {"audience"}
+    assert "Armor Class" not in markdown(wisp)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.audiences import Audiences
 from lorekeeper.intake.formats import HEAD_CHARS, SUFFIXES, format_of, supported
@@ -20,11 +21,17 @@ from lorekeeper.intake.json_stream import Window
 from lorekeeper.intake.remembered import Remembered
 from lorekeeper.intake.reports import ImportReport, by_suffix
 from lorekeeper.intake.streams import Source, require_regular
+from lorekeeper.normalize.own import SOURCE as OWN
+from lorekeeper.text.sections import full_text
 
 BATCH_ENTITIES = 128
 
 BATCH_CHARS = 1 << 20
 """Most characters read for a batch, not counting its last entity."""
+
+
+NEVER_HOLLOW = frozenset({"documents", "notes"})
+"""Types whose entries may have nothing but a name."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +138,11 @@ class Reader:
                 file = TextFile(
                     path, self._window, self._document, self._report, self._remembered, self._audiences, self._all_files
                 )
-                yield from file_format.read(file)
+                for found in file_format.read(file):
+                    if isinstance(found, Entry) and is_hollow(found.entity):
+                        file.skip(f"{found.entity.kind} with nothing but a name")
+                    else:
+                        yield found
         except UnknownFormatError:
             self._fail(path, f"its format is not supported; {supported(markdown=path.suffix.lower() in MARKDOWN)}")
         except (OSError, EOFError, zlib.error) as error:
@@ -172,6 +183,17 @@ class Reader:
 
     def _fail(self, path: Path, reason: str) -> None:
         self._report.failed.append(ImportFileError(str(path), reason))
+
+
+def is_hollow(entity: Entity) -> bool:
+    """Whether an entry of another program's file has neither a text nor a value to filter by; a spell needs its level.
+
+    Such files have stubs that complete an entry of another file, and would replace it.
+    """
+    if entity.type in NEVER_HOLLOW or entity.source_api == OWN:
+        return False
+    says_something = entity.fields.get("level") is not None if entity.type == "spells" else bool(entity.fields)
+    return not says_something and not full_text(entity).strip()
 
 
 def _exists(path: Path) -> bool:

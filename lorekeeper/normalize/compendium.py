@@ -1,19 +1,25 @@
 """XML compendiums, as Fight Club 5 and Game Master 5 read them: spells, monsters, items, classes, races, backgrounds, feats.
 
 The names of elements, and what the letters in them stand for, are those of files that both programs accept.
+
+Collections of such files are made to be merged by name. A spell without level, school and text is a list of further classes
+for the spell of that name, perhaps in another file. A class without hit dice holds the features of a subclass, or further ones of
+the class. Names end in the edition where a collection has several: ``Shield [5.5e]``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 from xml.etree.ElementTree import Element
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import equipment, spells, statblocks
-from lorekeeper.normalize.build import Imported, Origin, build, number, without_empty
+from lorekeeper.normalize.build import Imported, Origin, build, number, part_key, slugify, without_empty
 from lorekeeper.printable import shown
 from lorekeeper.terms import ABILITY_OF
 
@@ -91,32 +97,135 @@ _RARITY = re.compile(r"\b(very rare|rare|uncommon|common|legendary|artifact)\b",
 _NO_CLASS = re.compile(r"school\b|ritual caster\b", re.IGNORECASE)
 """What some files list among classes without being one."""
 
-_FOLLOWED = re.compile(r"\s*\(.*")
+_FOLLOWED = re.compile(r"\s*[(\[].*")
+_EDITION = re.compile(r"\s*(?:\[(?:(5\.5e?|2024)|5\.?0?e?|2014)\]|\(Legacy\))", re.IGNORECASE)
+
+GAME_SYSTEMS = {
+    "2014": {"name": "5th Edition 2014", "key": "5e-2014"},
+    "2024": {"name": "5th Edition 2024", "key": "5e-2024"},
+}
+"""The game systems of the editions that names end in."""
+
+CLASS_LIST = "list of classes of a spell"
+"""What a spell element is that only has classes."""
 
 
-def compendium(root: Element, document: str, document_name: str) -> Imported:
+class Name(NamedTuple):
+    """The name of an element.
+
+    Attributes:
+        text: without the edition.
+        edition: that it ends in, "" for none.
+    """
+
+    text: str
+    edition: str
+
+    @classmethod
+    def of(cls, element: Element) -> Self:
+        """The name of an element, "" without one."""
+        written = _text(element, "name") or ""
+        match = _EDITION.search(written)
+        if match is None:
+            return cls(written, "")
+        return cls(_EDITION.sub("", written).strip(), "2024" if match[1] else "2014")
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What spells of several files are merged by."""
+        return slugify(self.text), self.edition
+
+
+@dataclass
+class ClassLists:
+    """The classes that files list for spells of other files, and the spells that they have whole, by `Name.key`."""
+
+    classes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    spells: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, root: Element) -> None:
+        """Take in the spells of a compendium."""
+        for element in root.iterfind("spell"):
+            key = Name.of(element).key
+            if is_class_list(element):
+                self.classes.setdefault(key, []).extend(_listed(_text(element, "classes")))
+            else:
+                self.spells.add(key)
+
+
+def is_class_list(element: Element) -> bool:
+    """Whether a spell element only lists classes of the spell of that name."""
+    return not any(_text(element, tag) for tag in ("level", "school", "time", "range", "duration"))
+
+
+def compendium(root: Element, document: str, document_name: str, lists: ClassLists | None = None) -> Imported:
     """Everything in a compendium.
+
+    Entries of an edition that other entries of the file do not have are of a document of their own.
 
     Args:
         root: its outermost element.
         document: key of the document to assign everything to.
         document_name: title of that document.
+        lists: those of all files that are imported together; of this one by default.
     """
+    if lists is None:
+        lists = ClassLists()
+        lists.add(root)
     result = Imported()
-    origin = Origin(SOURCE, document, document_name)
+    origins = _origins(root, document, document_name)
+    result.entities += [_book(origin, edition) for edition, origin in origins.items() if edition]
     for place, element in enumerate(root):
-        where = f"{element.tag}[{place}] {shown(_text(element, 'name') or '', 60)}"
+        name = Name.of(element)
+        where = f"{element.tag}[{place}] {shown(name.text, 60)}"
         reader = READERS.get(element.tag)
+        if element.tag == "spell" and is_class_list(element) and _text(element, "classes"):
+            result.skipped[CLASS_LIST if name.key in lists.spells else f"{CLASS_LIST} that none of the files has"] += 1
+            continue
         if reader is None:
             result.skipped[element.tag] += 1
             continue
+        if element.tag == "spell":
+            _add_classes(element, lists.classes.get(name.key, []))
         try:
-            for entity, problems in reader(element, origin):
+            for entity, problems in reader(element, origins[name.edition]):
                 result.entities.append(entity)
                 result.warnings += [(where, problem) for problem in problems]
         except FilterError as error:
             result.failed.append((where, str(error)))
     return result
+
+
+def _origins(root: Element, document: str, title: str) -> dict[str, Origin]:
+    """The document of each edition that names in a file end in: the file's own if there is only one."""
+    editions = Counter(Name.of(element).edition for element in root if element.tag in READERS)
+    if len(editions) < 2:
+        return dict.fromkeys(editions, Origin(SOURCE, document, title))
+    return {
+        edition: Origin(
+            SOURCE, f"{document}-{edition}" if edition else document, f"{title} ({edition})" if edition else title
+        )
+        for edition in editions
+    }
+
+
+def _book(origin: Origin, edition: str) -> Entity:
+    """The document of an edition."""
+    title, system = origin.document_name or origin.document, GAME_SYSTEMS[edition]
+    data = {"name": title, "gamesystem": system}
+    fields = {"game_system": system["name"]}
+    return build("documents", data, origin, name=title, kind="document", slug=origin.document, fields=fields)
+
+
+def _add_classes(element: Element, classes: Iterable[str]) -> None:
+    """Add what other elements list to the classes of a spell."""
+    found = [*_listed(_text(element, "classes")), *classes]
+    child = element.find("classes")
+    if found and child is None:
+        child = Element("classes")
+        element.append(child)
+    if child is not None:
+        child.text = ", ".join(dict.fromkeys(found))
 
 
 Read = tuple[Entity, list[str]]
@@ -173,7 +282,15 @@ def _classes(listed: list[str]) -> list[str]:
     return [name for name in names if not _NO_CLASS.match(name)]
 
 
+_SPELL_LINES = ("time", "range", "components", "duration")
+
+
 def _spell(element: Element, origin: Origin) -> Iterator[Read]:
+    """A spell, or an option of a class that stands among spells because a character chooses it like one."""
+    name = Name.of(element).text
+    if not _text(element, "school") and (": " in name or not any(_text(element, tag) for tag in _SPELL_LINES)):
+        yield _chosen(element, origin)
+        return
     text, book = _described(element)
     level, school = number(_text(element, "level")), _school(_text(element, "school") or "")
     duration, components = _text(element, "duration") or "", _text(element, "components") or ""
@@ -181,7 +298,7 @@ def _spell(element: Element, origin: Origin) -> Iterator[Read]:
     initials, _, material = components.partition("(")
     classes = _classes(_listed(_text(element, "classes")))
     data = {
-        "name": _text(element, "name"),
+        "name": Name.of(element).text,
         "level": int(level) if level is not None else None,
         "school": school,
         "ritual": _is_yes(_text(element, "ritual")),
@@ -206,6 +323,14 @@ def _spell(element: Element, origin: Origin) -> Iterator[Read]:
     yield _made("spells", "spell", data, origin, fields)
 
 
+def _chosen(element: Element, origin: Origin) -> Read:
+    """An invocation, a maneuver, a metamagic option, ...: an optional feature, with the lines that a spell would have."""
+    text, book = _described(element)
+    lines = {tag: _text(element, tag) for tag in _SPELL_LINES}
+    data = {"name": Name.of(element).text, **lines, "classes": _classes(_listed(_text(element, "classes")))}
+    return _made("rules", "optional-feature", {**data, "desc": text, "book": book}, origin, {})
+
+
 # --- monsters --------------------------------------------------------------------------------------------------------
 
 _RUBRICS = {"trait": "traits", "action": "actions", "reaction": "reactions", "legendary": "legendary_actions"}
@@ -225,6 +350,7 @@ _LINES = {
     "speed": "speed",
     "ac": "ac",
     "hp": "hp",
+    "init": "initiative_bonus",
 }
 """Elements of a monster, and the keys of a stat block that they are."""
 
@@ -237,7 +363,7 @@ def _monster(element: Element, origin: Origin) -> Iterator[Read]:
     scores = [_text(element, ability) for ability in ABILITY_OF]
     values: dict[str, object] = {key: _text(element, tag) for tag, key in _LINES.items()}
     values |= {
-        "name": _text(element, "name"),
+        "name": Name.of(element).text,
         "size": SIZES.get(size.upper(), size),
         "type": kind.strip(),
         "stats": scores if any(scores) else None,
@@ -252,7 +378,7 @@ def _monster(element: Element, origin: Origin) -> Iterator[Read]:
 
 
 def _feature(element: Element) -> dict[str, str]:
-    return {"name": _text(element, "name") or "", "desc": _texts(element)}
+    return {"name": Name.of(element).text, "desc": _texts(element)}
 
 
 # --- items -----------------------------------------------------------------------------------------------------------
@@ -265,7 +391,7 @@ def _item(element: Element, origin: Origin) -> Iterator[Read]:
     rarity = _RARITY.search(detail) or _RARITY.search(_text(element, "rarity") or "")
     is_magic = _is_yes(_text(element, "magic")) or rarity is not None
     names = [PROPERTIES.get(code, code) for code in _listed(_text(element, "property"))]
-    name = _text(element, "name") or ""
+    name = Name.of(element).text
     words = {
         "name": name,
         "category": category,
@@ -319,16 +445,35 @@ def _training(kind: str, letters: str, names: list[str]) -> Iterator[str]:
 # --- character options -----------------------------------------------------------------------------------------------
 
 
+MORE = {
+    "resist": "Damage Resistance",
+    "conditionResist": "Condition Resistance",
+    "spellAbility": "Spellcasting Ability",
+    "spells": "Spells",
+    "armor": "Armor Proficiencies",
+    "weapons": "Weapon Proficiencies",
+    "tools": "Tool Proficiencies",
+    "special": "Special",
+}
+"""Elements of an option that its traits do not repeat, and what they are called."""
+
+
 def _option(kind: str, *lines: tuple[str, str]) -> Callable[[Element, Origin], Iterator[Read]]:
     """A reader of elements with traits: the key of each of their lines, by its element."""
 
     def read(element: Element, origin: Origin) -> Iterator[Read]:
         text, book = _described(element)
+        read_as_lines = {tag for _, tag in lines}
+        more = [
+            {"name": label, "desc": value}
+            for tag, label in MORE.items()
+            if tag not in read_as_lines and (value := _text(element, tag))
+        ]
         data = {
-            "name": _text(element, "name"),
-            **{key: _text(element, tag) for tag, key in lines},
+            "name": Name.of(element).text,
+            **{key: _text(element, tag) for key, tag in lines},
             "desc": text,
-            "traits": [_feature(each) for each in element.findall("trait")],
+            "traits": [*map(_feature, element.findall("trait")), *more],
             "book": book,
         }
         yield _made("character_options", kind, data, origin, {})
@@ -336,27 +481,142 @@ def _option(kind: str, *lines: tuple[str, str]) -> Callable[[Element, Origin], I
     return read
 
 
+@dataclass(frozen=True)
+class ClassFeature:
+    """A feature of a class or subclass.
+
+    Attributes:
+        name: without the edition, the level and the subclass.
+        text: of it, without the source.
+        level: at which it is gained.
+        optional: whether only some characters of the class have it.
+    """
+
+    name: str
+    text: str
+    level: int
+    optional: bool
+
+    @property
+    def data(self) -> dict[str, str]:
+        """As classes of Open5e have it."""
+        return {"name": f"{self.name} (level {self.level})", "desc": self.text}
+
+
+_LEVEL = re.compile(r"level \d+: ", re.IGNORECASE)
+_OPENS = re.compile(r"(?P<what>[^:]{2,60}): (?P<name>.+)")
+_SUBCLASS = re.compile(
+    r"(?:archetype|bloodline|circle|college|conclave|domain|oath|order|origin|path|patron|specialist|subclass|tradition)$",
+    re.IGNORECASE,
+)
+"""What the first feature of a subclass calls it, at the end of the words before the colon."""
+
+
 def _class(element: Element, origin: Origin) -> Iterator[Read]:
-    """A class with its features by level; optional ones that name a subclass stay with it."""
-    die = number(_text(element, "hd"))
-    features = [
-        {**_feature(each), "level": int(level)}
-        for part in element.findall("autolevel")
-        for each in part.findall("feature")
-        if (level := number(part.get("level"))) is not None
-    ]
+    """A class with its features by level, and the subclasses whose features are optional ones of the class.
+
+    A class without hit dice is none: its features are those of subclasses, or entries of their own.
+    """
+    name = Name.of(element).text
+    features = list(_class_features(element))
+    subclasses = _subclasses(features, alone=_text(element, "hd") is None)
+    taken = {id(feature) for own in subclasses.values() for feature in own}
+    own = [feature for feature in features if id(feature) not in taken]
+    if _text(element, "hd"):
+        yield _whole_class(element, name, own, origin)
+    else:
+        yield from (_class_feature(name, feature, origin) for feature in own)
+    for subclass, found in subclasses.items():
+        data = {
+            "name": subclass,
+            "subclass_of": name,
+            "features": [replace(each, name=_of_subclass(each.name, subclass)).data for each in found],
+        }
+        yield _made("character_options", "subclass", data, origin, {"parent": name})
+
+
+def _class_features(element: Element) -> Iterator[ClassFeature]:
+    for part in element.findall("autolevel"):
+        level = number(part.get("level"))
+        for each in part.findall("feature") if level is not None else ():
+            name, (text, _) = Name.of(each).text, _described(each)
+            yield ClassFeature(_LEVEL.sub("", name, count=1), text, int(level or 0), _is_yes(each.get("optional")))
+
+
+def _subclasses(features: Iterable[ClassFeature], *, alone: bool) -> dict[str, list[ClassFeature]]:
+    """The features of each subclass by its name: "Order: Name" opens it, and features called "... (Name)" follow.
+
+    Where they stand alone, apart from the class, one that calls itself a subclass may have no others.
+    """
+    optional = [feature for feature in features if feature.optional]
+    found: dict[str, list[ClassFeature]] = {}
+    for opening in optional:
+        match = _OPENS.fullmatch(opening.name)
+        if match is None:
+            continue
+        name = match["name"]
+        own = [each for each in optional if each.name.endswith(f"({name})")]
+        if own or (alone and _SUBCLASS.search(match["what"])):
+            found[name] = [opening, *own]
+    return found
+
+
+def _of_subclass(feature: str, subclass: str) -> str:
+    """The name of a feature of a subclass without the subclass's."""
+    if feature.endswith(f": {subclass}"):
+        return subclass
+    return feature.removesuffix(f"({subclass})").strip()
+
+
+def _class_feature(class_name: str, feature: ClassFeature, origin: Origin) -> Read:
+    """A feature for a class that is not in the file, as an entry of its own."""
+    slug = part_key(slugify(f"{class_name} {feature.name}"), class_name, feature.name, str(feature.level))
+    data = {"name": feature.name, "class": class_name, "level": feature.level, "desc": feature.text}
+    entity = build(
+        "rules", data, origin, name=feature.name, kind="class-feature", slug=slug, fields={"parent": class_name}
+    )
+    return entity, []
+
+
+def _whole_class(element: Element, name: str, features: Iterable[ClassFeature], origin: Origin) -> Read:
+    die, proficiencies = number(_text(element, "hd")), _listed(_text(element, "proficiency"))
+    skills, chosen = ", ".join(proficiencies[2:]), _text(element, "numSkills")
     data = {
-        "name": _text(element, "name"),
+        "name": name,
         "hit_dice": f"d{die:g}" if die else None,
-        "prof_saving_throws": ", ".join(_listed(_text(element, "proficiency"))[:2]),
+        "prof_saving_throws": ", ".join(proficiencies[:2]),
         "prof_armor": _text(element, "armor"),
         "prof_weapons": _text(element, "weapons"),
         "prof_tools": _text(element, "tools"),
-        "prof_skills": ", ".join(_listed(_text(element, "proficiency"))[2:]),
+        "prof_skills": f"Choose {chosen} from {skills}" if chosen and skills else skills,
         "spellcasting_ability": _text(element, "spellAbility"),
-        "features": [{"name": f"{each['name']} (level {each['level']})", "desc": each["desc"]} for each in features],
+        "equipment": _text(element, "wealth") and f"Starting wealth: {_text(element, 'wealth')}",
+        "table": _level_table(element),
+        "features": [*map(_feature, element.findall("trait")), *(each.data for each in features)],
     }
-    yield _made("character_options", "class", data, origin, {"hit_die": data["hit_dice"]})
+    return _made("character_options", "class", data, origin, {"hit_die": data["hit_dice"]})
+
+
+RESETS = {"S": "short rest", "L": "long rest"}
+
+
+def _level_table(element: Element) -> str:
+    """What a class has by level, in Markdown: cantrips and spell slots, and what is counted; "" without any."""
+    columns: dict[str, dict[int, str]] = {}
+    for part in element.findall("autolevel"):
+        level = number(part.get("level"))
+        if level is None:
+            continue
+        for place, value in enumerate(_listed(_text(part, "slots"))):
+            columns.setdefault(f"Level {place} slots" if place else "Cantrips", {})[int(level)] = value
+        for counter in part.findall("counter"):
+            reset = RESETS.get((_text(counter, "reset") or "").upper())
+            label = f"{_text(counter, 'name')} ({reset})" if reset else f"{_text(counter, 'name')}"
+            columns.setdefault(label, {})[int(level)] = _text(counter, "value") or ""
+    rows = sorted({level for values in columns.values() for level in values})
+    lines = [["Level", *columns], ["---"] * (len(columns) + 1)]
+    lines += [[str(level), *(values.get(level, "-") for values in columns.values())] for level in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) if columns else ""
 
 
 READERS: dict[str, Callable[[Element, Origin], Iterator[Read]]] = {
@@ -365,9 +625,19 @@ READERS: dict[str, Callable[[Element, Origin], Iterator[Read]]] = {
     "item": _item,
     "class": _class,
     "race": _option(
-        "race", ("size", "size"), ("speed", "speed"), ("ability", "ability"), ("proficiency", "proficiency")
+        "race",
+        ("size", "size"),
+        ("speed", "speed"),
+        ("ability", "ability"),
+        ("proficiency", "proficiency"),
+        ("languages", "languages"),
     ),
-    "background": _option("background", ("proficiency", "proficiency")),
-    "feat": _option("feat", ("prerequisite", "prerequisite")),
+    "background": _option(
+        "background",
+        ("skill_proficiencies", "proficiency"),
+        ("tool_proficiencies", "tools"),
+        ("languages", "languages"),
+    ),
+    "feat": _option("feat", ("prerequisite", "prerequisite"), ("proficiency", "proficiency")),
 }
 """The elements with lore, and what makes entities of each."""

@@ -32,6 +32,8 @@ from lorekeeper.normalize.build import MAX_DEPTH, Origin, build
 from lorekeeper.normalize.creatures import own_values
 from lorekeeper.printable import FORBIDDEN, has_controls, shown
 
+SOURCE = "lorekeeper"
+
 DEFAULT_DOCUMENT = "homebrew"
 
 VECTORS = "vectors"
@@ -60,7 +62,7 @@ def entity(obj: Mapping[str, Any], document: str | None) -> Entity:
     return build(
         name,
         {key: value for key, value in obj.items() if key not in _APART},
-        Origin("lorekeeper", document or obj.get("document") or DEFAULT_DOCUMENT, obj.get("document_name")),
+        Origin(SOURCE, document or obj.get("document") or DEFAULT_DOCUMENT, obj.get("document_name")),
         name=obj["name"],
         kind=kind,
         slug=obj.get("slug"),

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from xml.etree.ElementTree import ParseError
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from xml.etree.ElementTree import Element, ParseError
 
 from lorekeeper.intake.formats.text_file import Entry, TextFile
+from lorekeeper.intake.json_stream import Window
+from lorekeeper.intake.streams import Source
 from lorekeeper.normalize.build import slugify
-from lorekeeper.normalize.compendium import READERS, compendium
+from lorekeeper.normalize.compendium import READERS, ClassLists, compendium
 
 MAX_CHARS = 64 << 20
 """Longest file: reading it takes about ten times as much memory."""
+
+MAX_OTHER_CHARS = 512 << 20
+"""Most characters of all files of an import in which lists of classes are looked for, one file after the other."""
+
+HEAD_CHARS = 10_000
+"""Characters from which another file of the import is recognised."""
+
+OTHERS = {"collection": "list of compendiums", "source": "index of sources"}
+"""Root elements of files that only name other files."""
 
 _LOOKS_SO = re.compile(r"\ufeff?\s*<(?:\?xml|!--|compendium\b)", re.IGNORECASE)
 
@@ -25,32 +39,87 @@ def recognises(name: str, head: str) -> bool:
 
 def read(file: TextFile) -> Iterator[Entry]:
     """The entities of a file; what it lacks is reported by element."""
-    from defusedxml.common import DefusedXmlException
-    from defusedxml.ElementTree import fromstring
-
     whole = file.whole(MAX_CHARS)
     if whole is None:
         return
-    text = whole.lstrip("\ufeff")
-    if declared := _DECLARATION.match(text):  # it names an encoding, and the text is decoded already
-        text = text[declared.end() :]
     try:
-        root = fromstring(text)
-    except ParseError as error:
-        line, column = error.position
-        file.fail(f"not well-formed XML: {error.msg}", f"{file.path}:{line}:{column + 1}")
-        return
-    except DefusedXmlException:
-        file.fail("it declares entities of its own, which can make a file explode; remove its DOCTYPE")
-        return
-    except RecursionError:
-        file.fail("it is nested too deeply")
+        root = parsed(whole)
+    except CompendiumError as error:
+        file.fail(str(error), f"{file.path}{error.place}")
         return
     if not any(element.tag in READERS for element in root):
+        if root.tag in OTHERS:
+            file.skip(OTHERS[root.tag])
+            return
         known = ", ".join(READERS)
+        if root.find("campaign") is not None or root.tag == "campaign":
+            file.fail(
+                "a campaign of Game Master 5, which is not read: export its compendium as a file of Fight Club 5, or save "
+                "its notes as Markdown and add their folder with 'lorekeeper vault add'"
+            )
+            return
         file.fail(
             f"its root <{root.tag[:50]}> has no {known}: LoreKeeper reads compendiums of Fight Club 5 and Game Master 5"
         )
         return
-    content = compendium(root, file.document or slugify(file.title) or "compendium", file.title)
+    lists = file.all_files.once(_class_lists) or None
+    content = compendium(root, file.document or slugify(file.title) or "compendium", file.title, lists)
     yield from file.entries(content, ": ")
+
+
+class CompendiumError(ValueError):
+    """A text is no XML that is read.
+
+    Attributes:
+        place: line and column, as they follow the path of a file; "" if there are none.
+    """
+
+    def __init__(self, reason: str, place: str = "") -> None:
+        super().__init__(reason)
+        self.place = place
+
+
+def parsed(whole: str) -> Element:
+    """The outermost element of a text; CompendiumError, with the reason, if it cannot be read."""
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
+
+    text = whole.lstrip("\ufeff")
+    if declared := _DECLARATION.match(text):  # it names an encoding, and the text is decoded already
+        text = text[declared.end() :]
+    try:
+        root: Element = fromstring(text)
+    except ParseError as error:
+        line, column = error.position
+        raise CompendiumError(f"not well-formed XML: {error.msg}", f":{line}:{column + 1}") from error
+    except DefusedXmlException as error:
+        raise CompendiumError(
+            "it declares entities of its own, which can make a file explode; remove its DOCTYPE"
+        ) from error
+    except RecursionError as error:
+        raise CompendiumError("it is nested too deeply") from error
+    return root
+
+
+def _class_lists(paths: Sequence[Path]) -> ClassLists | None:
+    """The lists of classes in all compendiums among some files; None for one file, which has its own.
+
+    What cannot be read is reported where the file itself is imported.
+    """
+    if len(paths) < 2:
+        return None
+    lists, remaining = ClassLists(), MAX_OTHER_CHARS
+    for path in paths:
+        try:
+            with Source(path, threading.Event()) as source:
+                window = Window(source.text())
+                if not recognises(path.name.lower().removesuffix(".gz"), window.peek(HEAD_CHARS)):
+                    continue
+                text = window.rest(min(MAX_CHARS, remaining) + 1)
+            remaining -= len(text)
+            if remaining < 0:
+                break
+            lists.add(parsed(text))
+        except (OSError, EOFError, ValueError, zlib.error):
+            continue
+    return lists

@@ -34,6 +34,9 @@ def read(file: TextFile) -> Iterator[Entry]:
     Raises:
         ValueError: it cannot be read at all.
     """
+    if fivetools.is_for_other_program(file.path.name):
+        file.skip("file for another program than 5etools")
+        return
     text = file.whole(MAX_FILE_CHARS)
     if text is None:
         return
@@ -67,6 +70,8 @@ def _index(paths: Sequence[Path]) -> Index:
     """The objects of all homebrew files among these; what cannot be read is told where it is imported itself."""
     index, remaining = Index([]), MAX_OTHER_CHARS
     for path in paths:
+        if fivetools.is_for_other_program(path.name):
+            continue
         try:
             with Source(path, threading.Event()) as source:
                 window = Window(source.text())

@@ -6,10 +6,20 @@ copies are resolved over all files of an import, and what is not understood is t
 
 from lorekeeper.normalize.fivetools.brew import Brew, Index
 from lorekeeper.normalize.fivetools.importer import SOURCE, Importer, Problem
-from lorekeeper.normalize.fivetools.kinds import KINDS, fields_of
+from lorekeeper.normalize.fivetools.kinds import KINDS, fields_of, is_for_other_program
 from lorekeeper.normalize.fivetools.reading import is_homebrew, is_index
 
-__all__ = ["SOURCE", "Brew", "Importer", "Index", "Problem", "fields_of", "recognises", "recognises_index"]
+__all__ = [
+    "SOURCE",
+    "Brew",
+    "Importer",
+    "Index",
+    "Problem",
+    "fields_of",
+    "is_for_other_program",
+    "recognises",
+    "recognises_index",
+]
 
 
 def recognises(head: str) -> bool:

@@ -117,6 +117,11 @@ _NO_LORE_PREFIXES = ("foundry", "roll20", "makebrew", "_")
 _FLUFF = "Fluff"
 
 
+def is_for_other_program(name: str) -> bool:
+    """Whether a file of that name has what other programs need for entries of other files: automation, stylesheets, ..."""
+    return name.lower().startswith(_NO_LORE_PREFIXES)
+
+
 def has_no_lore(key: str) -> bool:
     """Whether a list holds only what belongs to other entries, or to other programs."""
     return key in NO_LORE or key.startswith(_NO_LORE_PREFIXES) or key.endswith((_FLUFF, "FluffMeta", "Template"))
