@@ -625,7 +625,7 @@ def test_marks_within_code_are_none():
         ("visibility: players", "players"),
         ("visibility: dm", "dm"),
         ("visibility: mixed", None),
-        ("visibility: sometimes", ("sometimes",)),
+        ("visibility: sometimes", "dm"),
         ("publish: true", "players"),
         ("publish: false", "dm"),
         ("secret: true", "dm"),

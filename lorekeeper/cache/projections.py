@@ -30,7 +30,7 @@ from lorekeeper.version import VERSION
 
 logger = logging.getLogger(__name__)
 
-REVISION = 2
+REVISION = 3
 """Raised whenever cutters leave something else of the same entries: projections are made again then."""
 
 APPLICATION = 0x4C4B5052

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from lorekeeper.audience import DM, PLAYERS
 from lorekeeper.folding import fold
 from lorekeeper.notes.callouts import INFOBOX, Callout, callouts, retitled, unquoted
-from lorekeeper.notes.cuts import Cut, cut_callouts, cut_comments, cut_keys
+from lorekeeper.notes.cuts import Cut, cut_callouts, cut_lines, cut_stretches, infobox_lines
 from lorekeeper.notes.facts import Pair, infobox, leading, tables
 from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.marks import OwnMarks
@@ -24,13 +24,16 @@ from lorekeeper.notes.statblocks import LANGUAGE, StatBlockError, read_stat_bloc
 from lorekeeper.notes.tidying import Tidying
 
 DEEPEST = 8
-"""Secrets within secrets; what is deeper is as secret as what is around it."""
+"""Marked stretches within marked stretches; what is deeper is for the game master alone."""
 
 GENERIC = frozenset(
     "overview description summary notes history background appearance introduction information info details general "
     "stats statistics personality relationships secrets about intro recap events".split()
 )
 """Folded headings that begin many notes and name none."""
+
+
+_INFOBOX = re.compile("|".join(map(re.escape, INFOBOX)), re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ class Body:
         code: the code that is hidden in its lines.
         path: the note's own.
         own: the user's own marks.
+        lone_tags: of the lines that have tags alone: those are of the whole note.
         title: its first heading, if that is the title of the whole; "" for none.
     """
 
@@ -100,12 +104,15 @@ class Body:
     facts: list[Fact] = field(default_factory=list)
     links: list[tuple[int, Link]] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
+    lone_tags: list[str] = field(default_factory=list)
     secret_tags: list[str] = field(default_factory=list)
     stat_blocks: list[StatBlock] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def read(self, lines: Sequence[str], place: Place) -> None:
         """Read a stretch of lines that stands at a place."""
+        if place.depth >= DEEPEST:
+            place = replace(place, mark=narrowest((place.mark, Mark("marks within marks", DM))))
         left, cuts = self._cut(lines, place)
         tokens = blocks(left)
         parts = self._parts(left, tokens, place)
@@ -129,10 +136,15 @@ class Body:
         left, cuts = list(lines), list[Cut]()
         if any("[!" in line for line in lines):
             left, cuts = cut_callouts(lines, blocks(lines), self.own)
-        left, commented, problems = cut_comments(left)
+        left, stretches, problems = cut_stretches(left, self.own)
         self.problems += problems
-        left, keyed = cut_keys(left, self.own) if place.depth == 0 else (left, [])
-        return left, sorted(cuts + commented + keyed, key=lambda cut: cut.line)
+        keyed = list[Cut]()
+        if place.marked.audience != DM:
+            boxes = (
+                infobox_lines(left, blocks(left)) if any(_INFOBOX.search(line) for line in left) else frozenset[int]()
+            )
+            left, keyed = cut_lines(left, boxes, self.own)
+        return left, sorted(cuts + stretches + keyed, key=lambda cut: cut.line)
 
     def _parts(self, lines: list[str], tokens: Sequence[Token], place: Place) -> list[tuple[int, Place]]:
         """The places of a stretch, each with the number of its first line; the headings leave the lines."""
@@ -247,6 +259,7 @@ class Body:
         mark = place.marked
         self._keep_links(tidying.links, place)
         (self.secret_tags if secret(place) else self.tags).extend(tidying.tags)
+        self.lone_tags += [] if secret(place) else tidying.lone_tags
         if not secret(place):
             self.facts += (Fact(key, value, in_text=True) for key, value in tidying.fields)
         has_words = re.search(r"\w", text) is not None

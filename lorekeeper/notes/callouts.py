@@ -21,6 +21,7 @@ _QUOTE = re.compile(r"[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*>[ \t]?")
 HEAD_LINE = re.compile(r"[ \t]*\[!([^\[\]|\n]{1,60})(?:\|[^\[\]\n]{0,200})?\]([-+]?)[ \t]*(.*)")
 """The first line of a callout without the marks of its quotes: word, "-" or "+" for one that can be folded, title."""
 
+_OPTIONS = re.compile(r"[ \t]*\[![^\[\]|\n]{1,60}\|([^\[\]\n]{0,200})\]")
 _HEAD_HIDDEN = re.compile(f"{HEAD}([^{TITLE}]*){TITLE}")
 
 
@@ -35,6 +36,7 @@ class Callout:
         word: "note", "dm", "infobox", as written.
         title: "" for none.
         fold: "-" if it is folded, "+" if it can be, "" if neither.
+        options: what stands behind a bar after the word.
     """
 
     start: int
@@ -43,6 +45,7 @@ class Callout:
     word: str
     title: str
     fold: str = ""
+    options: str = ""
 
 
 def unquoted(line: str, depth: int = 1) -> str:
@@ -64,9 +67,12 @@ def callouts(lines: Sequence[str], tokens: Sequence[Token]) -> Iterator[Callout]
             continue
         depth += 1
         start, end = span(token)
-        head = HEAD_LINE.fullmatch(unquoted(lines[start], depth))
+        line = unquoted(lines[start], depth)
+        head, options = HEAD_LINE.fullmatch(line), _OPTIONS.match(line)
         if head:
-            yield Callout(start, end, depth, head[1].strip(), head[3].strip(), head[2])
+            yield Callout(
+                start, end, depth, head[1].strip(), head[3].strip(), head[2], options[1].strip() if options else ""
+            )
 
 
 def headline(callout: Callout) -> str:

@@ -1,44 +1,38 @@
-"""Stretches that are cut out of a text: what comments, callouts and HTML sections keep secret, and comments altogether."""
+"""What is cut out of a text: callouts, stretches and lines that a mark keeps secret, and comments altogether."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from markdown_it.token import Token
 
 from lorekeeper.audience import DM
-from lorekeeper.notes.callouts import callouts, headline, unquoted
-from lorekeeper.notes.facts import bold_pair, cells, field_pair, is_delimiter
+from lorekeeper.notes.callouts import INFOBOX, callouts, headline, unquoted
+from lorekeeper.notes.facts import cells, field_pair, is_delimiter
 from lorekeeper.notes.marks import OwnMarks
-from lorekeeper.notes.secrets import UNMARKED, Mark, callout_mark, key_mark
-from lorekeeper.notes.source import GENERATED, WRITTEN
+from lorekeeper.notes.secrets import TAG, UNMARKED, Mark, callout_mark, heading_mark, key_mark, tag_mark, word_audience
+from lorekeeper.notes.stretches import LEAD, MOST_KEY_WORDS, Stretch, Stretches, introduces
 
-COMMENT_PROGRAMS = re.compile(
-    r"\s*(?:(?:begin|end) (?:waypoint|landmark)\b|waypoint\b|landmark\b|kanban:settings|dataview|excalidraw|run (?:start|end)\b|"
-    r"query|serializedquery|zoottelkeeper|prettier-ignore|markdownlint|linter|toc\b|mbs\b|auto-generated|[{<\[])",
-    re.IGNORECASE,
-)
-"""How a comment of Obsidian begins that a plugin wrote for itself."""
-
-_OPENING = re.compile(r"%%|<!--|<section\b[^<>]{0,500}>", re.IGNORECASE)
-_SECRET_SECTION = re.compile(r"\bclass\s{0,9}=\s{0,9}[\"']?[^\"'<>]{0,200}\bsecret\b", re.IGNORECASE)
-_SECTION_END = re.compile(r"</section\s{0,9}>", re.IGNORECASE)
-_START = re.compile(r"\s*(?:dm|gm|secret|keeper|private|hidden)\s*[:_ -]\s*(?:start|begin|open)\s*", re.IGNORECASE)
-_END = re.compile(
-    r"(?:<!--|%%)\s{0,9}(?:dm|gm|secret|keeper|private|hidden)\s{0,9}[:_ -]\s{0,9}(?:end|stop|close)\s{0,9}(?:-->|%%)",
-    re.IGNORECASE,
-)
-_SIGNS = (
-    (re.compile(r"\s*SerializedQuery\s+END\b", re.IGNORECASE), WRITTEN),
-    (re.compile(r"\s*SerializedQuery\b", re.IGNORECASE), GENERATED),
-)
-"""Comments of Dataview Serializer around what it wrote, and the lines that stand for them."""
-
-
-_BEGINNING = re.compile(r"\s*(?:[-*+]\s|\d{1,3}[.)]\s|#{1,6}\s|[|>])")
+_ITEM = re.compile(r"(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][.)])[ \t]")
+_BEGINNING = re.compile(r"\s*(?:(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][.)])\s|#{1,6}\s|[|>])")
 """How a line begins that does not go on with the one above it."""
+
+_HEADING = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]|$)")
+_UNDERLINE = re.compile(r"[ \t]{0,3}(?:=+|-{2,})[ \t]*")
+_HASHES = re.compile(r"(?:#{2,6}[ \t]*|#[ \t]+)(?=[^#\s])")
+_EMPHASIS = r"(?:[*_~=]|\\[*_])*"
+_KEY = re.compile(
+    rf"(?P<open>{_EMPHASIS})(?P<key>[^*_~=:：\n|\[\]][^*~=:：\n|]{{0,60}}?)"
+    rf"(?:(?P<shut>{_EMPHASIS})[^\S\n]*(?P<colon>::?|：)(?P<late>{_EMPHASIS})|(?P<end>{_EMPHASIS})[^\S\n]*(?P<dash>[-–—](?=[^\S\n])|$))"
+    r"[^\S\n]*"
+)
+_STRONG = re.compile(r"(\*{1,3}|_{1,3}|==)([^*_=\n]{1,40})\1(?=[^\S\n])")
+_BRACKETED_WORD = re.compile(r"[\[(](?P<word>[^\[\]()\n:]{1,30})[\])](?![(\[:])[^\S\n]*")
+_INLINE_HTML = re.compile(
+    r"</?(?:b|strong|i|em|u|mark|span|font|small|big|p|sup|sub)(?:\s[^<>]{0,200})?>", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +56,7 @@ def cut_callouts(lines: Sequence[str], tokens: Sequence[Token], own: OwnMarks) -
     """Lines without the callouts that say who may see them, and these; as many lines as before."""
     left, cuts, after = list(lines), list[Cut](), 0
     for callout in callouts(lines, tokens):
-        mark = callout_mark(callout.word, own)
+        mark = callout_mark(callout.word, callout.title, callout.options, own)
         if callout.start < after or mark.audience is None:
             continue
         after = callout.end
@@ -73,150 +67,235 @@ def cut_callouts(lines: Sequence[str], tokens: Sequence[Token], own: OwnMarks) -
     return left, cuts
 
 
-def cut_keys(lines: Sequence[str], own: OwnMarks) -> tuple[list[str], list[Cut]]:
-    """Lines without those that a key keeps secret, as ``**Secret**: he is a lich`` does, and these; as many lines as before.
+def infobox_lines(lines: Sequence[str], tokens: Sequence[Token]) -> frozenset[int]:
+    """The numbers of the lines of infoboxes, whose rows are facts."""
+    boxes = (box for box in callouts(lines, tokens) if box.word.casefold() in INFOBOX)
+    return frozenset(number for box in boxes for number in range(box.start, box.end))
 
-    What is indented or wrapped below such a line belongs to it. Of a table, its rows with such a key are secret, or all of it
-    if a column has one.
+
+# --- lines ------------------------------------------------------------------------------------------------------------
+
+
+def cut_lines(lines: Sequence[str], boxes: frozenset[int], own: OwnMarks) -> tuple[list[str], list[Cut]]:
+    """Lines without those that are secret by how they begin, and these; as many lines as before.
+
+    That is a key (``**Secret**: he is a lich``, ``- [ ] DM: ...``), with what is indented or wrapped below it; a tag; a line
+    that stands as a heading (``**GM Notes**``), with all to the next heading; a row or a column of a table.
+
+    Args:
+        lines: the text.
+        boxes: numbers of the lines of infoboxes: what is cut there leaves a quote, so that they stay whole.
+        own: the user's own marks.
     """
-    left, cuts, i = list(lines), list[Cut](), 0
+    left, cuts = list(lines), list[Cut]()
+    tables = _Tables(left, own)
+    i = 0
     while i < len(left):
-        pair = field_pair(left[i]) or bold_pair(left[i])
-        mark = key_mark(pair[0], own) if pair else UNMARKED
-        end = i + 1
-        if mark.audience == DM:
-            while end < len(left) and _belongs(left[i], left[end]):
-                end += 1
-        elif left[i].lstrip().startswith("|"):
-            mark, end = _row_mark(left, i, own)
+        mark, end = UNMARKED, i + 1
+        if left[i].strip() and i not in boxes and tables.is_row(i):
+            mark, end = tables.row(i)
+        if mark is UNMARKED and left[i].strip() and not _inner(left[i]).lstrip().startswith("|"):
+            mark, end = _line_mark(left, i, own)
         if mark.audience == DM:
             cuts.append(Cut(i, tuple(left[i:end]), mark, keyed=True))
-            left[i:end] = [""] * (end - i)
+            left[i:end] = [">" if number in boxes else "" for number in range(i, end)]
         i = end
     return left, cuts
 
 
-def _belongs(first: str, line: str) -> bool:
-    """Whether a line goes on with what a line above it began."""
-    deeper = len(line) - len(line.lstrip()) > len(first) - len(first.lstrip())
-    return bool(line.strip()) and (deeper or not (_BEGINNING.match(line) or bold_pair(line) or field_pair(line)))
+def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
+    """What keeps a line secret, and the line after what it keeps."""
+    line = lines[i]
+    if _HEADING.match(line):
+        return UNMARKED, i + 1
+    text = line[_lead(line) :]
+    if hashes := _HASHES.match(text):
+        mark = heading_mark(text[hashes.end() :], own)
+        return mark, _end_of_heading(lines, i) if mark.audience == DM else i + 1
+    if "<" in text:
+        text = _INLINE_HTML.sub("", text)
+    if (word := _BRACKETED_WORD.match(text)) and word_audience(word["word"], "line", own) == DM:
+        alone = word.end() == len(text)
+        return Mark(word[0].strip(), DM), _end_of_heading(lines, i) if alone else _end_of_key(lines, i)
+    if (key := _KEY.match(text)) and (mark := _mark_of_key(key, text, own)).audience == DM:
+        if text[key.end() :].strip("*_~= \t"):
+            return mark, _end_of_key(lines, i)
+        return mark, _end_of_list(lines, i) if key["colon"] else _end_of_heading(lines, i)
+    if (strong := _STRONG.match(text)) and word_audience(strong[2], "line", own) == DM:
+        return Mark(strong[2], DM), _end_of_key(lines, i)
+    if "#" in text and re.search(r"[^\W_]", TAG.sub("", text)):
+        mark = tag_mark(TAG.findall(text), own)
+        return mark, _end_of_key(lines, i) if mark.audience == DM else i + 1
+    return UNMARKED, i + 1
 
 
-def _row_mark(lines: Sequence[str], row: int, own: OwnMarks) -> tuple[Mark, int]:
-    """What keeps a row of a table secret, and the line after what it keeps: all of the table if the row heads its columns."""
-    marks = [key_mark(cell.strip("*_ "), own) for cell in cells(lines[row])]
-    if row + 1 < len(lines) and is_delimiter(lines[row + 1]):
-        end = next((i for i in range(row, len(lines)) if not lines[i].lstrip().startswith("|")), len(lines))
-        mark = next((mark for mark in marks if mark.audience == DM), UNMARKED)
-        return mark, end if mark.audience == DM else row + 2
-    return (marks[0] if len(marks) > 1 else UNMARKED), row + 1
+def _mark_of_key(match: re.Match[str], text: str, own: OwnMarks) -> Mark:
+    """What the key of a line says: one in emphasis, or one before a colon that is no sentence."""
+    key, value = match["key"].strip(" \t_"), text[match.end() :]
+    is_emphasised = bool(match["open"] and (match["shut"] or match["late"] or match["end"]))
+    if not key or introduces(key, value) or len(key.split()) > MOST_KEY_WORDS:
+        return UNMARKED
+    if not (match["colon"] or is_emphasised):
+        return UNMARKED
+    if DM in (word_audience(key, "line", own), key_mark(key, own).audience):
+        return Mark(key, DM)
+    return UNMARKED
 
 
-def cut_comments(lines: Sequence[str]) -> tuple[list[str], list[Cut], list[str]]:
-    """Lines without comments and secret HTML sections, what is secret of these, and problems; as many lines as before."""
+def _lead(line: str) -> int:
+    match = LEAD.match(line)
+    return match.end() if match else 0
+
+
+def _depth(line: str) -> tuple[int, int]:
+    """How many quotes a line stands in, and how far it is indented there."""
+    quotes = 0
+    while (inner := unquoted(line)) != line and line.lstrip().startswith(">"):
+        line, quotes = inner, quotes + 1
+    expanded = line.expandtabs(4)
+    return quotes, len(expanded) - len(expanded.lstrip())
+
+
+def _inner(line: str) -> str:
+    """A line without quotes."""
+    while line.lstrip().startswith(">") and (inner := unquoted(line)) != line:
+        line = inner
+    return line
+
+
+def _end_of_key(lines: Sequence[str], first: int) -> int:
+    """The line after what a line began: what is wrapped or indented below it, over blank lines too."""
+    quotes, indent = _depth(lines[first])
+    end, blank = first + 1, False
+    for i in range(first + 1, len(lines)):
+        inner = _inner(lines[i])
+        if not inner.strip():
+            blank = True
+            continue
+        deeper = _depth(lines[i])[1] > indent
+        if _depth(lines[i])[0] < quotes or not (deeper or not (blank or _begins(inner))):
+            break
+        end = i + 1
+    return end
+
+
+def _begins(line: str) -> bool:
+    """Whether a line begins something of its own."""
+    if _BEGINNING.match(line) or field_pair(line):
+        return True
+    key = _KEY.match(line[_lead(line) :])
+    return bool(key and key["open"] and key["colon"])
+
+
+def _end_of_list(lines: Sequence[str], first: int) -> int:
+    """The line after what a key without a value introduces: its paragraph, and the items below it."""
+    end = _end_of_key(lines, first)
+    if _ITEM.match(_inner(lines[first]).lstrip()) and end > first + 1:
+        return end
+    quotes, indent = _depth(lines[first])
+    is_item = bool(_ITEM.match(_inner(lines[first]).lstrip()))
+    blank, begun = False, end > first + 1
+    for i in range(end, len(lines)):
+        inner = _inner(lines[i])
+        if not inner.strip():
+            blank = True
+            continue
+        goes_on = _ITEM.match(inner.lstrip()) or _depth(lines[i])[1] > indent or (blank and not begun) or not blank
+        is_key = not _ITEM.match(inner.lstrip()) and _is_head(lines, i)
+        if _depth(lines[i])[0] < quotes or not goes_on or is_key or (is_item and blank):
+            break
+        end, begun, blank = i + 1, True, False
+    return end
+
+
+def _end_of_heading(lines: Sequence[str], first: int) -> int:
+    """The line after what a line that stands as a heading is above: to the next one, or the end of its list or quote."""
+    quotes, _ = _depth(lines[first])
+    if _ITEM.match(_inner(lines[first]).lstrip()):
+        return _end_of_list(lines, first)
+    end = len(lines)
+    for i in range(first + 1, len(lines)):
+        if lines[i].strip() and (_depth(lines[i])[0] < quotes or _is_head(lines, i)):
+            end = i
+            break
+    return end
+
+
+def _is_head(lines: Sequence[str], i: int) -> bool:
+    """Whether a line is a heading, or stands as one: all of it in bold."""
+    line = lines[i]
+    following = lines[i + 1] if i + 1 < len(lines) else ""
+    if _HEADING.match(_inner(line)) or (_UNDERLINE.fullmatch(following) and not _UNDERLINE.fullmatch(line)):
+        return True
+    text = _inner(line).strip()
+    return bool(re.fullmatch(r"(\*\*|__)(?=\S)[^*_\n]{1,80}\1:?|(\*\*|__)[^*_\n]{1,80}:\2", text))
+
+
+class _Tables:
+    """The tables of a text, each looked at once.
+
+    A delimiter row makes the row above it the head of columns. A column that is secret keeps all of the table, a first cell its
+    row.
+    """
+
+    def __init__(self, lines: Sequence[str], own: OwnMarks) -> None:
+        self._lines, self._own = lines, own
+        self._end = 0
+        """The line after the table that was looked at last."""
+
+    def is_row(self, i: int) -> bool:
+        """Whether a line is a row of a table."""
+        if i < self._end or _inner(self._lines[i]).lstrip().startswith("|"):
+            return True
+        return "|" in self._lines[i] and self._is_head(i)
+
+    def row(self, i: int) -> tuple[Mark, int]:
+        """What keeps a row secret, and the line after what it keeps."""
+        if i >= self._end:
+            self._end = self._end_of_table(i)
+        row = cells(_inner(self._lines[i]))
+        if self._is_head(i):
+            titles = (
+                cell for cell in row if self._mark(cell).audience == DM or word_audience(cell, "line", self._own) == DM
+            )
+            title = next(titles, None)
+            return (UNMARKED, i + 2) if title is None else (Mark(title, DM), self._end)
+        return (self._mark(row[0]) if len(row) > 1 else UNMARKED), i + 1
+
+    def _mark(self, cell: str) -> Mark:
+        return key_mark(_INLINE_HTML.sub("", cell).strip("*_~= :"), self._own)
+
+    def _is_head(self, i: int) -> bool:
+        following = _inner(self._lines[i + 1]) if i + 1 < len(self._lines) else ""
+        return is_delimiter(following) and ("|" in following or _inner(self._lines[i]).lstrip().startswith("|"))
+
+    def _end_of_table(self, i: int) -> int:
+        return next((n for n in range(i, len(self._lines)) if "|" not in self._lines[n]), len(self._lines))
+
+
+# --- stretches --------------------------------------------------------------------------------------------------------
+
+
+def cut_stretches(lines: Sequence[str], own: OwnMarks) -> tuple[list[str], list[Cut], list[str]]:
+    """Lines without comments and secret stretches, what is secret of these, and problems; as many lines as before."""
     text = "\n".join(lines)
-    if not _OPENING.search(text):
+    if not Stretches.may_be_in(text):
         return list(lines), [], []
-    comments = _Comments(text)
-    left = comments.taken_out().split("\n")
-    return left, _placed(comments.found, left), comments.problems
+    stretches = Stretches(text, own)
+    left = stretches.taken_out().split("\n")
+    return left, list(_placed(stretches.found, left)), stretches.problems
 
 
-def _placed(found: Sequence[tuple[int, int, str, Mark]], left: Sequence[str]) -> list[Cut]:
+def _placed(found: Sequence[Stretch], left: Sequence[str]) -> Iterator[Cut]:
     """Cuts at the lines where they were; one from within a paragraph comes after it."""
     blank = [len(left)] * (len(left) + 1)
     for i in reversed(range(len(left))):
         blank[i] = blank[i + 1] if left[i].strip() else i
     cuts: dict[tuple[int, Mark], list[str]] = {}
-    for first, last, content, mark in found:
-        inline = any(left[i].strip() for i in (first, last))
-        line = blank[last] if inline else first
-        cuts.setdefault((line, mark), []).extend(
-            content.strip("\n").split("\n") if "\n" in content else [content.strip()]
+    for each in found:
+        inline = any(left[i].strip() for i in (each.first, each.last))
+        line = blank[each.last] if inline else each.first
+        cuts.setdefault((line, each.mark), []).extend(
+            each.content.strip("\n").split("\n") if "\n" in each.content else [each.content.strip()]
         )
-    return [Cut(line, tuple(content), mark) for (line, mark), content in cuts.items()]
-
-
-class _Comments:
-    """One pass over a text. A closing mark that was not found once is not looked for again: the pass stays linear."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.found: list[tuple[int, int, str, Mark]] = []
-        self.problems: list[str] = []
-        self._missing: set[str] = set()
-        self._line, self._counted = 0, 0
-
-    def taken_out(self) -> str:
-        """The text with line ends only where comments were."""
-        parts, at = list[str](), 0
-        while match := _OPENING.search(self.text, at):
-            parts.append(self.text[at : match.start()])
-            end, instead = self._read(match)
-            # "a %%b%% c" leaves one space
-            spaces = not instead and parts[-1].endswith(" ") and self.text.startswith(" ", end)
-            at = end + spaces
-            parts.append(instead)
-        return "".join(parts) + self.text[at:]
-
-    def _read(self, opening: re.Match[str]) -> tuple[int, str]:
-        """Where to go on behind an opening mark, and what stands in the place of what was passed."""
-        start, inside = opening.span()
-        if opening[0] == "%%":
-            close = self._find("%%", inside)
-        elif opening[0] == "<!--":
-            close = self._find("-->", inside)
-        else:
-            return self._section(opening)
-        if close < 0:
-            return self._unclosed(opening)
-        content, end = self.text[inside:close], close + len("%%" if opening[0] == "%%" else "-->")
-        if _START.fullmatch(content):
-            return self._secret(start, end, _END, Mark(self.text[start:end], DM))
-        if opening[0] == "%%" and content.strip() and not COMMENT_PROGRAMS.match(content):
-            return self._keep(start, content, end, Mark("%%", DM))
-        alone = self._is_alone(start, end)
-        signs = (sign for pattern, sign in _SIGNS if alone and pattern.match(content))
-        return end, next(signs, "") + "\n" * self.text.count("\n", start, end)
-
-    def _is_alone(self, start: int, end: int) -> bool:
-        """Whether a comment has its lines to itself."""
-        before, after = self.text[max(0, start - 1) : start], self.text[end : end + 1]
-        return before in ("", "\n") and after in ("", "\n")
-
-    def _section(self, opening: re.Match[str]) -> tuple[int, str]:
-        if not _SECRET_SECTION.search(opening[0]):
-            return opening.end(), opening[0]
-        return self._secret(opening.start(), opening.end(), _SECTION_END, Mark(opening[0], DM))
-
-    def _secret(self, start: int, inside: int, closing: re.Pattern[str], mark: Mark) -> tuple[int, str]:
-        """A stretch between two marks; to the end of the note, if the second one is missing."""
-        close = None if closing.pattern in self._missing else closing.search(self.text, inside)
-        if close is None:
-            self._missing.add(closing.pattern)
-            self.problems.append(f"{mark.text} has no end: all that follows is taken as secret")
-        last, end = close.span() if close else (len(self.text), len(self.text))
-        return self._keep(start, self.text[inside:last], end, mark)
-
-    def _unclosed(self, opening: re.Match[str]) -> tuple[int, str]:
-        start, inside = opening.span()
-        if opening[0] == "%%" and not self.text[self.text.rfind("\n", 0, start) + 1 : start].strip():
-            self.problems.append("%% has no end: all that follows is taken as secret")
-            return self._keep(start, self.text[inside:], len(self.text), Mark("%%", DM))
-        if opening[0] == "<!--" and not any("<!--" in problem for problem in self.problems):
-            self.problems.append("a comment (<!--) has no end: it is shown as text")
-        return inside, opening[0] if opening[0] == "%%" else ""
-
-    def _keep(self, start: int, content: str, end: int, mark: Mark) -> tuple[int, str]:
-        self._line += self.text.count("\n", self._counted, start)
-        self._counted = start
-        breaks = self.text.count("\n", start, end)
-        if content.strip():
-            self.found.append((self._line, self._line + breaks, content, mark))
-        return end, "\n" * breaks
-
-    def _find(self, mark: str, start: int) -> int:
-        position = -1 if mark in self._missing else self.text.find(mark, start)
-        if position < 0:
-            self._missing.add(mark)
-        return position
+    return (Cut(line, tuple(content), mark) for (line, mark), content in cuts.items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -31,6 +31,13 @@ _LIST_OR_TABLE = re.compile(r"[ \t>]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]|[ \t]*\|")
 _BETWEEN = re.compile(r"[|•·←→⟵⟶«»‹›⬅➡◀▶⏮⏭⬆↑/]|<-|->|<<|>>|::")
 _WAYS = frozenset("previous prev next back to up home index main menu last first return parent top contents".split())
 _WORDS = re.compile(r"[^\W_]+")
+_DEFINITION = re.compile(
+    r"[ \t]{0,3}\[(?P<name>[^\[\]\n^][^\[\]\n]{0,200})\]:[ \t]*(?:<(?P<bracketed>[^<>\n]{1,2000})>|(?P<url>[^\s<>]{1,2000}))"
+    r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*"
+)
+_REFERENCE = re.compile(r"(?P<image>!?)(?<!\[)\[(?P<text>[^\[\]\n]+)\](?![(\]:])(?:\[(?P<name>[^\[\]\n]*)\])?")
+_UNLINKABLE = re.compile(r"[\[\]|#^\n]")
+_APPS = re.compile(r"(?:obsidian|file|vscode|logseq):", re.IGNORECASE)
 _BLANK_LINK = re.compile(r"\[\s{0,9}\]\([^\s()]{0,2000}\)")
 
 
@@ -59,6 +66,30 @@ def read_inline(line: str, section: str = "") -> Inline:
     return Inline(_BLANK_LINK.sub("", text), links)
 
 
+def without_references(lines: Sequence[str]) -> list[str]:
+    """Lines with the links whose targets stand elsewhere in the text, ``[shown][name]``, as links of their own.
+
+    Only those that lead to files are changed, and the lines go that say where they lead.
+    """
+    found = {i: match for i, line in enumerate(lines) if "]:" in line and (match := _DEFINITION.fullmatch(line))}
+    targets = {
+        " ".join(match["name"].casefold().split()): match["bracketed"] or match["url"]
+        for match in found.values()
+        if not _ELSEWHERE.match(match["bracketed"] or match["url"])
+    }
+    if not targets:
+        return list(lines)
+
+    def leading(match: re.Match[str]) -> str:
+        target = targets.get(" ".join((match["name"] or match["text"]).casefold().split()))
+        return match[0] if target is None else f"{match['image']}[{match['text']}](<{target}>)"
+
+    return [
+        "" if i in found and " ".join(found[i]["name"].casefold().split()) in targets else _REFERENCE.sub(leading, line)
+        for i, line in enumerate(lines)
+    ]
+
+
 def keeping_links(line: str) -> str:
     """A line with its links to notes, headings and pages as written; images and other files go."""
     if "](" not in line and "[[" not in line:
@@ -70,6 +101,46 @@ def keeping_links(line: str) -> str:
         return match[0] if leads else str(found)
 
     return _BLANK_LINK.sub("", LINK.sub(kept, line))
+
+
+@dataclass(frozen=True)
+class Written:
+    """A link as its author wrote it.
+
+    Attributes:
+        written: all of it.
+        target: name or path of the other note; "" for a heading of the same one.
+        heading: the heading that it leads to, "" for none.
+        shown: what a reader sees of it.
+        embedded: whether the other note is shown in its place.
+    """
+
+    written: str
+    target: str
+    heading: str
+    shown: str
+    embedded: bool
+
+
+def relinked(text: str, instead: Callable[[Written], str]) -> str:
+    """A text with something else in the place of its links to notes and to headings of its own."""
+
+    def written(match: re.Match[str]) -> str:
+        target, heading, shown = target_of(match)
+        is_embedded = bool(match["embed"] or match["image"])
+        if not target and not ((match["wiki"] or "").startswith("#") or (match["url"] or "").startswith("#")):
+            return match[0]
+        return instead(Written(match[0], target, heading, shown, is_embedded))
+
+    return LINK.sub(written, text) if "](" in text or "[[" in text else text
+
+
+def wikilink(target: str, shown: str, *, embedded: bool = False) -> str:
+    """A link to a note; without a link what is shown, if a link cannot hold that."""
+    if not target or _UNLINKABLE.search(target + shown):
+        return shown
+    inside = target if target == shown else f"{target}|{shown}"
+    return f"{'!' if embedded else ''}[[{inside}]]"
 
 
 def target_of(match: re.Match[str]) -> tuple[str, str, str]:
@@ -111,6 +182,8 @@ def _wikilink(match: re.Match[str], section: str) -> Link | str:
 
 def _markdown_link(match: re.Match[str], section: str) -> Link | str:
     written = match["url"] if match["bracketed"] is None else match["bracketed"]
+    if _APPS.match(written):
+        return match["text"].strip()  # a path of this computer is no address for readers
     if _ELSEWHERE.match(written):
         return "" if match["image"] else match[0]
     target, _, heading = written.partition("#")

@@ -17,10 +17,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lorekeeper.folding import fold
+from lorekeeper.notes.comparing import comparable
 from lorekeeper.printable import shown
 
 KEYS = ("dm", "players", "none")
+
+RULES = 1
+"""Raised whenever the built-in rules let a note say something else of who may see it: every vault is read again then, and players
+see nothing of it before. Libraries without a number were written before 1."""
 
 MOST, LONGEST = 1000, 200
 """Most texts of a file, and the longest, in characters."""
@@ -38,6 +42,11 @@ class OwnMarks:
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def rules(self) -> str:
+        """Changes whenever notes are read otherwise, by the built-in rules or by these marks."""
+        return f"{RULES} {self.digest}".rstrip()
 
     @property
     def digest(self) -> str:
@@ -72,7 +81,7 @@ def read_marks(text: str) -> OwnMarks:
     texts: dict[str, str] = {}
     for key, written in lists:
         for each in written:
-            folded = fold(each)
+            folded = comparable(each)
             if not re.search(r"\w", folded) or len(each) > LONGEST:
                 raise ValueError(
                     f"{shown(each)} under '{key}' must have letters or digits, and at most {LONGEST} characters"

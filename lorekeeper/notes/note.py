@@ -110,6 +110,7 @@ class Note:
         title_from: what the name comes from: "name" or "title" of the front matter, "heading", "file" or "folder".
         heading: the first heading, if it is the title of the whole note: it stands in no section's path. "" for none.
         problems: what could not be read, and was left out.
+        doubts: what stands where it is said who may see the note, and is not understood.
     """
 
     path: str
@@ -131,3 +132,4 @@ class Note:
     title_from: str = "file"
     heading: str = ""
     problems: Sequence[str] = ()
+    doubts: Sequence[str] = ()

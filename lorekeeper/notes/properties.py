@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 import yaml
 
@@ -17,15 +19,36 @@ MOST_TEXTS, MOST_STEPS = 1000, 20_000
 
 DEEPEST = 6
 
+TOML = "+++\n"
+"""How front matter begins that is TOML, as `source.front_matter` gives it."""
+
 _LINE = re.compile(r"([^\W_][\w -]{0,60}):[ \t]+(\S.*)")
 _ABSENT = frozenset({"", "~", "null", "none", "undefined"})
 
 
-class Properties:
-    """The keys and values of a note's front matter, found by their folded keys: "Session Number" is "session-number"."""
+MERGE = "<<"
+"""The key by which YAML takes over what another object has."""
 
-    def __init__(self, values: Mapping[str, object]) -> None:
+
+class Properties:
+    """The keys and values of a note's front matter, found by their folded keys: "Session Number" is "session-number".
+
+    Args:
+        values: by key, as they are written; of equal keys the last.
+        pairs: all keys with their values, those that stand there twice and those that were merged in too; None for `values`.
+        is_broken: whether something of it could not be read.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, object],
+        pairs: Sequence[tuple[str, object]] | None = None,
+        *,
+        is_broken: bool = False,
+    ) -> None:
         self.values = values
+        self.pairs = list(values.items()) if pairs is None else pairs
+        self.is_broken = is_broken
         self._keys = {fold(key): key for key in reversed(list(values))}
 
     def texts(self, *keys: str) -> list[str]:
@@ -47,30 +70,76 @@ class Properties:
 def read_properties(text: str) -> tuple[Properties, list[str]]:
     """Front matter by key, scalars as they are written; and what is wrong with it.
 
-    Where YAML finds no sense in it, the lines of the form ``key: value`` are taken by themselves: a mark that keeps a
-    note secret must not be lost to a stray bracket elsewhere.
+    Where YAML finds no sense in it, the lines of the form ``key: value`` are taken by themselves.
     """
     if not text.strip():
         return Properties({}), []
     try:
-        values = _parsed(text)
+        values, pairs = _toml(text) if text.startswith(TOML) else _yaml(text)
     except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError) as error:
-        return Properties(_lines(text)), [f"front matter: {_reason(error)}"]
+        return Properties(_lines(text), is_broken=True), [
+            f"front matter: {_reason(error)}; players do not see the note"
+        ]
     if values is None or (isinstance(values, str) and not values.strip()):
         return Properties({}), []
     if not isinstance(values, dict):
-        return Properties({}), [f"front matter: a {_shape(values)}, not keys and values"]
-    return Properties({str(key).strip(): value for key, value in values.items()}), []
+        return Properties({}, is_broken=True), [
+            f"front matter: a {_shape(values)}, not keys and values; players do not see the note"
+        ]
+    return Properties({str(key).strip(): value for key, value in values.items()}, pairs), []
 
 
-def _parsed(text: str) -> object:
+def joined(blocks: Sequence[str]) -> tuple[Properties, list[str]]:
+    """What several blocks of front matter say together: of equal keys the first that has one, and all of the marks."""
+    read = [read_properties(block) for block in blocks]
+    problems = [problem for _, found in read for problem in found]
+    if len(read) > 1:
+        problems.append(
+            "there is a second block of front matter below the first: both are read, the narrower mark holds"
+        )
+    values: dict[str, object] = {}
+    for properties, _ in read:
+        values = {**properties.values, **values}
+    pairs = [pair for properties, _ in read for pair in properties.pairs]
+    return Properties(values, pairs, is_broken=any(properties.is_broken for properties, _ in read)), problems
+
+
+def _checked(text: str) -> str:
     if len(text) > LARGEST:
         raise ValueError(f"longer than {LARGEST:,} characters")
-    loader = yaml.BaseLoader(text.replace("\t", "  "))
+    return text
+
+
+def _toml(text: str) -> tuple[object, list[tuple[str, object]]]:
+    values = tomllib.loads(_checked(text.removeprefix(TOML)))
+    return values, [(str(key), value) for key, value in values.items()]
+
+
+def _yaml(text: str) -> tuple[object, list[tuple[str, object]]]:
+    """The value of a text, and, if it is an object, all its keys with their values."""
+    loader = yaml.BaseLoader(_checked(text).replace("\t", "  "))
     try:
-        return loader.get_single_data()
+        root = loader.get_single_node()
+        if root is None:
+            return None, []
+        values = loader.construct_document(root)
+        return values, list(_pairs(loader, root, values)) if isinstance(root, yaml.MappingNode) else []
     finally:
         loader.dispose()
+
+
+def _pairs(
+    loader: yaml.BaseLoader, root: yaml.MappingNode, values: Mapping[str, object]
+) -> Iterator[tuple[str, object]]:
+    counts = Counter(str(key.value) for key, _ in root.value)
+    for key_node, value_node in root.value:
+        key = str(key_node.value)
+        alone = counts[key] == 1 and key in values
+        value = values[key] if alone else loader.construct_object(value_node, deep=True)
+        yield key.strip(), value
+        if key == MERGE:
+            merged = value if isinstance(value, list) else [value]
+            yield from ((str(k), v) for each in merged if isinstance(each, Mapping) for k, v in each.items())
 
 
 def _lines(text: str) -> dict[str, object]:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from lorekeeper.audience import DM
 from lorekeeper.folding import fold
+from lorekeeper.notes.audience_keys import doubts, field_mark, is_key, is_secret_key, property_mark, says_audience
 from lorekeeper.notes.body import Body, Fact, Place
 from lorekeeper.notes.kinds import KIND_KEYS, date_of, kind_of, session_of
-from lorekeeper.notes.links import read_inline
+from lorekeeper.notes.links import read_inline, without_references
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, name_of
 from lorekeeper.notes.note import Link, Note, Section
-from lorekeeper.notes.properties import Properties, read_properties, texts
-from lorekeeper.notes.secrets import UNMARKED, Mark, heading_mark, is_key, key_mark, path_mark, property_mark
+from lorekeeper.notes.properties import Properties, joined, texts
+from lorekeeper.notes.secrets import Mark, heading_mark, narrowest, path_mark, tag_mark
 from lorekeeper.notes.source import Code, front_matter, normal
 
 TAG_KEYS = ("tags", "tag")
+
+_HTML_HEADING = re.compile(r"[ \t]{0,3}<h([1-6])(?:\s[^<>]{0,500})?>(.*?)</h\1\s*>[ \t]*", re.IGNORECASE)
 
 SETTINGS = frozenset(
     {
@@ -92,11 +96,14 @@ def read_note(path: str, text: str, own: OwnMarks = BUILT_IN) -> Note:
         own: the user's own marks of who may see something.
     """
     path = unicodedata.normalize("NFC", path.replace("\\", "/"))
-    yaml, lines = front_matter(normal(text))
-    properties, problems = read_properties(yaml)
+    front = front_matter(normal(text))
+    properties, problems = joined(front.blocks)
+    if front.is_unclosed:
+        properties.is_broken = True
+        problems.append("front matter: it has no end (---); players do not see the note")
     code = Code()
     body = Body(code, path, own)
-    body.read(code.hidden(lines), Place())
+    body.read(without_references(list(map(_heading, code.hidden(front.lines, own)))), Place())
     body.problems[:0] = problems
     return _note(path, properties, body)
 
@@ -107,7 +114,7 @@ def _note(path: str, properties: Properties, body: Body) -> Note:
     tags, secret_tags = _tags(properties, body.tags), _clean_tags(body.secret_tags)
     kind = kind_of(properties, tags, path, title)
     name, origin = name_of(properties, title, path)
-    mark = _note_mark(path, properties, title, body.own)
+    mark = _note_mark(path, properties, body)
     facts, secrets = _property_facts(properties, origin, body.own)
     return Note(
         path=path,
@@ -129,18 +136,32 @@ def _note(path: str, properties: Properties, body: Body) -> Note:
         title_from=origin,
         heading=title,
         problems=body.problems,
+        doubts=doubts(properties, body.own),
     )
 
 
-def _note_mark(path: str, properties: Properties, title: str, own: OwnMarks) -> Mark:
-    """Who may see the whole note: what front matter says, else the names of the file and its folders, else the title."""
-    marks = (property_mark(properties, own), path_mark(path, own), heading_mark(title, own))
-    return next((mark for mark in marks if mark.audience is not None), UNMARKED)
+def _heading(line: str) -> str:
+    """A heading of HTML as one of Markdown; any other line as it is."""
+    match = _HTML_HEADING.fullmatch(line) if "<" in line else None
+    return f"{'#' * int(match[1])} {match[2].strip()}" if match else line
+
+
+def _note_mark(path: str, properties: Properties, body: Body) -> Mark:
+    """Who may see the whole note: the narrowest of what front matter, path, title, tags and fields in the text say."""
+    own = body.own
+    fields = ((fact.key, fact.value) for fact in body.facts)
+    tags = [tag for text in properties.texts(*TAG_KEYS) for tag in _split_tags(text)]
+    marks = (property_mark(properties, own), path_mark(path, own), heading_mark(body.title, own))
+    return narrowest((*marks, tag_mark((*tags, *body.lone_tags), own), field_mark(fields, own)))
 
 
 def _tags(properties: Properties, inline: Sequence[str]) -> list[str]:
-    written = [tag for text in properties.texts(*TAG_KEYS) for tag in text.replace(",", " ").split()]
+    written = [tag for text in properties.texts(*TAG_KEYS) for tag in _split_tags(text)]
     return _clean_tags((*written, *inline))
+
+
+def _split_tags(text: str) -> list[str]:
+    return text.replace(",", " ").split()
 
 
 def _clean_tags(written: Iterable[str]) -> list[str]:
@@ -153,16 +174,16 @@ def _property_facts(properties: Properties, origin: str, own: OwnMarks) -> tuple
     facts, secrets = list[Fact](), list[Section]()
     for key, value in properties.values.items():
         shown = ", ".join(read_inline(text).text for text in texts(value))
-        if not shown or not _tells(key, shown, properties, origin, own):
+        if not shown or not _tells(key, value, properties, origin, own):
             continue
-        if key_mark(key, own).audience == DM:
+        if is_secret_key(key, value, own):
             secrets.append(Section("", f"**{key}**: {shown}", f"{key}:", DM))
         else:
             facts.append(Fact(key, shown))
     return facts, secrets
 
 
-def _tells(key: str, shown: str, properties: Properties, origin: str, own: OwnMarks) -> bool:
+def _tells(key: str, value: object, properties: Properties, origin: str, own: OwnMarks) -> bool:
     """Whether a key of front matter tells something that stands nowhere else in the note."""
     folded = fold(key)
     if folded in ALIAS_KEYS or folded in TAG_KEYS or folded in SETTINGS or key == properties.key(*KIND_KEYS):
@@ -170,13 +191,13 @@ def _tells(key: str, shown: str, properties: Properties, origin: str, own: OwnMa
     if folded in ("name", origin):
         return False
     # "gm: Geoff" and "secret: he is a lich" say more than who may see a note
-    return not is_key(folded, own) or property_mark(Properties({key: shown}), own) is UNMARKED
+    return not says_audience(key, value, own)
 
 
 def _property_links(properties: Properties, own: OwnMarks) -> Iterator[Link]:
     """The links of front matter; those under a key that is secret, or that says who may see the note, are as secret."""
     for key, value in properties.values.items():
-        is_secret = is_key(fold(key), own) or key_mark(key, own).audience == DM
+        is_secret = is_key(key, own) or is_secret_key(key, value, own)
         for text in texts(value):
             yield from (replace(link, audience=DM) if is_secret else link for link in read_inline(text).links)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lorekeeper.folding import fold
-from lorekeeper.notes.properties import Properties, read_properties
+from lorekeeper.notes.properties import Properties, joined
 from lorekeeper.notes.source import PROGRAMS, front_matter, normal
 
 FEWEST_WORDS = 3
@@ -37,12 +37,14 @@ def passed_over(path: str, text: str) -> str | None:
         return "about tools"
     if _is_template(stem) or any(map(_has_templates, folders)):
         return "a template"
-    yaml, lines = front_matter(normal(text))
-    properties, _ = read_properties(yaml)
+    front = front_matter(normal(text))
+    lines, (properties, _) = front.lines, joined(front.blocks)
     if board := _board(stem, properties):
         return board
     prose = _without_code("\n".join(lines))
-    if any(fold(tag) in _TEMPLATES for tag in properties.texts("tags", "tag")) or _TEMPLATE_CODE.search(yaml + prose):
+    if any(fold(tag) in _TEMPLATES for tag in properties.texts("tags", "tag")) or _TEMPLATE_CODE.search(
+        "\n".join((*front.blocks, prose))
+    ):
         return "a template"
     return None if _has_words(properties, prose) else "fewer than three words"
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from mdit_py_plugins.front_matter import front_matter_plugin
+
+from lorekeeper.audience import DM
+from lorekeeper.notes.marks import BUILT_IN, OwnMarks
+from lorekeeper.notes.secrets import word_audience
 
 DEEPEST = 20
 """Blocks within blocks; what is deeper stays in the text as it is."""
@@ -39,11 +43,20 @@ _FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*")
 _QUOTE_MARKS = re.compile(r"[ \t]*(?:>[ \t]?)*")
 _QUERY = re.compile(r"`+\s*\$?=\s*\S")
 _ADMONITION_KEY = re.compile(r"^(?:title:[ \t]*(.*)|(?:collapse|icon|color):.*)$")
+_WORD_FENCE = re.compile(r"(?:`{3,}|~{3,})[ \t]*\{?\.?[^\W\d_]")
 _LONGEST_MARKS = 30
 _SIGNS_OF_CODE = ("```", "~~~", "    ", "\t")
 
+YAML_FENCE, TOML_FENCE = "---", "+++"
+
+_FENCE_OF_KEYS = re.compile(r"-{3,}|\+{3}")
+
+MOST_BLOCKS = 5
+"""Blocks of front matter below each other that are read."""
+
+_KEY_LINE = re.compile(r"[\"']?[^\W_][\w .-]{0,60}[\"']?[ \t]*[:=](?:[ \t]|$)")
+
 _parser = MarkdownIt("commonmark", {"maxNesting": DEEPEST}).enable("table").disable(["inline", "reference"])
-_parser.use(front_matter_plugin)
 
 
 def normal(text: str) -> str:
@@ -72,16 +85,58 @@ def span(token: Token) -> tuple[int, int]:
     return start, end
 
 
-def front_matter(text: str) -> tuple[str, list[str]]:
-    """The front matter of a text ("" for none), and the lines of the rest."""
+@dataclass(frozen=True)
+class FrontMatter:
+    """The front matter of a text.
+
+    Attributes:
+        blocks: one, or several below each other; none for none.
+        lines: the rest of the text.
+        is_unclosed: whether the text begins as if it had some, which never ends.
+    """
+
+    blocks: Sequence[str]
+    lines: list[str]
+    is_unclosed: bool = False
+
+
+def front_matter(text: str) -> FrontMatter:
+    """The front matter of a text, and the rest. Blank lines may stand before it."""
     lines = text.split("\n")
-    if not text.startswith("---"):
-        return "", lines
-    closing = next((i for i, line in enumerate(lines) if i and line.startswith("---")), len(lines) - 1)
-    first = blocks(lines[: closing + 1])[:1]
-    if not first or first[0].type != "front_matter":
-        return "", lines
-    return first[0].content, lines[span(first[0])[1] :]
+    first = next((i for i, line in enumerate(lines) if line.strip()), 0)
+    fence = lines[first].rstrip()
+    if not _FENCE_OF_KEYS.fullmatch(fence):
+        return FrontMatter([], lines)
+    found = [block] if (block := _block(lines, first, fence)) else []
+    if not found:
+        keyed = next((line for line in lines[first + 1 :] if line.strip()), "")
+        return FrontMatter([], lines, is_unclosed=bool(_KEY_LINE.match(keyed)) and (first == 0 or fence == TOML_FENCE))
+    while len(found) < MOST_BLOCKS and (following := _following(lines, found[-1][1])):
+        found.append(following)
+    prefix = f"{TOML_FENCE}\n" if fence == TOML_FENCE else ""
+    return FrontMatter(
+        [prefix + content for content, _ in found[:1]] + [c for c, _ in found[1:]], lines[found[-1][1] :]
+    )
+
+
+def _block(lines: Sequence[str], start: int, fence: str) -> tuple[str, int] | None:
+    """The content of a block between two fences, and the number of the line after it."""
+    end = re.compile(re.escape(fence) if fence == TOML_FENCE else rf" {{0,3}}{fence}-*|\.\.\.")
+    closing = next((i for i in range(start + 1, len(lines)) if end.fullmatch(lines[i].rstrip())), None)
+    if closing is None:
+        return None
+    return "\n".join(lines[start + 1 : closing]), closing + 1
+
+
+def _following(lines: Sequence[str], at: int) -> tuple[str, int] | None:
+    """The block of keys and values that comes next below another one; a rule above some text is none."""
+    start = next((i for i in range(at, len(lines)) if lines[i].strip()), len(lines))
+    if start >= len(lines) or lines[start].rstrip() != YAML_FENCE:
+        return None
+    block = _block(lines, start, YAML_FENCE)
+    inside = [line for line in block[0].split("\n") if line.strip()] if block else []
+    is_keyed = bool(inside) and all(_KEY_LINE.match(line) or line[0] in " \t-#" for line in inside)
+    return block if is_keyed and _KEY_LINE.match(inside[0]) else None
 
 
 class Code:
@@ -99,9 +154,9 @@ class Code:
         """A text with its code again."""
         return _HIDDEN.sub(lambda match: self._pieces[int(match[1])], text)
 
-    def hidden(self, lines: Sequence[str]) -> list[str]:
+    def hidden(self, lines: Sequence[str], own: OwnMarks = BUILT_IN) -> list[str]:
         """Lines without code: programs are gone, anything else is a placeholder. As many lines as before."""
-        result = _without_admonitions(lines)
+        result = _without_admonitions(lines, own)
         lines = list(result)
         inside = set[int]()
         # parsing is most of the time that a note takes
@@ -137,19 +192,34 @@ class Code:
         return "".join(parts) + line[at:]
 
 
-def _without_admonitions(lines: Sequence[str]) -> list[str]:
-    """Lines with the code blocks of the plugin Admonition ("ad-note", "ad-dm") as the callouts that they are."""
+def _without_admonitions(lines: Sequence[str], own: OwnMarks) -> list[str]:
+    """Lines with the code blocks of the plugin Admonition ("ad-note", "ad-dm") as the callouts that they are.
+
+    So is a block whose language is a mark, as "gm".
+    """
     result = list(lines)
-    if not any("ad-" in line for line in lines):
+    if not any("```" in line or "~~~" in line for line in lines):
         return result
-    for token in blocks(lines):
-        if token.type == "fence" and not token.level and language(token).startswith(ADMONITION):
+    for token in blocks(lines) if any("ad-" in line or _WORD_FENCE.search(line) for line in lines) else ():
+        word = language(token).strip("{.}") if token.type == "fence" else ""
+        is_admonition = word.startswith(ADMONITION) and not token.level
+        if is_admonition or (word and word_audience(word, "line", own) == DM):
             start, end = span(token)
+            first = result[start]
+            before = re.sub(r"[^>]", " ", re.split(r"[`~]", first, maxsplit=1)[0])
             closed = end - start > 1 and bool(_FENCE.fullmatch(result[end - 1]))
-            inner = [_ADMONITION_KEY.sub(_title, line) for line in result[start + 1 : end - closed]]
-            head = f"> [!{language(token).removeprefix(ADMONITION)}]"
-            result[start:end] = [head, *(f"> {line}" for line in inner), *[""] * closed]
+            inner = [_without(line, before) for line in result[start + 1 : end - closed]]
+            inner = [_ADMONITION_KEY.sub(_title, line) for line in inner] if is_admonition else inner
+            head = f"{first[: len(before)]}> [!{word.removeprefix(ADMONITION)}]"
+            result[start:end] = [head, *(f"{before}> {line}" for line in inner), *[before.rstrip()] * closed]
     return result
+
+
+def _without(line: str, before: str) -> str:
+    """A line without what stands before the lines of its block."""
+    return (
+        line[len(before) :] if line[: len(before)].replace(" ", "") in ("", before.replace(" ", "")) else line.lstrip()
+    )
 
 
 def _title(match: re.Match[str]) -> str:

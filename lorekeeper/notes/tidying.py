@@ -46,6 +46,7 @@ class Tidying:
     def __init__(self, section: str, heading: str) -> None:
         self.links: list[tuple[int, Link]] = []
         self.tags: list[str] = []
+        self.lone_tags: list[str] = []
         self.fields: list[tuple[str, str]] = []
         self._section = section
         self._backlinks = heading in BACKLINKS
@@ -88,6 +89,7 @@ class Tidying:
         tags = [tag for tag in _TAG.findall(text) if not tag.isdigit()] if "#" in text else []
         self.tags += tags
         if tags and not _WORDS.search(_TAG.sub("", text)):
+            self.lone_tags += tags
             return ""
         text = self._without_fields(text)
         if "<" in text:

@@ -17,6 +17,7 @@ from lorekeeper.vaults.scan import TEMPLATE, scan
 KINDS = {
     "unreadable": "cannot be read",
     "front-matter": "was left out",
+    "mark": "does not say who may see the note",
     "stat-block": "is no creature",
     "table": "is no entry of its own",
     "template": "is a template outside a folder of templates, and is not read",
@@ -86,6 +87,8 @@ def _disguised(vault: Vault, path: str, text: str) -> Iterator[Finding]:
 def _of_note(vault: Vault, note: Note, links: Links) -> Iterator[Finding]:
     for problem in note.problems:
         yield Finding("front-matter", vault.key, note.path, what=problem)
+    for doubt in note.doubts:
+        yield Finding("mark", vault.key, note.path, what=doubt)
     for problem in creatures_of(note, vault.key, vault.name, lambda _: None).problems:
         yield Finding("stat-block", vault.key, note.path, what=problem)
     for problem in note_tables(note, vault.key, vault.name).problems:

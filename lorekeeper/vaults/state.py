@@ -78,7 +78,7 @@ class Summary:
         synced: when that was, in seconds since 1970; None if it never was completely.
         notes: how many it had then.
         problems: what was wrong with it then.
-        marks: digest of the user's own marks (`OwnMarks.digest`) under which all of it was read; None if it never was.
+        marks: the rules (`OwnMarks.rules`) by which all of it was read; None if it never was.
     """
 
     root: list[int] | None = None

@@ -92,7 +92,7 @@ class VaultSync:
             self._report.missing.append(vault.key)
             self._fail("", f"the folder {shown(str(vault.path))} is missing; the library keeps the notes it had")
             return
-        self._is_marked_otherwise = summary.marks != self._own.digest
+        self._is_marked_otherwise = summary.marks != self._own.rules
         stored = await self._hashes() if verify or summary.synced is None else None
         plan = await asyncio.to_thread(self._plan, found, stored)
         if self._start:
@@ -237,7 +237,7 @@ class VaultSync:
                 _counts(note, links, len(creatures.entities), len(tables.entities)),
                 list(note.tags),
                 creatures.bases,
-                problems=[*note.problems, *creatures.problems, *tables.problems],
+                problems=[*note.problems, *note.doubts, *creatures.problems, *tables.problems],
                 failed=failed,
             )
             found |= {_key(e): e for e in entities}
@@ -312,7 +312,7 @@ class VaultSync:
             report.failed += [ImportFileError(self._where(path), why) for why in row.failed]
         problems = [str(problem) for problem in report.failed]
         root = list(plan.scan.root) if plan.scan.root else None
-        self._state.save_summary(self._vault.key, Summary(root, time.time(), len(stored), problems, self._own.digest))
+        self._state.save_summary(self._vault.key, Summary(root, time.time(), len(stored), problems, self._own.rules))
 
     def _fail(self, path: str, reason: str) -> None:
         self._report.failed.append(ImportFileError(self._where(path), reason))

@@ -135,9 +135,9 @@ class Vaults(AsyncClosing):
 
     def _marked_otherwise(self) -> list[Vault]:
         """The vaults that were not read with the marks that hold now; ConfigError if it cannot be known which these are."""
-        digest = self.marks.current().digest
+        rules = self.marks.current().rules
         vaults = self.registry.vaults() if self.exist else []
-        return [vault for vault in vaults if self._state.summary(vault.key).marks != digest]
+        return [vault for vault in vaults if self._state.summary(vault.key).marks != rules]
 
     @contextlib.asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from lorekeeper.audience import DM, GM_PART, PLAYERS, Audience, Viewer, parsed, within
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.filters import clean_fields
+from lorekeeper.folding import fold
 from lorekeeper.normalize.notes import OPEN_TAGS, WRITTEN, Resolve, linked, rejoined, tagged
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.notes.kinds import kind_of
+from lorekeeper.notes.links import Written, relinked, wikilink
+from lorekeeper.notes.note import PATH_SEPARATOR
 from lorekeeper.notes.properties import Properties
 
 V = TypeVar("V")
@@ -77,7 +81,7 @@ def _part(entity: Entity, viewer: Viewer) -> JsonObject:
 def _note(entity: Entity, viewer: Viewer, resolve: Resolve) -> Entity:
     """A note without its secrets; of one that is not shared as a whole, its name and the sections that are."""
     data = _without(entity.data, MARKS)
-    data["sections"] = _joined(entity, viewer)
+    data["sections"] = _joined(entity, viewer, resolve)
     data["links"] = _links(entity, viewer, resolve)
     links = linked(data["links"])
     if not _sees_whole(entity, viewer):
@@ -113,12 +117,17 @@ def _visible_links(entity: Entity, viewer: Viewer) -> Iterator[JsonObject]:
     return (link for link in _parts(entity, "links") if viewer.sees(_audience(entity, link)))
 
 
-def _joined(entity: Entity, viewer: Viewer) -> list[dict[str, Any]]:
+def _joined(entity: Entity, viewer: Viewer, resolve: Resolve) -> list[dict[str, Any]]:
     """The visible sections; one that was divided by something secret is whole again."""
     sections: list[dict[str, Any]] = []
     shared = _sees_whole(entity, viewer)
-    for section in _visible_sections(entity, viewer):
+    visible = list(_visible_sections(entity, viewer))
+    names = [str(section.get("name" if shared else "opened") or "") for section in visible]
+    headings = {fold(part) for name in names for part in name.split(PATH_SEPARATOR)}
+    for section in visible:
         shown = _without(section, MARKS)
+        if isinstance(written := shown.get(WRITTEN), str):
+            shown[WRITTEN] = relinked(written, partial(_written_link, resolve=resolve, headings=headings))
         if not shared:
             shown["name"] = str(section.get("opened") or "")
         if section.get("continues") and sections and sections[-1].get("name") == shown.get("name"):
@@ -138,14 +147,37 @@ def _both(before: JsonObject, after: JsonObject) -> dict[str, str]:
 
 
 def _links(entity: Entity, viewer: Viewer, resolve: Resolve) -> list[dict[str, Any]]:
-    """The visible links, each with the note that it means for this viewer."""
+    """The visible links, each with the note that it means for this viewer.
+
+    One to a note that this viewer does not see, or that is nowhere, is a link to what is shown of it: its target may be a secret.
+    """
     shared = _sees_whole(entity, viewer)
     found = []
     for link in _visible_links(entity, viewer):
         heading = link.get("heading") if shared else link.get("opened")
-        resolved = resolve(str(link.get("target") or ""))
-        found.append({**_without(link, MARKS), "heading": str(heading or ""), "to": resolved})
+        target, resolved = _target(str(link.get("target") or ""), str(link.get("text") or ""), resolve)
+        if target:
+            found.append({**_without(link, MARKS), "target": target, "heading": str(heading or ""), "to": resolved})
     return found
+
+
+def _target(target: str, shown: str, resolve: Resolve) -> tuple[str, str | None]:
+    """The target of a link for a viewer, "" for none, and the note that it means."""
+    if (resolved := resolve(target)) is not None:
+        # "../secret/../Inn" names a folder that the path of the note does not
+        return (resolved if ".." in target else target), resolved
+    return shown, resolve(shown) if shown else None
+
+
+def _written_link(link: Written, resolve: Resolve, headings: Collection[str]) -> str:
+    """A link of a note's text as its author wrote it, for a viewer."""
+    if not link.target:
+        return link.written if fold(link.heading) in headings else link.shown
+    target, resolved = _target(link.target, link.shown, resolve)
+    if resolved is not None and target == link.target:
+        hides = bool(link.heading) and fold(link.heading) not in fold(link.shown)
+        return wikilink(target, link.shown, embedded=link.embedded) if hides else link.written
+    return wikilink(target, link.shown, embedded=resolved is not None and link.embedded and target != link.shown)
 
 
 def _without(values: Mapping[str, V], names: Collection[str]) -> dict[str, V]:

@@ -148,7 +148,7 @@ def _open(entity: Entity) -> dict[str, list[str]]:
         "facts": list(data.get("facts", {})),
         "aliases": list(data.get("aliases", [])),
         "tags": _texts(tags),
-        "links": list(dict.fromkeys(str(link.get("target")) for link in data.get("links", []))),
+        "links": list(dict.fromkeys(str(link.get("text")) for link in data.get("links", []))),
     }
 
 

@@ -41,7 +41,13 @@ WRAPPERS: Sequence[str] = (
     "%%\n{}\n%%",
     "<!-- dm:start -->\n{}\n<!-- dm:end -->",
     '<section class="secret">\n{}\n</section>',
+    '<div class="box gm"><div>\n{}\n</div></div>',
+    "> [!warning]- GM Notes\n> {}",
+    "- [ ] **Secret**: {}",
+    "<details><summary>DM only</summary>\n{}\n</details>",
 )
+LINKS = ("{0}", "[[{0}]]", "[[{0}|a stranger]]", "[the other](<../npcs/{0}.md>)", "[[GM only/{0}|{1}]]")
+"""How a sentence names somebody, whose note may be a secret."""
 
 
 @dataclass
@@ -54,7 +60,8 @@ class Words:
     def sentence(self) -> str:
         """A sentence about people and things of the vault."""
         who, what, whom = (self.random.choice(words) for words in (NAMES, NOUNS, NAMES))
-        return f"{who} {self.random.choice(VERBS)} the {what} of {self.random.choice((whom, f'[[{whom}]]'))}."
+        named = self.random.choice(LINKS).format(whom, self.random.choice(NAMES))
+        return f"{who} {self.random.choice(VERBS)} the {what} of {named}."
 
     def secret(self) -> str:
         """A sentence that nobody must meet who may not."""

@@ -1,0 +1,370 @@
+"""Stretches between two signs: comments, and what HTML, spoilers, inline fields and shortcodes keep secret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lorekeeper.audience import DM
+from lorekeeper.notes.comparing import comparable
+from lorekeeper.notes.marks import OwnMarks
+from lorekeeper.notes.secrets import Mark, heading_mark, is_name, key_mark, word_audience
+from lorekeeper.notes.source import GENERATED, WRITTEN
+
+COMMENT_PROGRAMS = re.compile(
+    r"\s*(?:(?:begin|end) (?:waypoint|landmark)\b|waypoint\b|landmark\b|kanban:settings|dataview|excalidraw|run (?:start|end)\b|"
+    r"query|serializedquery|zoottelkeeper|prettier-ignore|markdownlint|linter|toc\b|mbs\b|auto-generated|[{<\[])",
+    re.IGNORECASE,
+)
+"""How a comment of Obsidian begins that a plugin wrote for itself."""
+
+LEAD = re.compile(
+    r"(?:[^\S\n]*(?:>|(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][.)]|\[[^\]\n]\])(?=[^\S\n])|\[\^[^\]\n]{1,60}\]:))*[^\S\n]*"
+)
+"""What stands before the text of a line: quotes, bullets, numbers, boxes of tasks, the sign of a footnote."""
+
+_OPENING = re.compile(
+    r"(?P<comment>%%|<!--)"
+    r"|<(?P<tag>[a-zA-Z][\w-]{0,30})(?=[\s>])"
+    r"|(?P<field>[\[(])(?P<key>[^\W_][^\[\]():\n]{0,60}):"
+    r"|\[(?P<code>[^\W_][\w -]{0,30})(?:=[^\[\]\n]{0,60})?\](?![(\[])"
+    r"|\{\{(?P<pointed>[<%])[ \t]*(?P<short>[\w-]{1,40})|\{%[ \t]*(?P<liquid>[\w-]{1,40})"
+    r"|(?P<bars>\|\|)(?=[^\s|])|(?P<covered>>!)(?=\S)"
+    r"|^[ \t]{0,3}(?P<fence>:{3,})[ \t]*\{?[ \t]*\.?(?P<name>[\w-]{1,40})"
+    r"|(?<![*_])(?P<stars>\*{1,3}|_{1,3})(?=[^\s*_])(?P<bold>[^*_\n|]{1,60}?)(?::[^\S\n]?(?P=stars)|(?P=stars)[^\S\n]?:)",
+    re.MULTILINE,
+)
+_SIGN = re.compile(
+    r"\s*(?:(start|begin|open|end|stop|close)[\s:_-]+)?([^\n]{1,40}?)\s*[:_ -]?\s*(start|begin|open|end|stop|close)?\s*",
+    re.IGNORECASE,
+)
+_SIGNS = (
+    (re.compile(r"\s*SerializedQuery\s+END\b", re.IGNORECASE), WRITTEN),
+    (re.compile(r"\s*SerializedQuery\b", re.IGNORECASE), GENERATED),
+)
+"""Comments of Dataview Serializer around what it wrote, and the lines that stand for them."""
+
+_CLASSES = re.compile(
+    r"\b(?:class|id|data-visibility|data-audience)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|[\"']?([^\s>\"']+))", re.IGNORECASE
+)
+_SECRET_CLASS = re.compile(r"(?:dm|gm|secrets?|spoilers?)(?: .*)?")
+_SUMMARY = re.compile(r"\s*<summary\b[^<>]*>(.*?)</summary\s*>", re.IGNORECASE | re.DOTALL)
+_LONGEST_SUMMARY = 1000
+_ANY_TAG = re.compile(r"<[^<>]{0,500}>")
+_VOID = frozenset("br hr img input link meta source wbr area base col embed track".split())
+_PLAIN = re.compile(r"[^<>\"']*+")
+_IN_BRACKETS = re.compile(r"\([^()\n]{0,40}\)")
+_BORDER = re.compile(r"(?<!\\)\|")
+_BRACKET = re.compile(r"[\[\]()\n]")
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Something secret that stood in a text.
+
+    Attributes:
+        first: number of the line that it begins in.
+        last: number of the line that it ends in.
+        content: without the signs around it.
+        mark: what makes it secret.
+    """
+
+    first: int
+    last: int
+    content: str
+    mark: Mark
+
+
+@dataclass(frozen=True)
+class Line:
+    """Where a line begins and ends, where its text begins, and whether it is the row of a table."""
+
+    start: int
+    end: int
+    lead: int
+    is_row: bool
+
+
+class Stretches:
+    """One pass over a text. A sign that was not found once is not looked for again: the pass stays linear."""
+
+    def __init__(self, text: str, own: OwnMarks) -> None:
+        self.text, self._own = text, own
+        self.found: list[Stretch] = []
+        self.problems: list[str] = []
+        self._missing: set[str] = set()
+        self._line, self._counted = 0, 0
+        self._current = Line(0, -1, 0, is_row=False)
+
+    @staticmethod
+    def may_be_in(text: str) -> bool:
+        """Whether a text has what any of them begins with."""
+        return _OPENING.search(text) is not None
+
+    def taken_out(self) -> str:
+        """The text with line ends only where secrets and comments were."""
+        parts, at = list[str](), 0
+        while match := _OPENING.search(self.text, at):
+            parts.append(self.text[at : match.start()])
+            end, instead = self._read(match)
+            # "a %%b%% c" leaves one space
+            spaces = not instead and parts[-1].endswith(" ") and self.text.startswith(" ", end)
+            at = end + spaces
+            parts.append(instead)
+        return "".join(parts) + self.text[at:]
+
+    def _read(self, opening: re.Match[str]) -> tuple[int, str]:
+        """Where to go on behind an opening sign, and what stands in the place of what was passed."""
+        readers: tuple[tuple[str, Callable[[re.Match[str]], tuple[int, str] | None]], ...] = (
+            ("comment", self._comment),
+            ("tag", self._tag),
+            ("field", self._field),
+            ("code", self._code),
+            ("short", self._shortcode),
+            ("liquid", self._shortcode),
+            ("bars", self._covered),
+            ("covered", self._covered),
+            ("fence", self._fenced),
+            ("bold", self._bold),
+        )
+        read = next(read for group, read in readers if opening[group])
+        # of "[[gm]" the second bracket may be the opening one
+        return read(opening) or (opening.start() + 1, opening[0][0])
+
+    # --- comments ----------------------------------------------------------------------------------------------------
+
+    def _comment(self, opening: re.Match[str]) -> tuple[int, str]:
+        start, inside = opening.span()
+        sign = "%%" if opening[0] == "%%" else "-->"
+        close = self._find(sign, inside)
+        if close < 0:
+            return self._unclosed(opening)
+        content, end = self.text[inside:close], close + len(sign)
+        if (ending := self._begun(content, end, is_shown=opening[0] == "<!--")) is not None:
+            return self._between(start, end, ending, self.text[start:end])
+        if opening[0] == "%%" and content.strip() and not COMMENT_PROGRAMS.match(content):
+            return self._keep(start, content, end, Mark("%%", DM))
+        alone = self._is_alone(start, end)
+        signs = (sign for pattern, sign in _SIGNS if alone and pattern.match(content))
+        return end, next(signs, "") + "\n" * self.text.count("\n", start, end)
+
+    def _begun(self, content: str, end: int, *, is_shown: bool) -> re.Pattern[str] | None:
+        """What ends the secret that a comment begins: "dm:start", "gm only"; None if it is another comment."""
+        match = _SIGN.fullmatch(content) if len(content) < 60 and "\n" not in content.strip() else None
+        if match is None or "/" in content:
+            return None
+        sign = (match[1] or match[3] or "").casefold()
+        if sign in ("end", "stop", "close") or word_audience(match[2], "callout", self._own) != DM:
+            return None
+        ending = _ending(match[2])
+        # "%%secret%%" may be a comment of one word
+        return ending if is_shown or sign or self._search(ending, end) else None
+
+    def _is_alone(self, start: int, end: int) -> bool:
+        """Whether a comment has its lines to itself."""
+        before, after = self.text[max(0, start - 1) : start], self.text[end : end + 1]
+        return before in ("", "\n") and after in ("", "\n")
+
+    def _unclosed(self, opening: re.Match[str]) -> tuple[int, str]:
+        start, inside = opening.span()
+        if opening[0] == "%%" and self.text[max(0, start - 9) : start].rstrip(" ")[-1:].isdigit():
+            return inside, opening[0]  # "100%%"
+        self.problems.append(f"{opening[0]} has no end: all that follows is taken as secret")
+        return self._keep(start, self.text[inside:], len(self.text), Mark(opening[0], DM))
+
+    # --- HTML --------------------------------------------------------------------------------------------------------
+
+    def _tag(self, opening: re.Match[str]) -> tuple[int, str] | None:
+        name = opening["tag"].casefold()
+        end = self._end_of_tag(opening.end())
+        if name in _VOID or end < 0 or self.text[end - 2] == "/":
+            return None
+        written = self.text[opening.start() : end]
+        if not self._is_secret_tag(name, written, end):
+            return None
+        return self._between(opening.start(), end, re.compile(rf"<(/?){name}\b[^<>]*>", re.IGNORECASE), written[:80])
+
+    def _end_of_tag(self, at: int) -> int:
+        """Where a tag ends, a ">" within quotes being none; -1 if it does not."""
+        while True:
+            at = _matched(_PLAIN, self.text, at)
+            sign = self.text[at : at + 1]
+            if sign in ("", "<"):
+                return -1
+            if sign == ">":
+                return at + 1
+            at = max(self._find(sign, at + 1), at) + 1
+
+    def _is_secret_tag(self, name: str, written: str, end: int) -> bool:
+        values = (next(filter(None, groups), "") for groups in _CLASSES.findall(written))
+        words = (word for value in (*values, name) for word in value.split())
+        if any(_SECRET_CLASS.fullmatch(comparable(word)) or self._is_secret_word(word) for word in words):
+            return True
+        summary = _SUMMARY.match(self.text[end : end + _LONGEST_SUMMARY]) if name == "details" else None
+        return summary is not None and heading_mark(_ANY_TAG.sub("", summary[1]).strip(), self._own).audience == DM
+
+    # --- within lines ------------------------------------------------------------------------------------------------
+
+    def _field(self, opening: re.Match[str]) -> tuple[int, str] | None:
+        """``[secret:: text]``, ``(GM: text)``: to the bracket that closes it, or to the end of the line without one."""
+        after, before = (
+            self.text[opening.end() : opening.end() + 1],
+            self.text[max(0, opening.start() - 1) : opening.start()],
+        )
+        if (
+            before == "["
+            or after not in (":", " ", "\t")
+            or not self._is_secret_key(opening["key"], is_field=after == ":")
+        ):
+            return None
+        inside = opening.end() + (after == ":")
+        depth, end, close = 1, -1, inside
+        for bracket in _BRACKET.finditer(self.text, inside):
+            close = end = bracket.start()
+            depth += {"[": 1, "(": 1, "\n": 0}.get(bracket[0], -1)
+            if bracket[0] == "\n" or not depth:
+                end += bracket[0] != "\n"
+                break
+        else:
+            close = end = len(self.text)
+        value = self.text[inside:close]
+        if after != ":" and introduces(opening["key"], value):
+            return None
+        return self._keep(
+            opening.start(), f"**{opening['key'].strip()}**: {value.strip()}", end, Mark(opening["key"], DM)
+        )
+
+    def _code(self, opening: re.Match[str]) -> tuple[int, str] | None:
+        """``[spoiler]text[/spoiler]``; alone, ``[GM]`` is for the line that it begins."""
+        if not self._is_secret_word(opening["code"]):
+            return None
+        pattern = re.compile(rf"\[/{re.escape(opening['code'])}\]", re.IGNORECASE)
+        close = self._search(pattern, opening.end())
+        if close is None:
+            return None
+        return self._keep(opening.start(), self.text[opening.end() : close.start()], close.end(), Mark(opening[0], DM))
+
+    def _shortcode(self, opening: re.Match[str]) -> tuple[int, str] | None:
+        """``{{< secret >}}text{{< /secret >}}``, ``{% secret %}text{% endsecret %}``."""
+        name = opening["short"] or opening["liquid"]
+        end = self.text.find("}", opening.end(), opening.end() + 300)
+        if end < 0 or not self._is_secret_word(name):
+            return None
+        end += 2 if self.text.startswith("}}", end) else 1
+        closing = re.compile(rf"\{{[{{%][ \t]*[<%]?[ \t]*(/|end)[ \t]*{re.escape(name)}[^{{}}\n]*\}}+", re.IGNORECASE)
+        return self._between(opening.start(), end, closing, self.text[opening.start() : end])
+
+    def _covered(self, opening: re.Match[str]) -> tuple[int, str] | None:
+        """``||text||``, ``>!text!<``."""
+        sign, line = "||" if opening["bars"] else "!<", self._line_at(opening.start())
+        close = self.text.find(sign, opening.end(), line.end)
+        if close < 0 or (opening["bars"] and line.is_row) or self.text[close - 1].isspace():
+            return None
+        content = self.text[opening.end() : close]
+        return self._keep(opening.start(), content, close + 2, Mark(f"{opening[0]} {sign}", DM))
+
+    def _bold(self, opening: re.Match[str]) -> tuple[int, str] | None:
+        """``Tall. **Secret:** text``: to the end of the line. What begins a line is left to `cuts.cut_lines`."""
+        line, start = self._line_at(opening.start()), opening.start()
+        if start <= line.lead or not self._is_secret_key(opening["bold"], is_field=False):
+            return None
+        border = _BORDER.search(self.text, opening.end(), line.end) if line.is_row else None
+        end = border.start() if border else line.end
+        if introduces(opening["bold"], self.text[opening.end() : end]):
+            return None
+        return self._keep(start, self.text[start:end], end, Mark(opening["bold"], DM))
+
+    def _line_at(self, at: int) -> Line:
+        """The line that a position is in."""
+        if not self._current.start <= at <= self._current.end:
+            start, end = self.text.rfind("\n", 0, at) + 1, self.text.find("\n", at)
+            lead = _matched(LEAD, self.text, start)
+            self._current = Line(start, len(self.text) if end < 0 else end, lead, self.text.startswith("|", lead))
+        return self._current
+
+    def _fenced(self, opening: re.Match[str]) -> tuple[int, str] | None:
+        """``::: secret``, to the colons that close it."""
+        if not self._is_secret_word(opening["name"]):
+            return None
+        line_end = self.text.find("\n", opening.end())
+        inside = len(self.text) if line_end < 0 else line_end
+        closing = re.compile(rf"^[ \t]{{0,3}}:{{{len(opening['fence'])},}}[ \t]*$", re.MULTILINE)
+        return self._between(opening.start(), inside, closing, opening[0].strip())
+
+    def _is_secret_word(self, word: str) -> bool:
+        return word_audience(word, "line", self._own) == DM
+
+    def _is_secret_key(self, key: str, *, is_field: bool) -> bool:
+        if is_field:
+            return key_mark(key, self._own).audience == DM
+        return len(key.split()) <= MOST_KEY_WORDS and DM in (
+            word_audience(key, "line", self._own),
+            key_mark(key, self._own).audience,
+        )
+
+    # --- what is kept ------------------------------------------------------------------------------------------------
+
+    def _between(self, start: int, inside: int, closing: re.Pattern[str], written: str) -> tuple[int, str]:
+        """A stretch to the sign that closes it, over those within it; to the end of the note, if that is missing."""
+        depth, close = 1, None
+        if closing.pattern not in self._missing:
+            for found in closing.finditer(self.text, inside):
+                opens = bool(closing.groups) and not found[1]
+                depth += 1 if opens else -1
+                if not depth:
+                    close = found
+                    break
+        if close is None:
+            self._missing.add(closing.pattern)
+            self.problems.append(f"{written} has no end: all that follows is taken as secret")
+        last, end = close.span() if close else (len(self.text), len(self.text))
+        return self._keep(start, self.text[inside:last], end, Mark(written, DM))
+
+    def _keep(self, start: int, content: str, end: int, mark: Mark) -> tuple[int, str]:
+        self._line += self.text.count("\n", self._counted, start)
+        self._counted = start
+        breaks = self.text.count("\n", start, end)
+        if content.strip():
+            self.found.append(Stretch(self._line, self._line + breaks, content, mark))
+        return end, "\n" * breaks
+
+    def _find(self, sign: str, start: int) -> int:
+        position = -1 if sign in self._missing else self.text.find(sign, start)
+        if position < 0:
+            self._missing.add(sign)
+        return position
+
+    def _search(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
+        match = None if pattern.pattern in self._missing else pattern.search(self.text, start)
+        if match is None:
+            self._missing.add(pattern.pattern)
+        return match
+
+
+MOST_KEY_WORDS = 7
+"""Words before a colon that may be a key; more are a sentence."""
+
+
+def introduces(key: str, value: str) -> bool:
+    """Whether "GM: Geoff" only names a person."""
+    return comparable(key) in ("gm", "dm", "sl", "mj", "dungeon master", "game master") and is_name(
+        _IN_BRACKETS.sub("", value).strip("*_[] \t")
+    )
+
+
+def _ending(word: str) -> re.Pattern[str]:
+    """How the comment looks that ends what one with a word began."""
+    said = r"[\s:_-]{0,9}".join(re.escape(part) for part in re.split(r"[\s:_-]+", word) if part)
+    ends = r"(?:end|stop|close)"
+    return re.compile(
+        rf"(?:<!--|%%)\s{{0,9}}(?:/\s{{0,9}}{said}|{said}\s{{0,9}}[:_ -]?\s{{0,9}}{ends}|{ends}\s{{0,9}}[:_ -]?\s{{0,9}}{said})"
+        r"\s{0,9}(?:-->|%%)",
+        re.IGNORECASE,
+    )
+
+
+def _matched(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where a pattern ends that may match nothing."""
+    match = pattern.match(text, at)
+    return match.end() if match else at

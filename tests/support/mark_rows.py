@@ -1,0 +1,271 @@
+"""How game masters mark what players must not see, as they write it: one row each, with whether players see the marked words.
+
+Every row is a note that is otherwise for all players, so that nothing but the mark of the row decides. `WORD` stands for the words
+that are marked.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+WORD = "WORD"
+
+OPEN = "---\nvisibility: players\n---\n# Mira\n\nShe rows.\n\n"
+
+
+class Row(NamedTuple):
+    """A note and what players see of it.
+
+    Attributes:
+        hidden: whether players do not see the marked words.
+        text: of the file.
+        path: of the file.
+        why: of what is shown, why it is no mark.
+    """
+
+    hidden: bool
+    text: str
+    path: str = "Mira.md"
+    why: str = ""
+
+
+def _hidden(*bodies: str) -> list[Row]:
+    return [Row(True, OPEN + body) for body in bodies]
+
+
+def _front(*blocks: str, hidden: bool = True, why: str = "", path: str = "Mira.md") -> list[Row]:
+    return [Row(hidden, f"---\n{block}\n---\nShe is {WORD}.", path, why) for block in blocks]
+
+
+def _paths(*paths: str) -> list[Row]:
+    return [Row(True, OPEN + WORD, path) for path in paths]
+
+
+def _shown(why: str, *bodies: str, path: str = "Mira.md") -> list[Row]:
+    return [Row(False, OPEN + body, path, why) for body in bodies]
+
+
+HEADINGS = [
+    *("GM Notes", "DM Only", "GM Eyes Only", "DM's Notes", "Notes (GM)", "Behind the Scenes", "Secrets", "Secret"),
+    *("Secrets & Lies", "Secrets and Clues", "🔑 Secrets & Clues", "🤫 Secrets", "Rumours / Secrets", "4.2 Secrets"),
+    *("Strahd's Secret", "Her secret", "G.M. Notes", "G. M. only", "GM&nbsp;Notes", "G&#77; Notes", "G\u200bM Notes"),
+    *(
+        "🔒 GM\u200d Only",
+        "ＧＭ Notes",
+        "**GM Notes**",
+        "==GM Notes==",
+        "[[GM Notes]]",
+        "Plans #gm",
+        "The True Identity",
+    ),
+    *("What really happened", "What the players do not know", "Hidden Agenda", "Plot Twist", "For the DM's eyes"),
+    *(
+        "DM Wissen",
+        "Geheimnisse",
+        "Nur für den SL",
+        "Geheime Pläne",
+        "Secretos",
+        "Notas del máster",
+        "Solo para el máster",
+    ),
+    *("Segreti", "Note del master", "Secrets du MJ", "MJ seulement", "Segredos", "Notas do mestre"),
+]
+
+NOTES_OF_GAME_MASTERS: list[Row] = [
+    *_hidden(*(f"## {heading}\n\n{WORD} is here." for heading in HEADINGS)),
+    *_hidden(f"GM Notes\n--------\n\n{WORD}", f"##GM Notes\n\n{WORD}", f"<h2>GM Notes</h2>\n\n{WORD}"),
+    *_hidden(
+        f"<h3 id='x'>Secrets &amp; Lies</h3>\n\n{WORD}", f"**GM Notes**\n\n- {WORD}\n- more", f"__GM Notes__\n\n{WORD}"
+    ),
+    *_hidden(f"- ## GM Notes\n  {WORD}", f"> ## GM Notes\n> {WORD}", f"**GM Notes:**\n\n- {WORD}\n"),
+    # callouts
+    *_hidden(
+        *(f"> [!{word}]\n> {WORD}" for word in ("dm", "secret", "gm", "hidden", "dm|no-title", "d\u200bm", "gm-only"))
+    ),
+    *_hidden(
+        *(
+            f"> [!{word}]\n> {WORD}"
+            for word in ("spoilers", "SL", "geheimnis", "master", "metadata|dm", "infobox|secret")
+        )
+    ),
+    *_hidden(f"> [!danger]- DM only\n> {WORD}", f"> [!warning]- GM Notes\n> {WORD}", f"> [!caution]- 🔒 GM\n> {WORD}"),
+    *_hidden(
+        f"> [!question]- For the DM's eyes\n> {WORD}", f"> [!note|gm-only] Plans\n> {WORD}", f"- > [!dm]\n  > {WORD}"
+    ),
+    *_hidden(
+        f"> [!note] Hearsay\n> > [!dm]\n> > {WORD}",
+        f"> [!handout] Letter\n> Dear Ana.\n> **Secret**: {WORD} forged it\n",
+    ),
+    *_hidden(f"```ad-dm\n{WORD}\n```", f"```dm\n{WORD}\n```", f"~~~ secret\n{WORD}\n~~~", f"> ```gm\n> {WORD}\n> ```"),
+    # comments, HTML, spoilers
+    *_hidden(
+        f"%%{WORD}%%",
+        f"She %%{WORD}%% rows.",
+        f"<!-- dm:start -->\n{WORD}\n<!-- dm:end -->",
+        f"a text %% {WORD} and no end",
+    ),
+    *_hidden(
+        f"<!-- gm only -->\n{WORD}\n<!-- /gm only -->", f"a text <!-- {WORD} and no end", f"<!-- secret -->\n{WORD}"
+    ),
+    *_hidden(
+        f'<section class="secret">{WORD}</section>', f'<section class="secret"><section>x</section>{WORD}</section>'
+    ),
+    *_hidden(f'<section class="secret" data-x="{"x" * 600}">{WORD}</section>', f"<section class=secret>\n{WORD}"),
+    *_hidden(
+        f'<div class="dm">{WORD}</div>', f'<div class="box secret-box"><div>x</div>\n{WORD}\n</div>', f"<gm>{WORD}</gm>"
+    ),
+    *_hidden(f'<span class="secret">{WORD}</span>', f"<details><summary>DM only</summary>\n\n{WORD}\n\n</details>"),
+    *_hidden(
+        f"<details open>\n<summary><b>GM</b> notes</summary>\n{WORD}\n</details>",
+        f'<p title="a > b" class="gm">{WORD}</p>',
+    ),
+    *_hidden(
+        f"She is ||{WORD}|| tonight", f"She is >!{WORD}!< tonight", f"[spoiler]{WORD}[/spoiler]", f"[gm]\n{WORD}\n[/gm]"
+    ),
+    *_hidden(
+        f":::dm\n{WORD}\n:::", f"::: {{.secret}}\n{WORD}\n:::", f"{{{{< secret >}}}}\n{WORD}\n{{{{< /secret >}}}}"
+    ),
+    *_hidden(f"{{{{% gm %}}}}\n{WORD}\n{{{{% /gm %}}}}", f"{{% secret %}}{WORD}{{% endsecret %}}"),
+    # keys
+    *_hidden(
+        f"Secret:: {WORD}", f"She lies (secret:: {WORD}) well.", f"She [secret:: {WORD}] rows.", f"[secret: {WORD}]"
+    ),
+    *_hidden(f"[secret:: see [[Lich|the old man]] ({WORD})]", f"She smiles. (GM note: {WORD} is her [[Lich|father]])"),
+    *_hidden(
+        f"**Secret**: {WORD}", f"- **Secret**:\n  - {WORD}", f"- [ ] **Secret**: {WORD}", f"1. **Secret**: {WORD}"
+    ),
+    *_hidden(
+        f"> **Secret**: {WORD}",
+        f"***Secret***: {WORD}",
+        f"*Secret:* {WORD}",
+        f"2) **GM only** - {WORD}",
+        f"**Secret** {WORD}",
+    ),
+    *_hidden(
+        f"* [x] ***DM Notes:*** {WORD}",
+        f"- **Secret motive**\n  - {WORD}\n",
+        f"> - **Secrets:** {WORD}",
+        f"<u>Secret</u>: {WORD}",
+    ),
+    *_hidden(
+        f"*GM Notes* — {WORD}",
+        f"- **Secret**: one\n\n  {WORD} in a second paragraph",
+        f"- **Secret**: one\n{WORD} wrapped",
+    ),
+    *_hidden(
+        f"Tall. **Secret:** {WORD}",
+        f"**Wahre Loyalität:** {WORD}",
+        f"*Twist:* {WORD}",
+        f"**Geheim:** {WORD}",
+        f"Geheim: {WORD}",
+    ),
+    *_hidden(
+        f"DM: the duke is {WORD} and lies", f"> **DM:** the duke is {WORD} and lies", f"[GM] {WORD}", f"(secret) {WORD}"
+    ),
+    *_hidden(f"She rows.[^1]\n\n[^1]: DM: {WORD} is her name and she hates it"),
+    # tables, tags
+    *_hidden(f"| Name | GM notes |\n|---|---|\n| Otto | {WORD} |", f"| a | b |\n|---|---|\n| Secret | {WORD} |"),
+    *_hidden(
+        f"| Name | GM |\n|---|---|\n| Otto | {WORD} |", f"| a | b |\n|---|---|\n| c | d |\n- **Secret**: {WORD} | more"
+    ),
+    *_hidden(f"Name | GM notes\n---|---\nOtto | {WORD}", f"> | Name | Secret |\n> |---|---|\n> | Otto | {WORD} |"),
+    *_hidden(
+        f"| What they believed | What was true |\n|---|---|\n| a | {WORD} |",
+        f"| a | **Secret:** {WORD} |\n|---|---|\n| b | c |",
+    ),
+    *_hidden(f"{WORD} is a lich #secret", f"#dm\n\n{WORD}", f"- {WORD} #gm-only"),
+    *_front("visibility: players\ntags: [npc, dm-only]", "visibility: players\ntags: secret/plot"),
+    # front matter
+    *(
+        Row(True, f"---\nvisibility: players\n{key}: {WORD}\n---\nShe rows.")
+        for key in ("dm_notes", "dmNotes", "secret", "gmSecret")
+    ),
+    *(
+        Row(True, f"---\nvisibility: players\n{key}: {WORD}\n---\nShe rows.")
+        for key in ("true_identity", "Geheimnis", "trueName")
+    ),
+    Row(True, f"---\nvisibility: players\nnpc:\n  secret: {WORD}\n---\nShe rows."),
+    *_front(
+        "visibility: players\nVisibility: dm", "visibility: dm\nvisibility: players", "publish: true\ngmOnly: true"
+    ),
+    *_front("visibility: players\nse\u00adcret: true", "base: &b {secret: true}\n<<: *b\nvisibility: players"),
+    *_front(
+        "visibility: players\nmeta:\n  dm_only: true",
+        "visibility: players\nnotes: [unclosed",
+        "visibility: semi-public",
+    ),
+    *_front(
+        "publish: true\nvisibility: after session 5", "visibility: players\naudience: [agent, dm]", "publish: soon"
+    ),
+    *_front(
+        "visibility: players\naccess: dm",
+        "visibility: players\nsecret: players",
+        "publish: true\nvisible_to: [Ana, the duke]",
+    ),
+    *_front(f"publish: true\nx: {'y' * 65_536}\nsecret: true", "visibility: players\n---\n\n---\nvisibility: dm"),
+    Row(True, f"---\nvisibility: dm\n\n{WORD} is here.", "Player Handouts/Mira.md"),
+    Row(True, f"\n---\nvisibility: dm\n---\n{WORD} is here.", "Player Handouts/Mira.md"),
+    Row(True, f"+++\nsecret = true\n+++\n{WORD} is here.", "Player Handouts/Mira.md"),
+    Row(True, f"{OPEN}visibility:: dm\n\n{WORD}"),
+    # names of files and folders
+    *_paths(
+        "DM/Mira.md",
+        "GM/notes/Mira.md",
+        "Shared/Tobias - DM Notes.md",
+        "Mira (DM).md",
+        "Mira [GM].md",
+        "mira-dm-guide.md",
+    ),
+    *_paths(
+        "mira-dm.md",
+        "DM Screen/Mira.md",
+        "Session Prep/Mira.md",
+        "G\u200bM only/Mira.md",
+        "Spoilers/Mira.md",
+        "Geheim/Mira.md",
+    ),
+    Row(True, f"{WORD} is here.", "Player Handouts/dm-notes-mira.md"),
+    Row(True, f"# GM Notes\n\n{WORD} is here.", "Player Handouts/Mira.md"),
+]
+
+NO_MARKS: list[Row] = [
+    *_shown(
+        "nothing marks it",
+        WORD,
+        f"## Looks\n\n{WORD}",
+        f"> [!note] Hearsay\n> {WORD}",
+        f"<div class='note'>{WORD}</div>",
+    ),
+    *_shown("a mark ends where its heading, key or stretch does", f"## GM Notes\n\nx\n\n## Looks\n\n{WORD}"),
+    *_shown("the bold line below begins another part", f"**GM Notes**\n\n- bad\n\n**Looks**\n\n{WORD}"),
+    *_shown(
+        "the line above is secret, this one is not", f"> [!tip] Rumour\n> - **GM Notes**: bad\n> - The well is {WORD}."
+    ),
+    *_shown("the stretch has ended", f"(secret:: he lies) {WORD}", f"%%x%% {WORD}", f"<b class='gm'>x</b> {WORD}"),
+    *_shown(
+        "other words that begin alike",
+        f"## Secretary\n\n{WORD}",
+        f"## The Secret Garden\n\n{WORD}",
+        f"## Hidden Valley\n\n{WORD}",
+    ),
+    *_shown("words for a secret to some only: any recap has a truth", f"## Truth\n\n{WORD}", f"## Prep\n\n{WORD}"),
+    *_shown("tags of other things", f"{WORD} joined the #secret-society of #dms-guild"),
+    *_shown("the name of the game master, no secret of hers", f"**GM:** Geoff\n\n{WORD}", f"GM: Geoff\n\n{WORD}"),
+    *_shown("empty cells, no spoilers", f"| a | b ||\n|---|---|---|\n| {WORD} | y ||"),
+    *_shown("a number with percent signs", f"100%% sure that {WORD}"),
+    *_shown("a link shows its words", f"[[{WORD}]]", f"![[{WORD}]]"),
+    *_shown("a folder of plans may be the players' own", f"{WORD}", path="05---planning/Mira.md"),
+    *_shown("drafts are no secrets by their name", f"{WORD}", path="00_Admin/02_Entwürfe/Mira.md"),
+    *_shown("an admiral", f"{WORD}", path="Random/Admiral.md"),
+    *_front("visibility: dm, players", hidden=False, why="both are named, and both see it"),
+    *_front("visibility: players\naccess: Dangerous; locals avoid it", hidden=False, why="the way into a harbour"),
+    *_front("visibility: players\npermission: granted by the Duke", hidden=False, why="a fact"),
+    *_front(
+        "visibility: players\naccess: Ruined", hidden=False, why="one word is no list of people: a fact, and reported"
+    ),
+    *_front("visibility: players\nsecret: false", hidden=False, why="it says that it is none"),
+    *_front("visibility: players\npublished: 1492", hidden=False, why="the year of a book"),
+    Row(False, f"{OPEN}---\nvisibility: dm\n---\n\n{WORD}", why="keys between rules in the midst of a text are text"),
+]
+
+ROWS = [*NOTES_OF_GAME_MASTERS, *NO_MARKS]

@@ -1,0 +1,239 @@
+"""Marks of secrecy as people write them, and what of them disagrees or cannot be read."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lorekeeper.audience import DM, PLAYERS, Audience, Viewer
+from lorekeeper.entities import Entity
+from lorekeeper.errors import LoreKeeperError
+from lorekeeper.library import Library
+from lorekeeper.normalize.notes import note_entity
+from lorekeeper.notes import read_note
+from lorekeeper.notes.comparing import comparable
+from lorekeeper.notes.cuts import cut_lines
+from lorekeeper.notes.marks import BUILT_IN
+from lorekeeper.notes.secrets import heading_mark, path_mark
+from lorekeeper.notes.vocabulary import HEADING, SAYINGS, WORDS
+from lorekeeper.server.tools import all_tools
+from lorekeeper.vaults.check import check
+from lorekeeper.vaults.registry import Vault
+from lorekeeper.vaults.state import State
+from lorekeeper.views.cut import cut, is_visible
+from tests.support.mark_rows import ROWS, WORD
+from tests.support.vaults import vault_library, write
+
+ANYBODY = Viewer.player()
+TOOLS = {tool.name: tool for tool in all_tools()}
+
+
+def seen(path: str, text: str, viewer: Viewer = ANYBODY, resolve: Callable[[str], str | None] = lambda _: None) -> Any:
+    """What a viewer sees of a note, as JSON; None for nothing."""
+    entity = note_entity(read_note(path, text), "saga", "Saga", 0.0, resolve)
+    return json.dumps(cut(entity, viewer, resolve).as_record(), default=str) if is_visible(entity, viewer) else None
+
+
+async def answer(library: Library, viewer: Viewer, tool: str, **arguments: Any) -> str:
+    """What a call gives a viewer, as text."""
+    try:
+        found = await TOOLS[tool].run(library.view(viewer), TOOLS[tool].check(arguments))
+    except LoreKeeperError as error:
+        return str(error)
+    return json.dumps(found.structured) + found.text
+
+
+# --- marks as people write them ---------------------------------------------------------------------------------------
+
+
+def test_every_row_of_the_table_of_marks_is_hidden_or_shown_with_a_reason() -> None:
+    wrong = [row for row in ROWS if (WORD in (seen(row.path, row.text) or "")) == row.hidden]
+    assert wrong == []
+    assert all(row.hidden or row.why for row in ROWS)
+    assert len(ROWS) > 200
+
+
+@pytest.mark.parametrize("backend", ["sqlite", pytest.param("milvus", marks=pytest.mark.thorough)])
+async def test_a_player_of_a_library_meets_only_the_rows_that_are_shown(backend: str, tmp_path: Path) -> None:
+    notes = {f"r{n:03}/{row.path}": row.text.replace(WORD, f"zq{n:03}bell") for n, row in enumerate(ROWS)}
+    async with vault_library(tmp_path, [write(tmp_path / "saga", notes)], backend) as library:
+        await library.vaults.sync()
+        view = library.view(ANYBODY)
+        await view.refresh()
+        stored = json.dumps([entity.as_record() async for found in view.cache.iterate("notes") for entity in found])
+        assert [n for n, row in enumerate(ROWS) if (f"zq{n:03}bell" in stored.lower()) == row.hidden] == []
+        for n in range(0, len(ROWS), 40):
+            found = await answer(library, ANYBODY, "search_lore", query=f"zq{n:03}bell")
+            told = await answer(library, library.asks, "search_lore", query=f"zq{n:03}bell")
+            assert (f"r{n:03}" in found, f"r{n:03}" in told) == (not ROWS[n].hidden, True)
+
+
+def test_every_row_of_the_vocabulary_says_what_its_example_means() -> None:
+    marks = [
+        heading_mark(row.example) if row.places == HEADING else path_mark(f"{row.example}/a.md") for row in SAYINGS
+    ]
+    assert [row.example for row, mark in zip(SAYINGS, marks, strict=True) if mark.audience != row.audience] == []
+    words = [word.strip() for row in WORDS for word in row.words.split(",")]
+    assert [word for word in words if comparable(word) != word] == []
+
+
+# --- of two marks the narrower ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "audience"),
+    [
+        ("DM/a.md", "---\nvisibility: players\n---\nText.", DM),
+        ("Shared/Tobias - DM Notes.md", "---\nvisibility: players\n---\nText.", DM),
+        ("Player Handouts/GM only/a.md", "Text.", DM),
+        ("GM only/Player Handouts/a.md", "Text.", DM),
+        ("a.md", "---\npublish: true\n---\n# GM Notes\n\nText.", DM),
+        ("Handouts/a.md", "---\ntags: [dm]\n---\nText.", DM),
+        ("a.md", "---\nvisibility: [Ana, Bo]\naudience: [Bo, Cy]\n---\nText.", ("Bo",)),
+        ("a.md", "---\nvisibility: Ana\naudience: Bo\n---\nText.", DM),
+        ("Ana Brief.md", "---\nvisibility: players\n---\nText.", ("Ana",)),
+        ("Ana Brief.md", "---\nvisibility: Bo\n---\nText.", DM),
+        ("Handouts/a.md", "---\nvisibility: players\n---\nText.", PLAYERS),
+    ],
+)
+def test_of_front_matter_path_title_and_tags_the_narrowest_decides(path: str, text: str, audience: Audience) -> None:
+    assert read_note(path, text).audience == audience
+
+
+@pytest.mark.parametrize(
+    ("front", "audience"),
+    [
+        ("visibility: [Ana, Bo the Bold]", ("Ana", "Bo the Bold")),
+        ("visible_to: '[[Ana von Harz]]'", ("Ana von Harz",)),
+        ("shared-with: ana@example.com", ("ana@example.com",)),
+        ("visibility: 王芳", ("王芳",)),
+        ("viewers: everyone who paid for the map", DM),
+        ("visibility: 'Dangerous; local fishers avoid it'", DM),
+        ("audience: agent", DM),
+        ("access: [Ana, Bo]", ("Ana", "Bo")),
+        ("access: 'Dangerous; local fishers avoid it'", None),
+        ("access: Ruined", None),
+        ("permissions: players", PLAYERS),
+        ("access: gm only", DM),
+    ],
+)
+def test_only_names_are_people_and_the_way_into_a_harbour_is_none(front: str, audience: Audience | None) -> None:
+    note = read_note("a.md", f"---\n{front}\n---\nText.")
+    assert note.audience == audience
+    key = front.partition(":")[0]
+    assert (key in note.facts) == (audience is None)
+
+
+def test_the_check_reports_what_should_say_who_sees_a_note_and_does_not(tmp_path: Path) -> None:
+    texts = {
+        "who.md": "audience: agent",
+        "when.md": "publish: soon",
+        "where.md": "access: Ruined",
+        "good.md": "visibility: [Ana]\naccess: by boat, at low tide",
+        "broken.md": "visibility: players\nnotes: [unclosed",
+        "twice.md": "visibility: players\n---\n\n---\nvisibility: dm",
+    }
+    write(tmp_path, {path: f"---\n{front}\n---\nThree words here." for path, front in texts.items()})
+    found = {(each.kind, each.path): each.what for each in check(Vault("saga", "Saga", tmp_path))}
+    assert sorted(found) == [
+        ("front-matter", "broken.md"),
+        ("front-matter", "twice.md"),
+        *(("mark", f"{name}.md") for name in ("when", "where", "who")),
+    ]
+    assert "'agent' is neither an audience" in found["mark", "who.md"]
+    assert "visibility: [Ruined]" in found["mark", "where.md"]
+    assert "players do not see the note" in found["front-matter", "broken.md"]
+
+
+# --- libraries of earlier versions ------------------------------------------------------------------------------------
+
+
+async def test_notes_that_earlier_rules_opened_are_read_again_before_a_player_sees_them(tmp_path: Path) -> None:
+    song = "She rows the ferry over the drowned river by night, and asks of all who cross for a song of their homes."
+    note = f"---\nvisibility: players\n---\n# Mira\n\n{song}\n\n## DM Wissen\n\nShe is zqbell.\n"
+    vault = write(tmp_path / "saga", {"Mira.md": note})
+    async with vault_library(tmp_path, [vault], "sqlite") as library:
+        await library.vaults.sync()
+        (stored,) = await library.cache.load("notes", [("saga", "Mira.md")])
+        earlier = as_stored_earlier(stored)
+        await library.cache.store_entities([earlier], "notes")
+        with State(tmp_path / "library.vaults.db") as state:
+            state.save(
+                "saga",
+                {"Mira.md": replace(state.rows("saga")["Mira.md"], entities={"notes Mira.md": earlier.content_hash})},
+            )
+            state.save_summary("saga", replace(state.summary("saga"), marks=""))
+    async with vault_library(tmp_path, [vault], "sqlite") as library:
+        assert "zqbell" not in await answer(library, ANYBODY, "get_entity", uri="lore://notes/saga/Mira.md")
+        await library.vaults.sync()
+        given = await answer(library, ANYBODY, "get_entity", uri="lore://notes/saga/Mira.md")
+        assert song in given
+        assert "zqbell" not in given
+        assert library.embedding.computed == 0
+        assert "DM Wissen" not in await answer(library, ANYBODY, "search_lore", query="zqbell")
+        assert (await library.cache.load("notes", [("saga", "Mira.md")]))[0].content_hash == stored.content_hash
+
+
+def as_stored_earlier(entity: Entity) -> Entity:
+    """A note whose sections have no marks, as rules stored it that did not know them."""
+    sections = [
+        {key: value for key, value in section.items() if key in ("name", "desc")} for section in entity.data["sections"]
+    ]
+    fields: Mapping[str, Any] = {name: value for name, value in entity.fields.items() if name != "audience"}
+    return replace(entity, data={**entity.data, "sections": sections}, fields=fields)
+
+
+# --- time -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "|-|-|\n",
+        "| a | b |\n|---|---|\n",
+        "||a b\n",
+        "<a 'b\n",
+        "(gm: b\n",
+        "**GM** x\n",
+        "- **gm\n",
+        "<details><summary>\n",
+        "[gm] x\n",
+        "> **gm**: a\n",
+    ],
+)
+def test_reading_takes_as_much_longer_as_a_text_is_longer(row: str) -> None:
+    def seconds(times: int) -> float:
+        begun = time.process_time()
+        read_note("a.md", row * times)
+        return time.process_time() - begun
+
+    seconds(100)
+    short, long = (min(seconds(times) for _ in range(2)) for times in (400, 3200))
+    assert long < short * 24, "eight times the text, and 64 times the time if each row looked at all others"
+
+
+def test_a_table_is_looked_at_once() -> None:
+    class Counted(list[str]):
+        reads = 0
+
+        def __getitem__(self, index: Any) -> Any:
+            Counted.reads += 1
+            return super().__getitem__(index)
+
+    def reads(times: int) -> int:
+        from lorekeeper.notes.cuts import _Tables
+
+        lines = Counted(["|-|-|"] * times)
+        tables, Counted.reads = _Tables(lines, BUILT_IN), 0
+        for i in range(times):
+            tables.row(i)
+        return Counted.reads
+
+    assert reads(2000) < 2 * reads(1000) + 10
+    assert cut_lines(["|-|-|"] * 10, frozenset(), BUILT_IN)[1] == []
