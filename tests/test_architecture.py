@@ -139,7 +139,6 @@ DOORS = {
     "defusedxml": ("intake/formats/compendium.py",),
     "jwt": ("people/issuer.py",),
     "markdown_it": ("notes/", "render/"),
-    "mdit_py_plugins": ("notes/",),
     "nh3": ("render/html.py", "render/note_html.py"),
     "yaml": ("notes/", "intake/formats/yaml_document.py"),
     "rapidfuzz": ("text/names.py",),
@@ -315,7 +314,7 @@ NOT_FOR_A_GREETING = {
     *("torch", "transformers", "sentence_transformers", "onnxruntime", "tokenizers"),
     *("pymilvus", "milvus_lite", "faiss", "pyarrow", "pandas", "grpc", "Stemmer"),
     *("httpx", "stamina", "huggingface_hub", "requests", "rich", "pygments"),
-    *("markdown_it", "mdit_py_plugins", "yaml", "pathspec", "lorekeeper.notes", "lorekeeper.vaults.watch"),
+    *("markdown_it", "yaml", "pathspec", "lorekeeper.notes", "lorekeeper.vaults.watch"),
     *("lorekeeper.normalize", "lorekeeper.intake.files", "lorekeeper.intake.freshness", "lorekeeper.intake.open5e"),
     *(
         "lorekeeper.search.dossier.gather",
@@ -343,7 +342,7 @@ def test_a_client_is_greeted_before_anything_is_loaded_that_is_not_needed_for_it
 def test_what_makes_entities_of_notes_is_imported_without_what_reads_them():
     loaded = loaded_by("import lorekeeper.normalize.notes, lorekeeper.notes")
     assert "lorekeeper.notes.note" in loaded
-    assert loaded & {"markdown_it", "mdit_py_plugins", "yaml"} == set()
+    assert loaded & {"markdown_it", "yaml"} == set()
 
 
 def test_an_embedded_library_needs_no_driver_and_a_client_no_engine(tmp_path):
