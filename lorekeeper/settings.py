@@ -23,6 +23,7 @@ from lorekeeper.audience import DM, GAME_MASTER, ROLES, Viewer
 from lorekeeper.editions import parse_edition
 from lorekeeper.errors import ConfigError, FilterError
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
+from lorekeeper.regular_files import open_regular, read_regular
 from lorekeeper.system import private_file, private_folder
 
 BACKENDS = {
@@ -50,6 +51,9 @@ OWN_FILE = HOME / ".env"
 
 FOLDER_FILE = Path(".env")
 """A file that may be in the current folder; settings are never read from it."""
+
+LARGEST_BYTES = 1 << 20
+"""Largest file of settings that is read."""
 
 FOLDER_FILE_BYTES = 64 * 1024
 """How much of that file is searched for lines intended for LoreKeeper."""
@@ -295,7 +299,7 @@ def ignored_file(settings: Settings) -> str | None:
     except OSError:  # the user's own file does not exist, or the current folder is gone
         pass
     try:
-        with FOLDER_FILE.open("rb") as opened:
+        with open_regular(FOLDER_FILE) as opened:
             start = opened.read(FOLDER_FILE_BYTES)
     except OSError:
         return None
@@ -373,11 +377,12 @@ def _read_file(file: Path, *, required: bool) -> dict[str, str]:
     try:
         if not required and not file.is_file():
             return {}
-        text = file.read_text("utf-8-sig")
+        text = "" if file == Path(os.devnull) else read_regular(file, LARGEST_BYTES).decode("utf-8-sig")
     except FileNotFoundError as error:
         raise ConfigError(f"{ENV_FILE} names {file}, which does not exist; create it, or unset the variable") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(f"{file} cannot be read: {reason}") from error
     values = {k: v for k, v in dotenv_values(stream=io.StringIO(text), interpolate=False).items() if v is not None}
     if values.get(ENV_FILE):
         raise ConfigError(f"{file} sets {ENV_FILE}, which is read from the environment only; remove that line")
