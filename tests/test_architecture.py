@@ -151,7 +151,7 @@ DOORS = {
     "mcp_types": ("server/", "cli/demo.py"),
     "pydantic_core": ("server/stdio.py",),
     "uvicorn": ("server/http.py",),
-    "h11": ("server/http.py",),
+    "h11": ("server/http.py", "server/heads.py"),
     "starlette": ("server/",),
     "jinja2": ("server/page/site.py",),
     "markupsafe": ("server/page/",),

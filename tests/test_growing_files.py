@@ -110,7 +110,7 @@ def test_copies_have_as_much_together_as_the_file_allows(tmp_path, monkeypatch):
 
 
 def test_a_value_that_texts_repeat_by_its_key_is_short(tmp_path):
-    variant = {"name": "Great", "type": "GV|X", "requires": [{"weapon": True}]}
+    variant: Raw = {"name": "Great", "type": "GV|X", "requires": [{"weapon": True}]}
     variant["inherits"] = {"source": "X", "bonus": "+1", "big": "b" * 10_000, "entries": ["{=bonus} {=big}" * 500]}
     texts, problems = imported(tmp_path, magicvariant=[variant])
     assert (len(texts), problems) == (2, [])
