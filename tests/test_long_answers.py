@@ -79,7 +79,7 @@ async def test_short_answers_are_left_as_they_are(halls):
     assert "[cut:" not in json.dumps(result.structured_content)
 
 
-def test_the_end_of_a_text_is_cut_at_the_end_of_a_line_so_that_marks_stay_before_what_they_mark():
+def test_a_text_is_cut_after_a_line_so_that_marks_stay_before_what_they_mark():
     text = "(secret: GM Notes)\n" + "one line of it\n" * (MAX_CHARS // 10)
     kept = cut_text(text).partition("\n\nThis answer was cut")[0]
     assert text.startswith(kept)
