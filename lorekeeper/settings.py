@@ -23,6 +23,7 @@ from lorekeeper.audience import DM, GAME_MASTER, ROLES, Viewer
 from lorekeeper.editions import parse_edition
 from lorekeeper.errors import ConfigError, FilterError
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
+from lorekeeper.regular_files import open_regular, read_regular
 from lorekeeper.system import private_file, private_folder
 
 BACKENDS = {
@@ -51,9 +52,14 @@ OWN_FILE = HOME / ".env"
 FOLDER_FILE = Path(".env")
 """A file that may be in the current folder; settings are never read from it."""
 
+LARGEST_BYTES = 1 << 20
+"""Largest file of settings that is read."""
+
 FOLDER_FILE_BYTES = 64 * 1024
 """How much of that file is searched for lines intended for LoreKeeper."""
 
+
+_HOST = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,250}[a-z0-9])?|\[[0-9a-f:.]{2,45}\]")
 
 _RATE = re.compile(r"0|[1-9][0-9]{0,8} ?/ ?(second|minute|hour|day)")
 
@@ -98,6 +104,16 @@ def _networks(value: object) -> object:
     return tuple(map(str, networks))
 
 
+def _hosts(value: object) -> object:
+    """Names of this server in one text, separated by commas, without ports."""
+    if not isinstance(value, str):
+        return value
+    names = tuple(part.strip().lower() for part in value.split(",") if part.strip())
+    if any(not _HOST.fullmatch(name) for name in names):
+        raise ValueError("it must be names like lore.example.com, without a scheme, a port or a path")
+    return names
+
+
 def _one_of(names: Iterable[str]) -> AfterValidator:
     allowed = ", ".join(names)
 
@@ -134,6 +150,8 @@ LibraryPath = Annotated[Path, AfterValidator(_absolute)]
 LibraryPaths = Annotated[tuple[LibraryPath, ...], BeforeValidator(_separated)]
 
 
+Hosts = Annotated[tuple[str, ...], BeforeValidator(_hosts)]
+
 Networks = Annotated[tuple[str, ...], BeforeValidator(_networks)]
 
 
@@ -164,9 +182,13 @@ class Settings(BaseModel):
         None, description="who issues the access tokens, or signs the assertions, with which people log in over HTTP"
     )
     oauth_audience: str | None = Field(None, description="as what these tokens name this library")
+    oauth_trust_email: bool = Field(
+        False, description="e-mail addresses count also if tokens do not say that they are verified"
+    )
     trusted_proxies: Networks = Field(
         (), description="addresses or networks of proxies that say who has logged in, separated by commas"
     )
+    public_hosts: Hosts = Field((), description="further names under which this server is reached, separated by commas")
     rate_limit: Annotated[str, AfterValidator(_rate)] = Field(
         "100/minute", description="requests of a person over HTTP in a second, minute, hour or day; 0: any number"
     )
@@ -224,7 +246,7 @@ SECRETS = frozenset({"milvus_token", "embedding_api_key", "rerank_api_key", "htt
 ADDRESSES = frozenset({"milvus_uri", "embedding_url", "rerank_url", "open5e_base_url", "oauth_issuer"})
 """Settings that may contain a password in an address."""
 
-COMMA_SEPARATED = frozenset({"trusted_proxies"})
+COMMA_SEPARATED = frozenset({"trusted_proxies", "public_hosts"})
 """Settings with several values that are separated by commas, and not as PATH is."""
 
 LITERAL = frozenset({"query_prefix", "passage_prefix"})
@@ -295,7 +317,7 @@ def ignored_file(settings: Settings) -> str | None:
     except OSError:  # the user's own file does not exist, or the current folder is gone
         pass
     try:
-        with FOLDER_FILE.open("rb") as opened:
+        with open_regular(FOLDER_FILE) as opened:
             start = opened.read(FOLDER_FILE_BYTES)
     except OSError:
         return None
@@ -373,11 +395,12 @@ def _read_file(file: Path, *, required: bool) -> dict[str, str]:
     try:
         if not required and not file.is_file():
             return {}
-        text = file.read_text("utf-8-sig")
+        text = "" if file == Path(os.devnull) else read_regular(file, LARGEST_BYTES).decode("utf-8-sig")
     except FileNotFoundError as error:
         raise ConfigError(f"{ENV_FILE} names {file}, which does not exist; create it, or unset the variable") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(f"{file} cannot be read: {reason}") from error
     values = {k: v for k, v in dotenv_values(stream=io.StringIO(text), interpolate=False).items() if v is not None}
     if values.get(ENV_FILE):
         raise ConfigError(f"{file} sets {ENV_FILE}, which is read from the environment only; remove that line")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import gc
-from collections.abc import AsyncIterator, Iterator
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -88,6 +90,36 @@ def collector_paused() -> Iterator[None]:
             gc.freeze()  # these objects are permanent: collections need not examine them
         if running:
             gc.enable()
+
+
+async def in_own_thread(function: Callable[..., T], *arguments: object) -> T:
+    """Call a function that blocks, and may never return, in a thread of its own: the process ends without waiting for it.
+
+    `asyncio.to_thread` is for what returns: an event loop, and the interpreter, wait at their end for its threads. What looks
+    into a folder of the user's may wait for a network drive that does not answer.
+    """
+    loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if future.done():  # cancelled
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(cast(T, result))
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = context.run(function, *arguments)
+        except BaseException as caught:
+            error = caught
+        with contextlib.suppress(RuntimeError):  # the event loop is closed
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=run, daemon=True, name=getattr(function, "__name__", "blocking")).start()
+    return await future
 
 
 @contextlib.asynccontextmanager

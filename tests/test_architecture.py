@@ -27,6 +27,7 @@ LONGEST_FUNCTION = 30
 FOUNDATION = {
     "version",
     "system",
+    "regular_files",
     "errors",
     "printable",
     "addresses",
@@ -47,6 +48,7 @@ FOUNDATION = {
 
 MAY_KNOW = {
     "system": set[str](),
+    "regular_files": set[str](),
     "errors": set[str](),
     "version": set[str](),
     "printable": set[str](),
@@ -64,7 +66,7 @@ MAY_KNOW = {
     "filters": {"errors", "printable", "folding", "entities", "where", "dates", "field_values"},
     "order": {"errors", "entities", "filters"},
     "editions": {"errors", "printable", "folding", "entities"},
-    "settings": {"errors", "printable", "addresses", "system", "editions", "audience"},
+    "settings": {"errors", "printable", "addresses", "system", "regular_files", "editions", "audience"},
     "attribution": {"entities"},
     "people": FOUNDATION,
     "notes": FOUNDATION,
@@ -87,7 +89,7 @@ MAY_KNOW = {
     | {"vaults", "views", "settings", "text", "normalize", "embedding", "cache", "search", "intake", "composition"},
     "maintenance": FOUNDATION
     | {"settings", "text", "notes", "normalize", "embedding", "cache", "intake", "vaults", "composition", "library"},
-    "clients": {"errors", "printable", "settings", "version"},
+    "clients": {"errors", "printable", "regular_files", "settings", "version"},
     "server": FOUNDATION
     | {
         "settings",
@@ -133,7 +135,6 @@ DOORS = {
     "filelock": ("cache/", "intake/sync_state.py", "vaults/", "people/rows.py", "server/audit.py"),
     "limits": ("server/limits.py",),
     "prometheus_client": ("server/metrics.py",),
-    "pathspec": ("vaults/scan.py",),
     "watchfiles": ("vaults/watch.py",),
     "httpx": ("embedding/http.py", "search/rerank.py", "intake/", "people/keys.py"),
     "defusedxml": ("intake/formats/compendium.py",),
@@ -149,7 +150,7 @@ DOORS = {
     "mcp_types": ("server/", "cli/demo.py"),
     "pydantic_core": ("server/stdio.py",),
     "uvicorn": ("server/http.py",),
-    "h11": ("server/http.py",),
+    "h11": ("server/http.py", "server/heads.py"),
     "starlette": ("server/",),
     "jinja2": ("server/page/site.py",),
     "markupsafe": ("server/page/",),

@@ -13,7 +13,7 @@ import pytest
 from tests.support.commands import variables
 from tests.support.killing import SUITES, Outcome, hashing, look
 from tests.support.library_process import Program
-from tests.support.programs import command_of, fill_disk
+from tests.support.programs import command_of, fill_disk, read_unwritable
 
 
 @pytest.mark.alike(3)
@@ -57,3 +57,18 @@ def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path, backend: str)
     refused, kept, stored, after = ran.stdout.splitlines()
     assert "free" in refused
     assert (kept, stored, after) == ("True", "300", "320 0 0")
+
+
+@pytest.mark.parametrize("state", ["full", "read-only"])
+def test_a_library_beside_which_nothing_can_be_written_is_read_and_writing_is_an_error(
+    tmp_path: Path, state: str
+) -> None:
+    shell, mount = ["unshare", "-rm", "sh", "-c"], f'mount -t tmpfs -o size=16M tmpfs "{tmp_path}"'
+    if not shutil.which("unshare") or subprocess.run([*shell, mount]).returncode:
+        pytest.skip("needs user namespaces to make a small disk")
+    program = [*shell, f'{mount} && exec "$0" "$@"', *command_of(read_unwritable, tmp_path, state)]
+    ran = subprocess.run(program, capture_output=True, text=True)
+    assert ran.stderr == ""
+    held, refused, stored, after = ran.stdout.splitlines()
+    assert (held, stored, after) == ("20", "20", "40 0 0")
+    assert str(tmp_path) in refused

@@ -179,6 +179,36 @@ def test_b4_a_head_without_end_is_refused(hasty: HttpServer) -> None:
     assert sent < 2**23
 
 
+WHOLE = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 200),
+        (WHOLE + b"X-Long: " + b"x" * 17_000 + b"\r\n\r\n", 431),
+        (b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 431),
+        (WHOLE + b"X: y\r\n" * 120 + b"\r\n", 431),
+        (WHOLE + b"X-Long: " + b"x" * 70_000, 431),
+        (WHOLE + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n", 400),
+        (WHOLE + b"transfer-encoding: chunked\r\nCONTENT-LENGTH: 4\r\n\r\n0\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.1\nHost: 127.0.0.1\n\n", 400),
+        (WHOLE + b"X: y\nContent-Length: 0\r\n\r\n", 400),
+        (WHOLE + b"X: y\r\n z\r\n\r\n", 400),
+        (WHOLE + b"X: y\r\n\tContent-Length: 4\r\n\r\n", 400),
+        (WHOLE + b"Content-Length : 4\r\n\r\nabcd", 400),
+    ],
+)
+def test_a_head_that_is_too_long_or_can_be_read_in_two_ways_is_refused_and_ends_the_connection(
+    hasty: HttpServer, head: bytes, status: int
+) -> None:
+    with hasty.connect() as connection, connection.makefile("rb") as received:
+        connection.sendall(head)
+        answer = received.read()
+    assert answer.startswith(b"HTTP/1.1 %d " % status)
+    assert answer.count(b"HTTP/1.1") == 1, "nothing after it is taken for another request"
+
+
 def test_b4_a_stream_outlives_those_who_only_wait(hasty: HttpServer) -> None:
     session = begin(hasty.url)
     headers = HEADERS | {"mcp-session-id": session}

@@ -121,6 +121,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
     folder, issuer = tmp_path_factory.mktemp("table"), TokenIssuer(KEY)
     people = people_of(settings(milvus_db_path=folder / "milvus.db"))
     options = {"OAUTH_ISSUER": issuer.url, "OAUTH_AUDIENCE": AUDIENCE, "HTTP_TOKEN": TOKEN, "TRUSTED_PROXIES": PROXY}
+    options["PUBLIC_HOSTS"] = "lore.home.arpa"
     with issuer.running(), http_server(folder, command_of(serve_viewers), **options) as url:
         table = Table(url, folder, issuer, people)
         table.tokens = {
@@ -357,7 +358,7 @@ def test_a_signed_assertion_of_a_proxy_is_verified_and_nothing_beside_it_counts(
     assert table.who(address=PROXY, x_pomerium_jwt_assertion=valid, x_forwarded_email="Geoff") == ANA
 
 
-def test_names_of_hosts_are_checked_but_behind_a_proxy(table):
+def test_names_of_hosts_are_checked_behind_a_proxy_too(table):
     token = table.tokens["player"]
     assert table.who(token, host="evil.example") == 421
     assert client_at("127.0.0.1").get(f"{table.url}/x", headers={"Host": "evil.example"}).status_code == 401
@@ -366,6 +367,8 @@ def test_names_of_hosts_are_checked_but_behind_a_proxy(table):
     assert table.who(token, host="lore.example.com") == ANA
     assert table.who(token, origin="https://evil.example") == 403
     assert table.who(token, address=PROXY, host="lore.home.arpa") == ANA
+    assert table.who(address=PROXY, host="evil.example", x_forwarded_email="ana@example.com") == 421
+    assert table.who(address=PROXY, host="evil.example", x_forwarded_host="lore.home.arpa") == 401
 
 
 # --- starting ----------------------------------------------------------------------------------------------------------
@@ -583,17 +586,69 @@ async def test_addresses_of_one_machine_count_together():
     assert [count for count, _ in counted._counts.values()] == [3]
 
 
-async def test_few_answers_wait_at_a_time(monkeypatch):
+async def flood(app: ASGIApp, monkeypatch: pytest.MonkeyPatch, number: int = 100) -> list[int]:
+    """The statuses of many requests with wrong tokens at once, of an address that has sent one already."""
+    assert (await get(app, token="wrong")).status_code == 401
     monkeypatch.setattr(failures, "FIRST_SECONDS", 60.0)
     monkeypatch.setattr(failures, "MOST_SECONDS", 60.0)
-    counted = Failures()
+    guesses = [asyncio.create_task(get(app, token=f"wrong{each}")) for each in range(number)]
+    done, waiting = await asyncio.wait(guesses, timeout=5)
+    while len(done) < number - failures.MAX_WAITING:
+        done, waiting = await asyncio.wait(guesses, timeout=5)
+    for task in waiting:
+        task.cancel()
+    return [task.result().status_code for task in done]
+
+
+async def test_guesses_over_many_connections_are_not_looked_at_while_as_many_wait(people, monkeypatch):
+    monkeypatch.setattr(failures, "FIRST_SECONDS", 0.0)
+    app = guarded(people, closed=True)
+    statuses = await flood(app, monkeypatch)
+    assert statuses == [429] * (100 - failures.MAX_WAITING)
+
+
+async def test_while_an_address_is_refused_a_right_token_counts_from_another_one_only(people, monkeypatch):
+    monkeypatch.setattr(failures, "FIRST_SECONDS", 0.0)
+    _, token = people.add("Ana", "player")
+    app, counted = guarded(people), Failures()
+    await counted.pause("192.0.2.1")
+    monkeypatch.setattr(failures, "FIRST_SECONDS", 60.0)
+    monkeypatch.setattr(failures, "MOST_SECONDS", 60.0)
     waiting = [asyncio.create_task(counted.pause("192.0.2.1")) for _ in range(failures.MAX_WAITING)]
     await asyncio.sleep(0)
-    await asyncio.wait_for(counted.pause("192.0.2.1"), 1)
+    with pytest.raises(failures.GuessingError):
+        async with counted.looking("192.0.2.1"):
+            pytest.fail("it was looked at")
+    async with counted.looking("192.0.2.2"):
+        pass
     for task in waiting:
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
-    assert counted._waiting == 0
+    async with counted.looking("192.0.2.1"):  # they do not wait any more
+        pass
+    assert not counted._waiting
+    assert (await get(app, token=token)).status_code == 200
+
+
+async def test_right_tokens_of_an_address_that_has_failed_once_are_all_answered(people, monkeypatch):
+    monkeypatch.setattr(failures, "FIRST_SECONDS", 0.0)
+    _, token = people.add("Ana", "player")
+    app = guarded(people)
+    assert (await get(app, token="wrong")).status_code == 401
+    answers = await asyncio.gather(*(get(app, token=token) for _ in range(50)))
+    assert {answer.status_code for answer in answers} == {200}
+
+
+async def test_the_page_to_sign_in_on_says_nothing_of_a_wrong_token_in_a_header_at_once(people, monkeypatch):
+    slept = list[float]()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    app = guarded(people, closed=True)
+    assert (await get(app, "/sign-in", token="wrong")).status_code == 401
+    assert slept == [0.1]
 
 
 def test_what_has_no_viewer_fails():

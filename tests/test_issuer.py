@@ -69,6 +69,10 @@ async def test_nothing_is_fetched_before_a_token_has_to_be_verified_and_once_for
     [
         ({"email": None}, ["1234"]),
         ({"email_verified": True}, ["ana@example.com", "1234"]),
+        ({"email_verified": None}, ["1234"]),
+        ({"email_verified": 1}, ["1234"]),
+        ({"email_verified": ["true"]}, ["1234"]),
+        ({"email_verified": "true"}, ["ana@example.com", "1234"]),
         ({"email_verified": False}, ["1234"]),
         ({"email_verified": "false"}, ["1234"]),
         ({"aud": ["other", AUDIENCE]}, ["ana@example.com", "1234"]),
@@ -77,6 +81,13 @@ async def test_nothing_is_fetched_before_a_token_has_to_be_verified_and_once_for
 )
 async def test_who_is_named_by_a_token(issuer, verifier, claims, logins):
     assert await verifier.logins(issuer.token(**claims)) == logins
+
+
+@pytest.mark.parametrize(("verified", "counts"), [(None, True), (True, True), (False, False), ("false", False)])
+async def test_an_issuer_that_verifies_all_addresses_without_saying_so_can_be_trusted(issuer, verified, counts):
+    trusting = Issuer(issuer.url, AUDIENCE, trust_email=True)
+    logins = await trusting.logins(issuer.token(email_verified=verified))
+    assert logins == (["ana@example.com", "1234"] if counts else ["1234"])
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lorekeeper.embedding.protocol import Vectors, normalized
+from lorekeeper.regular_files import open_regular
 from lorekeeper.system import private_folder
 
 logger = logging.getLogger(__name__)
@@ -145,7 +146,7 @@ def quantized(vectors: Vectors) -> NDArray[np.int8]:
 
 def _map(path: Path) -> _Tables:
     """Map a file; ValueError if it is not whole."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         content: Any = json.loads(file.read(HEAD))
     head = Head(**content)
     if head.format != FORMAT or head.count < 1:

@@ -198,19 +198,23 @@ class WriteLock:
 
     @contextmanager
     def hold(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
-        """Wait for the others; CacheError after ``wait`` seconds."""
+        """Wait for the others; CacheError after ``wait`` seconds, or if nothing can be written there."""
         busy = CacheError(
             f"timed out after {wait:.0f} s: another process is writing to {self._location}; wait for it to finish, or end it"
         )
         if not self._threads.acquire(timeout=wait):
             raise busy
         try:
-            private_folder(self._path.parent)
-            keep_private(self._path)
             try:
+                private_folder(self._path.parent)
+                keep_private(self._path)
                 self._file.acquire(timeout=wait)
             except Timeout as error:
                 raise busy from error
+            except OSError as error:
+                raise CacheError(
+                    f"{self._location} cannot be written: {error.strerror or error}; free space, or make its folder writable"
+                ) from error
             try:
                 yield
             finally:

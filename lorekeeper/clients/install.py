@@ -18,9 +18,14 @@ from lorekeeper.clients.server import Server
 from lorekeeper.clients.table import Client
 from lorekeeper.errors import ClientFileError
 from lorekeeper.printable import shown
+from lorekeeper.regular_files import read_regular
 
 COPY_SUFFIX = ".before-lorekeeper"
 """What the copy of a client's file is called, after the file's own name."""
+
+
+LARGEST_BYTES = 1 << 26
+"""Largest file of a client that is read: some keep their whole history in it."""
 
 
 class Editor(Protocol):
@@ -156,7 +161,7 @@ def _is_own(client: Client, text: str) -> bool:
 def _original(client: Client, file: Path, content: bytes) -> bytes | None:
     """The copy of a file, if the content differs from it by our entry only; None also if it cannot be read."""
     with contextlib.suppress(OSError, ClientFileError):
-        original = _copy_file(file).read_bytes()
+        original = read_regular(_copy_file(file), LARGEST_BYTES)
         return original if _is_without_entry(client, original, content) else None
     return None
 
@@ -179,7 +184,7 @@ def _copy_file(file: Path) -> Path:
 
 def _content(client: Client, file: Path) -> bytes | None:
     try:
-        return file.read_bytes()
+        return read_regular(file, LARGEST_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -14,6 +14,7 @@ from lorekeeper.embedding.families import DEFAULT_FAMILY, LAST, MEAN, Family, fa
 from lorekeeper.embedding.protocol import NO_PREFIXES, Prefixes
 from lorekeeper.entities import parse_json
 from lorekeeper.errors import EmbeddingError
+from lorekeeper.regular_files import read_regular
 
 T = TypeVar("T")
 
@@ -148,7 +149,7 @@ def _section(path: Path) -> dict[str, object]:
 def _read(path: Path, kind: type[T]) -> T | None:
     """The value of a JSON file, None if there is no such file."""
     try:
-        value = parse_json(path.read_bytes())
+        value = parse_json(read_regular(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:

@@ -20,8 +20,9 @@ from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, Found, Imported
 from lorekeeper.intake.json_stream import Window
 from lorekeeper.intake.remembered import Remembered
 from lorekeeper.intake.reports import ImportReport, by_suffix
-from lorekeeper.intake.streams import Source, require_regular
+from lorekeeper.intake.streams import Source
 from lorekeeper.normalize.own import SOURCE as OWN
+from lorekeeper.regular_files import files_below, require_regular
 from lorekeeper.text.sections import full_text
 
 BATCH_ENTITIES = 128
@@ -156,7 +157,7 @@ class Reader:
         files: list[Path] = []
         others: Counter[str] = Counter()
         packs = [folder] if is_database(folder) else []
-        for path in sorted(folder.rglob("*")):
+        for path in files_below(folder, self._unreadable):
             parts = path.relative_to(folder).parts
             hidden = any(part.startswith((".", "_")) and part.lower() not in UNPACKED for part in parts)
             if not hidden and path.is_dir() and is_database(path):
@@ -180,6 +181,9 @@ class Reader:
             content = f"none of its files can be imported ({by_suffix(others)})" if others else "it has no files"
             self._fail(folder, f"{content}; {supported(markdown=not others.keys().isdisjoint(MARKDOWN))}")
         return files
+
+    def _unreadable(self, path: Path, error: OSError) -> None:
+        self._fail(path, f"cannot be read: {error.strerror or error}")
 
     def _fail(self, path: Path, reason: str) -> None:
         self._report.failed.append(ImportFileError(str(path), reason))

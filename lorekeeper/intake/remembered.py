@@ -19,6 +19,7 @@ from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.intake.rules import rules
 from lorekeeper.normalize.book_tables import may_have_tables
 from lorekeeper.normalize.equipment import is_table_row
+from lorekeeper.regular_files import read_regular
 from lorekeeper.system import private_file, private_folder
 
 logger = logging.getLogger(__name__)
@@ -78,7 +79,7 @@ class Remembered:
         if path is None or not path.exists():
             return cls(path)
         try:
-            content = json.loads(path.read_bytes())
+            content = json.loads(read_regular(path))
             if (content["format"], content["rules"]) != (FORMAT, rules()):
                 return cls(path)
             known = {key: [Digest(*digest) for digest in digests] for key, digests in content["objects"].items()}

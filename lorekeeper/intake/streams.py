@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from lorekeeper.regular_files import require_regular
+
 WRITER_SECONDS = 10.0
 """Longest wait for a program to write to a pipe."""
 
@@ -60,14 +62,6 @@ class Source:
 
     def __exit__(self, *_: object) -> None:
         self._raw.close()
-
-
-def require_regular(mode: int) -> None:
-    """OSError if a file of this ``st_mode`` is not a regular one."""
-    if not stat.S_ISREG(mode):
-        tests = {"pipe": stat.S_ISFIFO, "socket": stat.S_ISSOCK, "folder": stat.S_ISDIR}
-        kind = next((name for name, test in tests.items() if test(mode)), "device")
-        raise OSError(f"it is a {kind}, not a regular file")
 
 
 def _open_at_once(path: str, flags: int) -> int:

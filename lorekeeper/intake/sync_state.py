@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 
 from lorekeeper.errors import CacheError
+from lorekeeper.regular_files import read_regular
 from lorekeeper.system import PRIVATE_FILE, private_file, private_folder
 
 logger = logging.getLogger(__name__)
@@ -186,7 +187,7 @@ class SyncState:
 def load_state(path: Path, source: str) -> SyncState:
     """The state in a file; an empty one if there is none that can be used. Blocking."""
     try:
-        state = _ADAPTER.validate_json(path.read_bytes())
+        state = _ADAPTER.validate_json(read_regular(path))
     except FileNotFoundError:
         return SyncState(source)
     except (OSError, ValueError) as error:

@@ -28,6 +28,7 @@ from lorekeeper.errors import FilterError, ImportFileError
 from lorekeeper.intake.changes import IMPORT_BATCH
 from lorekeeper.maintenance.earlier import current_entity
 from lorekeeper.printable import MAX_REASON, MAX_SHOWN, one_line
+from lorekeeper.regular_files import open_regular
 from lorekeeper.system import Closing, private_file
 from lorekeeper.version import VERSION
 
@@ -219,7 +220,7 @@ class Archive(Closing):
         self._opened.close()
 
     def _open(self) -> zipfile.ZipFile:
-        file = self._opened.enter_context(self.path.open("rb"))
+        file = self._opened.enter_context(open_regular(self.path))
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - SEAL_BYTES))
         checksum = file.read()

@@ -38,19 +38,20 @@ class Issuer:
         address: of the issuer, as its tokens name it.
         audience: as what they name this library.
         offline: whether nothing beyond this machine may be contacted for its keys.
+        trust_email: whether an e-mail address counts of which a token does not say that the issuer has verified it.
     """
 
-    def __init__(self, address: str, audience: str, *, offline: bool = False) -> None:
+    def __init__(self, address: str, audience: str, *, offline: bool = False, trust_email: bool = False) -> None:
         bare = address.rstrip("/")
         parts = urlsplit(bare)
         self._names = (
             [bare, f"{bare}/"] if parts.path else [bare, f"{bare}/", parts.netloc]
         )  # Pomerium names its host only
-        self._audience = audience
+        self._audience, self._trust_email = audience, trust_email
         self._keys = Keys(address, offline=offline)
 
     async def logins(self, token: str) -> list[str]:
-        """The names of the person in a token, the one that counts first: the e-mail address, then the subject.
+        """The names of the person in a token, the one that counts first: the verified e-mail address, then the subject.
 
         Raises:
             TokenError: the token is not valid, or not for this library.
@@ -59,9 +60,9 @@ class Issuer:
         kid, algorithm = await asyncio.to_thread(_header, token)
         key = await self._keys.key(kid, KINDS[algorithm])
         claims = await asyncio.to_thread(self._claims, token, key, algorithm)
-        logins = list(_logins(claims))
+        logins = list(_logins(claims, trust_email=self._trust_email))
         if not logins:
-            raise TokenError("a token that names nobody: it has neither email nor sub")
+            raise TokenError("a token that names nobody: it has neither sub nor a verified email")
         return logins
 
     def _claims(self, token: str, key: Key, algorithm: str) -> Mapping[str, object]:
@@ -107,8 +108,9 @@ def _verifying(key: Key, algorithm: str) -> jwt.PyJWK:
     return jwt.PyJWK(dict(key), algorithm=algorithm)
 
 
-def _logins(claims: Mapping[str, object]) -> Iterator[str]:
-    """The names in a token. An address that the issuer says it has not verified may be anybody's, and does not count."""
-    verified = claims.get("email_verified", True) in (True, "true")
+def _logins(claims: Mapping[str, object], *, trust_email: bool) -> Iterator[str]:
+    """The names in a token. An address that the issuer has not verified may be anybody's, and does not count."""
+    said = claims.get("email_verified", trust_email)
+    verified = said is True or said == "true"
     names = [claims.get("email") if verified else None, claims.get("sub")]
     yield from (name for name in names if isinstance(name, str) and name)

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 
 from lorekeeper.errors import CacheError
 from lorekeeper.printable import shown
+from lorekeeper.regular_files import read_regular
 from lorekeeper.system import PRIVATE_FILE, private_file, private_folder
 
 FORMAT = 1
@@ -62,7 +63,7 @@ class Rows(Generic[Row]):
             status = self.file.stat()
             version = status.st_mtime_ns, status.st_ino, status.st_size
             if version != self._known[0]:
-                self._known = version, self._read(self.file.read_bytes())
+                self._known = version, self._read(read_regular(self.file))
         except FileNotFoundError:
             return []
         except (OSError, ValueError, KeyError, TypeError) as error:

@@ -24,6 +24,7 @@ from lorekeeper.dates import EXAMPLE, ago, span
 from lorekeeper.errors import ConfigError, FilterError
 from lorekeeper.folding import fold
 from lorekeeper.printable import json_text, shown
+from lorekeeper.regular_files import open_regular
 from lorekeeper.server.exchange import Exchange, RecordingError
 from lorekeeper.system import PRIVATE_FILE, private_file, private_folder
 
@@ -223,7 +224,7 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
         try:
             with _lock(path) if path.exists() else ExitStack():
                 names = [name for name in [*reversed(rotated(path)), path] if name.exists()]
-                files = [stack.enter_context(name.open("rb")) for name in names]
+                files = [stack.enter_context(open_regular(name)) for name in names]
         except (OSError, Timeout) as error:
             raise ConfigError(f"the audit log {path} cannot be read: {error}") from error
         if not files:

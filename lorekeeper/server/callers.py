@@ -87,7 +87,12 @@ class Callers:
         self.sessions = Sessions(people, self._token or "")
         self.failures = Failures()
         self._issuer = (
-            Issuer(settings.oauth_issuer, settings.oauth_audience, offline=settings.offline)
+            Issuer(
+                settings.oauth_issuer,
+                settings.oauth_audience,
+                offline=settings.offline,
+                trust_email=settings.oauth_trust_email,
+            )
             if settings.oauth_issuer and settings.oauth_audience
             else None
         )

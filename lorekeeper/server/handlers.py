@@ -16,6 +16,7 @@ from lorekeeper.printable import one_line, shown
 from lorekeeper.server import apps, resources
 from lorekeeper.server.answers import JsonObject
 from lorekeeper.server.completion import Completer
+from lorekeeper.server.cutting import cut_content, cut_text
 from lorekeeper.server.icons import icon
 from lorekeeper.server.progress import reported
 from lorekeeper.server.prompts import PROMPTS, Prompt, PromptError, prompt_named
@@ -61,8 +62,8 @@ class Handlers:
                 answer = await tool.run(view, arguments)
             apart = apps.shows_apps(context)
             result = types.CallToolResult(
-                content=[types.TextContent(type="text", text=answer.text)],
-                structured_content=answer.structured,
+                content=[types.TextContent(type="text", text=cut_text(answer.text))],
+                structured_content=cut_content(answer.structured, tool.output),
                 meta=await apps.result_meta(view, tool.name, answer.structured) if apart else None,
             )
             result.model_dump_json()  # fails here on what cannot be encoded; the SDK would close the connection
@@ -114,7 +115,7 @@ class Handlers:
         if uri == apps.APP_URI and apps.shows_apps(context):
             return await apps.read()
         try:
-            text = await resources.read(self._view_of(context), uri)
+            text = cut_text(await resources.read(self._view_of(context), uri))
         except LoreKeeperError as error:
             raise _error(error) from error
         content = types.TextResourceContents(uri=uri, mime_type=resources.PAGE_TYPE, text=text)

@@ -34,6 +34,7 @@ from lorekeeper.library import Library
 from lorekeeper.server.callers import Callers
 from lorekeeper.server.ending import Streams
 from lorekeeper.server.guard import Guard
+from lorekeeper.server.heads import HEADER_BYTES, HEADER_LINES, Connection
 from lorekeeper.server.identity import PROXIED, Identity
 from lorekeeper.server.page.routes import not_found
 from lorekeeper.server.page.routes import routes as pages
@@ -73,9 +74,6 @@ CLOSING_SECONDS = 5
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """Signals that end the server."""
-
-HEADER_BYTES = 16 * 2**10
-"""Largest request line with headers."""
 
 MAX_SESSIONS = 100
 """Most sessions; each takes about 55 kB."""
@@ -198,17 +196,19 @@ class _Headers:
 class _HostCheck:
     """Refuses pages of other sites, which reach a server on this machine if their names lead here (DNS rebinding).
 
-    A trusted proxy knows itself under which names it is reached.
+    Requests of trusted proxies are checked too: a browser on the machine of the proxy has the same address. Of all headers, `Host`
+    is the one that a page cannot choose.
 
     Args:
         app: the application.
         host: address to listen on; under the wildcard address this machine is reached under any name, and a token protects.
-        settings: have the public address as the audience of tokens.
+        settings: have the public names, and the public address as the audience of tokens.
     """
 
     def __init__(self, app: ASGIApp, host: str, settings: Settings) -> None:
         public = urlsplit(settings.oauth_audience or "").hostname
-        names = [f"{name}{port}" for name in (host, *LOOPBACK, public) if name for port in ("", ":*")]
+        known = (host, *LOOPBACK, public, *settings.public_hosts)
+        names = [f"{name}{port}" for name in known if name for port in ("", ":*")]
         self._app = app
         self._checks = TransportSecurityMiddleware(
             TransportSecuritySettings(
@@ -219,8 +219,7 @@ class _HostCheck:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        foreign = scope["type"] == "http" and not scope.get(PROXIED)
-        refusal = await self._checks.validate_request(Request(scope)) if foreign else None
+        refusal = await self._checks.validate_request(Request(scope)) if scope["type"] == "http" else None
         if refusal and is_api(scope):
             refusal = problem(scope, refusal.status_code, bytes(refusal.body).decode())
         await (refusal or self._app)(scope, receive, send)
@@ -276,6 +275,10 @@ class _Connection(H11Protocol):  # type: ignore[misc]
     order: tuple[bool, float]
     """(Whether a request is being answered, since when): the connection with the least is closed to make room."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.conn = Connection()
+
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
         self._deadline: asyncio.TimerHandle | None = None
@@ -316,10 +319,12 @@ class _Connection(H11Protocol):  # type: ignore[misc]
 
         The connection is closed later: closing it while more arrives would take the response from the client.
         """
-        body = problem_content(400, f"{msg} Request line and headers may have {HEADER_BYTES:,} bytes.", "/")
+        status = self.conn.status
+        detail = f"{msg} Request line and headers may have {HEADER_BYTES:,} bytes, {HEADER_LINES} headers, one line each, and "
+        body = problem_content(status, f"{detail}either Content-Length or Transfer-Encoding.", "/")
         length = ("content-length", str(len(body)))
         headers = [("content-type", PROBLEM_TYPE), length, ("connection", "close")]
-        response = h11.Response(status_code=400, headers=headers, reason="Bad Request")
+        response = h11.Response(status_code=status, headers=headers, reason=HTTPStatus(status).phrase)
         for event in (response, h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event))
         self._refused = True

@@ -22,6 +22,8 @@ from lorekeeper.errors import LoreKeeperError, StrangerError, TokenError
 from lorekeeper.printable import one_line
 from lorekeeper.server.browsers import SIGN_IN, foreign_refusal, forget, is_open, session_key, to_sign_in
 from lorekeeper.server.callers import Caller, Callers, NoCredentialsError
+from lorekeeper.server.failures import RETRY_SECONDS as GUESSING_SECONDS
+from lorekeeper.server.failures import GuessingError
 from lorekeeper.server.protected_resource import METADATA_PATHS, ProtectedResource
 from lorekeeper.server.rest.problems import is_api, problem
 
@@ -51,6 +53,7 @@ RETRY_SECONDS = 10
 DETAILS = {
     401: "a valid bearer token is needed",
     403: "this login is valid, but not of anybody at the table: ask the game master to add you",
+    429: "too many wrong tokens were sent from your address: this one was not looked at; try again later",
     503: "it cannot be verified who you are at the moment",
 }
 
@@ -117,15 +120,23 @@ class Identity:
             await app(scope, receive, send)
             return
         try:
-            caller = await self._caller(scope)
+            caller = await self._first_look(scope)
         except LoreKeeperError as error:
-            refusal = app if scope["path"] == SIGN_IN else await self._refusal(scope, error)
+            may_sign_in = scope["path"] == SIGN_IN and not _has_token(scope)
+            refusal = app if may_sign_in else await self._refusal(scope, error)
             await refusal(scope, receive, send)
             return
         scope[VIEWER], scope[CALLER] = caller.viewer, caller
         if caller.credential:
             scope["user"] = _user(caller)
         await self._answer(app, caller, scope, receive, send)
+
+    async def _first_look(self, scope: Scope) -> Caller:
+        """Who sends a request; GuessingError if its token is not to be looked at."""
+        if not _has_token(scope):
+            return await self._caller(scope)
+        async with self._callers.failures.looking(_address(scope)):
+            return await self._caller(scope)
 
     async def _caller(self, scope: Scope) -> Caller:
         headers, proxied = Headers(scope=scope), bool(scope.get(PROXIED))
@@ -167,10 +178,11 @@ class Identity:
         A valid login of a stranger is 403: the credentials are right, and logging in again, which clients do upon 401, would
         bring the same ones.
         """
-        client = scope.get("client")
-        address = one_line(client[0], MAX_PATH) if client else ""
+        address = _address(scope)
         level = logging.INFO if isinstance(error, NoCredentialsError) else logging.WARNING
         logger.log(level, "refused %s, %s: %s", address, one_line(scope["path"], MAX_PATH), error)
+        if isinstance(error, GuessingError):
+            return _problem(scope, 429, {"Retry-After": str(GUESSING_SECONDS)})
         if isinstance(error, StrangerError):
             return _problem(scope, 403, {})
         if not isinstance(error, TokenError):
@@ -191,6 +203,15 @@ class Identity:
         if self._resource:
             parts.append(f'resource_metadata="{self._resource.metadata_address(scope)}"')
         return " ".join(filter(None, ["Bearer", ", ".join(parts)]))
+
+
+def _has_token(scope: Scope) -> bool:
+    return "authorization" in Headers(scope=scope)
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return one_line(client[0], MAX_PATH) if client else ""
 
 
 def _is_for_everybody(scope: Scope) -> bool:

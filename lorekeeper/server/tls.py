@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lorekeeper.errors import ConfigError
+from lorekeeper.regular_files import open_regular
 
 logger = logging.getLogger(__name__)
 
@@ -28,10 +29,10 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
     """
     for what, option, path in (("certificate", "--tls-cert", certificate), ("private key", "--tls-key", key)):
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 file.read(1)
         except OSError as error:
-            raise ConfigError(f"the {what} {path} of {option} cannot be read: {error.strerror}") from error
+            raise ConfigError(f"the {what} {path} of {option} cannot be read: {error.strerror or error}") from error
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from lorekeeper.vaults.scan import SUFFIXES
@@ -33,20 +35,31 @@ class Links:
         self._paths = {path: _comparable(path) for path in aliases}
         self._others = {form(path) for path in others for form in (_folded, _comparable)}
         self._other_names = {path.rsplit("/", 1)[-1] for path in self._others}
+        self._by_path: dict[str, list[str]] = {}
         self._by_name: dict[str, list[str]] = {}
         self._by_alias: dict[str, list[str]] = {}
+        self._first: dict[str, dict[str, str]] = {}
+        """By the end of a path: the first note that has it in each folder and below; of all, under ""."""
+        self._backwards = sorted((_backwards(folded), path) for path, folded in self._paths.items())
+        """The paths read from their ends, so that those with one end stand together."""
         for path, folded in self._paths.items():
+            self._by_path.setdefault(folded, []).append(path)
             self._by_name.setdefault(folded.rsplit("/", 1)[-1], []).append(path)
             for alias in aliases[path]:
                 self._by_alias.setdefault(_folded(alias), []).append(path)
+        for alias, named in self._by_alias.items():
+            self._by_alias[alias] = sorted(dict.fromkeys(named), key=lambda path: (path.count("/"), path))
 
     def resolve(self, target: str, source: str) -> str | None:
         """The path of the note that a link in the note ``source`` means, None if there is none."""
-        candidates = self.candidates(target, source)
-        return candidates[0] if candidates else None
+        return next(iter(self._meant(target, source, self._first_ending)), None)
 
     def candidates(self, target: str, source: str) -> list[str]:
         """All notes that a link may mean, the one it does first; one alone if it gives the whole path."""
+        return self._meant(target, source, self._ending)
+
+    def _meant(self, target: str, source: str, ending: Callable[[str, str], list[str]]) -> list[str]:
+        """The notes that a link may mean, with those by the end of their paths as ``ending`` gives them."""
         written = unicodedata.normalize("NFC", target.replace("\\", "/")).partition("#")[0].strip()
         if not written:
             return [source]
@@ -57,7 +70,7 @@ class Links:
         return (
             self._at(wanted)
             or (self._at(posixpath.join(folder, wanted)) if "/" in wanted else [])
-            or self._ending(wanted, folder)
+            or ending(wanted, folder)
             or self._aliased(written)
         )
 
@@ -75,28 +88,37 @@ class Links:
     def _at(self, wanted: str) -> list[str]:
         """The note of a whole path, or of a folder of that path; the one in the same case if there are several."""
         folded = _comparable(wanted)
-        name = folded.rsplit("/", 1)[-1]
-        found = [path for path in self._by_name.get(name, ()) if self._paths[path] == folded]
+        found = self._by_path.get(folded)
         if not found:
-            own = [f"{folded}/{note}" for note in (*FOLDER_NOTES, name)]
-            notes = [path for note in (*FOLDER_NOTES, name) for path in self._by_name.get(note, ())]
-            found = [path for path in dict.fromkeys(notes) if self._paths[path] in own]
+            own = dict.fromkeys((*FOLDER_NOTES, folded.rsplit("/", 1)[-1]))
+            found = [path for name in own for path in self._by_path.get(f"{folded}/{name}", ())]
         stem = _without_suffix(wanted)
         return sorted(found, key=lambda path: (_without_suffix(path) != stem, path))[:1]
 
     def _ending(self, wanted: str, folder: str) -> list[str]:
-        folded = _comparable(wanted)
-        named = self._by_name.get(folded.rsplit("/", 1)[-1], ())
-        found = [path for path in named if f"/{self._paths[path]}".endswith(f"/{folded}")]
+        end = _backwards(_comparable(wanted))
+        there = itertools.islice(self._backwards, bisect_left(self._backwards, (end,)), None)
+        found = [path for _, path in itertools.takewhile(lambda each: each[0].startswith(end), there)]
 
         def rank(path: str) -> tuple[bool, int, str]:
             return bool(folder) and not path.startswith(f"{folder}/"), path.count("/"), path
 
         return sorted(found, key=rank)
 
+    def _first_ending(self, wanted: str, folder: str) -> list[str]:
+        """The first of `_ending`; all notes of that name are compared once, whatever number of links leads to one of them."""
+        folded = _comparable(wanted)
+        if folded not in self._first:
+            first = self._first[folded] = {}
+            for path in self._ending(wanted, ""):
+                parents = path.split("/")[:-1]
+                for depth in range(len(parents) + 1):
+                    first.setdefault("/".join(parents[:depth]), path)
+        first = self._first[folded]
+        return [first.get(folder) or first[""]] if first else []
+
     def _aliased(self, written: str) -> list[str]:
-        found = self._by_alias.get(_folded(written), ())
-        return sorted(dict.fromkeys(found), key=lambda path: (path.count("/"), path))
+        return self._by_alias.get(_folded(written), [])
 
 
 def answers(path: str, aliases: Iterable[str]) -> set[str]:
@@ -111,6 +133,10 @@ def asked(target: str) -> set[str]:
     written = unicodedata.normalize("NFC", target.replace("\\", "/")).partition("#")[0].strip()
     name = _comparable(posixpath.normpath(written).strip("/")).rsplit("/", 1)[-1]
     return {FOLDER if name in (".", FOLDER) else name, _folded(written)}
+
+
+def _backwards(path: str) -> str:
+    return f"/{path}"[::-1]
 
 
 def _folded(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lorekeeper.errors import ConfigError
 from lorekeeper.printable import shown
+from lorekeeper.regular_files import read_regular
 
 if TYPE_CHECKING:
     from lorekeeper.notes.marks import OwnMarks
@@ -36,8 +37,7 @@ class MarksFile:
         if self.path is None:
             return BUILT_IN
         try:
-            with self.path.open("rb") as opened:
-                content = opened.read(LARGEST_BYTES + 1)
+            content = read_regular(self.path, LARGEST_BYTES)
             with self._lock:
                 if self._marks is None or content != self._content:
                     self._marks = read_marks(content.decode("utf-8-sig"))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lorekeeper.entities import MAX_RECORD_BYTES
+from lorekeeper.regular_files import open_within
 from lorekeeper.vaults.scan import File
 
 MAX_BYTES = 2 * MAX_RECORD_BYTES
@@ -62,7 +63,7 @@ def content(root: Path, file: File) -> Content:
 def _read(root: Path, file: File) -> Content | None:
     """The content of a file, None if it changed while it was read."""
     began = time.time_ns()
-    with (root / file.name).open("rb") as opened:
+    with open_within(root, file.name) as opened:
         before = os.fstat(opened.fileno())
         if before.st_size > MAX_BYTES:
             raise UnreadableError(f"has {before.st_size:,} bytes, more than the {MAX_BYTES:,} that are read; split it")

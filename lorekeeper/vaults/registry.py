@@ -17,6 +17,7 @@ from lorekeeper.errors import CacheError, ImportFileError, NotFoundError
 from lorekeeper.filters import unknown_name
 from lorekeeper.folding import fold
 from lorekeeper.printable import shown
+from lorekeeper.regular_files import read_regular
 from lorekeeper.system import PRIVATE_FILE, private_file, private_folder
 
 FORMAT = 1
@@ -183,7 +184,7 @@ class Registry:
             status = self.file.stat()
             version = status.st_mtime_ns, status.st_ino
             if version != self._known[0]:
-                content = json.loads(self.file.read_bytes())
+                content = json.loads(read_regular(self.file))
                 self._known = version, [_vault(row) for row in content["vaults"] if content["format"] == FORMAT]
         except FileNotFoundError:
             return []

@@ -9,15 +9,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pathspec import GitIgnoreSpec
-
 from lorekeeper.errors import ImportFileError
 from lorekeeper.printable import one_line, shown
+from lorekeeper.regular_files import open_within, read_at_most
+from lorekeeper.vaults.ignoring import MAX_PATTERNS, Ignored, Pattern, parse
 
 SUFFIXES = (".md", ".markdown")
 
 IGNORE_FILE = ".lorekeeperignore"
 """Patterns of what is not read, as in .gitignore, in the folder of a vault."""
+
+IGNORE_BYTES = 1 << 16
+"""Largest file of patterns that is read."""
 
 TEMPLATE_FOLDERS = frozenset({"template", "templates", "_template", "_templates"})
 
@@ -80,38 +83,47 @@ def scan(root: Path, exclude: Sequence[str] = ()) -> Scan:
         found.unreadable.append("")
         return found
     found.root = status.st_dev, status.st_ino
-    _Walk(root, _patterns(root, exclude, found), found).folder("")
+    _Walk(root, _patterns(root, exclude, found), found).run()
     return found
 
 
 class _Walk:
-    """Goes through the folders of a vault."""
+    """Goes through the folders of a vault, however deeply they are nested."""
 
-    def __init__(self, root: Path, spec: GitIgnoreSpec, found: Scan) -> None:
-        self._root, self._spec, self._found = str(root), spec, found
+    def __init__(self, root: Path, ignored: Ignored, found: Scan) -> None:
+        self._root, self._ignored, self._found = str(root), ignored, found
 
-    def folder(self, name: str) -> None:
-        """Look through a folder, by its name within the vault, and those in it."""
+    def run(self) -> None:
+        """Look through the folder and those in it; each folder where its name has its place among the files."""
+        levels = [self._listed("")]
+        while levels:
+            if (entry := next(levels[-1], None)) is None:
+                levels.pop()
+            elif folder := self._entry(*entry):
+                levels.append(self._listed(folder))
+
+    def _listed(self, name: str) -> Iterator[tuple[os.DirEntry[str], str]]:
+        """What is in a folder, by the folder's name within the vault, each with its own."""
         try:
             with os.scandir(os.path.join(self._root, name) if name else self._root) as listed:  # noqa: PTH118
                 entries = sorted(listed, key=lambda entry: entry.name)
         except OSError as error:
             self._unreadable(name, f"the folder cannot be read: {error.strerror or error}")
             self._found.unreadable.append(unicodedata.normalize("NFC", name))
-            return
-        for entry in entries:
-            self._entry(entry, f"{name}/{entry.name}" if name else entry.name)
+            entries = []
+        return iter([(entry, f"{name}/{entry.name}" if name else entry.name) for entry in entries])
 
-    def _entry(self, entry: os.DirEntry[str], name: str) -> None:
+    def _entry(self, entry: os.DirEntry[str], name: str) -> str:
+        """Record an entry; its name if it is a folder to look through, else ""."""
         if reason := self._passed(entry, name):
             self._found.passed[reason] += 1
-            return
-        if not is_text(name):
+        elif not is_text(name):
             self._unreadable(name, "its name is not valid UTF-8; rename it")
         elif entry.is_dir(follow_symlinks=False):
-            self.folder(name)
+            return name
         elif entry.is_file(follow_symlinks=False):
             self._file(entry, name)
+        return ""
 
     def _passed(self, entry: os.DirEntry[str], name: str) -> str:
         """Why an entry is passed over, "" if it is not."""
@@ -122,7 +134,7 @@ class _Walk:
         is_folder = entry.is_dir(follow_symlinks=False)
         if is_folder and entry.name.lower() in TEMPLATE_FOLDERS:
             return TEMPLATE
-        return EXCLUDED if len(self._spec) and self._spec.match_file(f"{name}/" if is_folder else name) else ""
+        return EXCLUDED if self._ignored.has(name, is_folder=is_folder) else ""
 
     def _file(self, entry: os.DirEntry[str], name: str) -> None:
         path, suffix = unicodedata.normalize("NFC", name), os.path.splitext(entry.name)[1].lower()  # noqa: PTH122
@@ -152,22 +164,29 @@ def is_text(name: str) -> bool:
     return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
 
 
-def _patterns(root: Path, exclude: Sequence[str], found: Scan) -> GitIgnoreSpec:
+def _patterns(root: Path, exclude: Sequence[str], found: Scan) -> Ignored:
     try:
-        lines = (root / IGNORE_FILE).read_text("utf-8-sig", "replace").splitlines()
+        with open_within(root, IGNORE_FILE) as file:
+            lines = read_at_most(file, IGNORE_BYTES).decode("utf-8-sig", "replace").splitlines()
     except FileNotFoundError:
         lines = []
     except OSError as error:
         found.problems.append(ImportFileError(IGNORE_FILE, f"cannot be read: {error.strerror or error}"))
         lines = []
-    return GitIgnoreSpec.from_lines(_valid([*lines, *exclude], found))
+    patterns = list(_valid([*lines, *exclude], found))
+    if len(patterns) > MAX_PATTERNS:
+        reason = f"it has {len(patterns):,} patterns; the first {MAX_PATTERNS:,} count. Use fewer, such as folders"
+        found.problems.append(ImportFileError(IGNORE_FILE, reason))
+    return Ignored(patterns[:MAX_PATTERNS])
 
 
-def _valid(lines: Iterable[str], found: Scan) -> Iterator[str]:
+def _valid(lines: Iterable[str], found: Scan) -> Iterator[Pattern]:
     for line in lines:
         try:
-            GitIgnoreSpec.from_lines([line])
-        except ValueError:
-            found.problems.append(ImportFileError(IGNORE_FILE, f"{shown(line)} is not a pattern as in .gitignore"))
+            pattern = parse(line)
+        except ValueError as error:
+            reason = f"{shown(line, 60)} is not a pattern as in .gitignore: it {error}"
+            found.problems.append(ImportFileError(IGNORE_FILE, reason))
         else:
-            yield line
+            if pattern:
+                yield pattern

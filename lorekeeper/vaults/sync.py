@@ -21,6 +21,7 @@ from lorekeeper.normalize.notes import SOURCE, Resolve, note_entity
 from lorekeeper.notes import Note, passed_over, read_note
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.printable import one_line, shown
+from lorekeeper.system import in_own_thread
 from lorekeeper.vaults.plan import Plan, Read, StoppedError
 from lorekeeper.vaults.reading import Content, UnreadableError, content
 from lorekeeper.vaults.registry import Vault
@@ -87,14 +88,14 @@ class VaultSync:
         """
         vault, state = self._vault, self._state
         summary = await asyncio.to_thread(state.summary, vault.key)
-        found = await asyncio.to_thread(scan, vault.path, vault.exclude)
+        found = await in_own_thread(scan, vault.path, vault.exclude)
         if _is_missing(found, summary):
             self._report.missing.append(vault.key)
             self._fail("", f"the folder {shown(str(vault.path))} is missing; the library keeps the notes it had")
             return
         self._is_marked_otherwise = summary.marks != self._own.rules
         stored = await self._hashes() if verify or summary.synced is None else None
-        plan = await asyncio.to_thread(self._plan, found, stored)
+        plan = await in_own_thread(self._plan, found, stored)
         if self._start:
             self._start(len(plan.read))
         await self._store_document()
@@ -178,7 +179,7 @@ class VaultSync:
             targets = affected.intersection(row.links) if affected else ()
             linked = any(row.links[target] != self._target(plan, target, path) for target in targets)
             if path in plan.scan.files and (given or linked):
-                with suppress(OSError, UnreadableError):
+                with suppress(OSError, UnreadableError, ValueError, RecursionError):
                     read = content(self._vault.path, plan.scan.files[path])
                     modified = row.modified if read.digest == row.digest else read.file.changed / 1e9
                     plan.read[path] = Read(read, read_note(path, read.text, self._own), modified)

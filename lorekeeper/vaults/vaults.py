@@ -19,7 +19,7 @@ from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, ConfigError, ImportFileError, LoreKeeperError
 from lorekeeper.measures import Steps, counted
-from lorekeeper.system import PRIVATE_FILE, AsyncClosing, in_thread, private_folder
+from lorekeeper.system import PRIVATE_FILE, AsyncClosing, in_own_thread, in_thread, private_folder
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry, Vault
 from lorekeeper.vaults.reports import VaultReport
@@ -112,7 +112,7 @@ class Vaults(AsyncClosing):
 
     async def unread(self) -> frozenset[str]:
         """Uris of the entries whose files differ from what was read of them, as they were saved since or cannot be read."""
-        return await asyncio.to_thread(self._unread) if self.exist else frozenset()
+        return await in_own_thread(self._unread) if self.exist else frozenset()
 
     def _unread(self) -> frozenset[str]:
         from lorekeeper.vaults.sync import changed_entities
@@ -198,13 +198,13 @@ class Vaults(AsyncClosing):
         vaults = await asyncio.to_thread(self.registry.vaults)
         chosen = vaults if key is None else [await asyncio.to_thread(self.registry.vault, key)]
         own = await asyncio.to_thread(self.marks.current)
-        return [finding for vault in chosen for finding in await asyncio.to_thread(check, vault, own)]
+        return [finding for vault in chosen for finding in await in_own_thread(check, vault, own)]
 
     async def status(self) -> list[Status]:
         """All vaults, those first that are kept in step."""
         if self.exist:
             await self._take_in_listed()
-        kept = await asyncio.to_thread(self._statuses)
+        kept = await in_own_thread(self._statuses)
         return kept + await self._foreign({status.vault.key for status in kept})
 
     async def _foreign(self, known: Collection[str]) -> list[Status]:
@@ -253,7 +253,7 @@ class Vaults(AsyncClosing):
     async def _notice(self, *, scan: bool = False) -> None:
         """Begin a sync if there may be changes."""
         try:
-            changed = await asyncio.to_thread(self._has_changed)
+            changed = await in_own_thread(self._has_changed)
         except LoreKeeperError as error:
             self._failure, changed = str(error), False
         if changed or scan or self._failure:

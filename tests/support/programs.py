@@ -11,6 +11,7 @@ import json
 import os
 import selectors
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -105,6 +106,41 @@ def fill_disk(folder: str, backend: str) -> None:
             ballast.unlink()
             print(await cache.store_entities(batch("b", 0, 300), "spells"))
         async with hashing(environ) as cache:
+            print(len(await look(cache, outcome)), outcome.doubled, outcome.apart)
+
+    asyncio.run(main())
+
+
+def read_unwritable(folder: str, state: str) -> None:
+    """Read an SQLite library on a disk that is full or read-only, write to it, and write again once that is possible."""
+    from lorekeeper.errors import CacheError
+    from tests.support.commands import variables
+    from tests.support.entities import batch
+    from tests.support.killing import Outcome, hashing, look
+
+    ballast = Path(folder) / "ballast"
+
+    def remount(option: str) -> None:
+        subprocess.run(["mount", "-o", f"remount,{option}", folder], check=True)
+
+    async def main() -> None:
+        environ, outcome = variables(Path(folder), "sqlite"), Outcome()
+        async with hashing(environ) as cache:
+            await cache.store_entities(batch("a", 0, 20), "spells")
+        if state == "full":
+            with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+                while file.write(bytes(4096)):
+                    pass
+        else:
+            remount("ro")
+        async with hashing(environ) as cache:
+            print(len(await look(cache, outcome)))
+            try:
+                await cache.store_entities(batch("b", 0, 20), "spells")
+            except CacheError as error:
+                print(error)
+            ballast.unlink() if state == "full" else remount("rw")
+            print(await cache.store_entities(batch("b", 0, 20), "spells"))
             print(len(await look(cache, outcome)), outcome.doubled, outcome.apart)
 
     asyncio.run(main())

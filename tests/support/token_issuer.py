@@ -73,6 +73,7 @@ class TokenIssuer:
             "aud": AUDIENCE,
             "sub": "1234",
             "email": "ana@example.com",
+            "email_verified": True,
             "iat": now,
             "exp": now + 300,
         }

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import quote
 
 from filelock import FileLock
 
@@ -42,6 +43,10 @@ _TRANSIENT = {
     sqlite3.SQLITE_TOOBIG: "an entry is larger than SQLite can store",
 }
 """Primary result codes that do not mean damage, and what to do about each; "" for `SqliteFile.advice`."""
+
+
+_UNWRITABLE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
+"""Primary result codes of reading a file beside which nothing can be written."""
 
 
 class DamagedFileError(CacheError):
@@ -136,9 +141,9 @@ class SqliteFile:
     def _opened(self, side: _Side) -> sqlite3.Connection:
         if side.connection is None or side.inode != _inode(self.path):
             side.close()
-            side.connection = self._open(side)
+            side.connection, inode = self._open(side), _inode(self.path)
             side.connection.execute(f"PRAGMA query_only = {int(side.read_only)}")
-            side.inode = _inode(self.path)
+            side.inode = None if side.unwritable else inode
             side.openings += 1
         return side.connection
 
@@ -151,11 +156,34 @@ class SqliteFile:
             raise DamagedFileError(f"{self.kind} {self.path} is empty")
         for file in database_files(self.path):
             keep_private(file)  # earlier versions may have left it readable for other users
-        connection = connect(self.path)
+        connection = self._connected(side)
         try:
             self._check(connection, side)
             connection.create_function("name_rank", 2, name_rank, deterministic=True)
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connected(self, side: _Side) -> sqlite3.Connection:
+        """A connection; to read where nothing can be written, as on a full disk, one to the file as it is.
+
+        SQLite keeps an index of its log beside the file, and makes it even to read. Without a log there is nothing in it. Such a
+        connection does not see what others write, so that it is opened again for each transaction.
+        """
+        connection, side.unwritable = connect(self.path), False
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError as error:
+            connection.close()
+            log, _ = log_files(self.path)
+            is_unwritable = error.sqlite_errorcode & 0xFF in _UNWRITABLE and not (log.exists() and log.stat().st_size)
+            if not (side.read_only and is_unwritable):
+                raise
+            side.unwritable = True
+            address = f"file:{quote(str(self.path.absolute()))}?mode=ro&immutable=1"
+            return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         except BaseException:
             connection.close()
             raise
@@ -253,6 +281,7 @@ class _Side:
         self.lock = threading.RLock()
         self.connection: sqlite3.Connection | None = None
         self.inode: int | None = None
+        self.unwritable = False
         self.openings = 0
 
     def close(self) -> None:

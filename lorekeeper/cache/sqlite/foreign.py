@@ -23,6 +23,7 @@ from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, log_files
 from lorekeeper.cache.sqlite.records import unpacked
 from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, parse_json
 from lorekeeper.errors import ImportFileError
+from lorekeeper.regular_files import open_regular
 from lorekeeper.system import Closing
 
 BUSY_SECONDS = 2.0
@@ -151,7 +152,7 @@ class SqliteSource(Closing):
     def _open(self) -> sqlite3.Connection:
         if not self.path.is_file():
             raise ImportFileError(str(self.path), "there is no such file")
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             header = file.read(20)
         if header[:16] != _MAGIC:
             raise ImportFileError(str(self.path), "is not an SQLite database" if header else "is empty")

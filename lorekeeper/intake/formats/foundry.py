@@ -217,9 +217,11 @@ def _without_foreign(path: Path, content: Content) -> None:
 
 def is_database(folder: Path) -> bool:
     """Whether a folder is a pack as Foundry VTT keeps it from version 11 on: a LevelDB database."""
-    return (folder / "CURRENT").is_file() and any(
-        file.name.startswith("MANIFEST-") or file.suffix in (".ldb", ".log") for file in folder.iterdir()
-    )
+    try:
+        files = list(folder.iterdir()) if (folder / "CURRENT").is_file() else []
+    except OSError:  # it cannot be listed, or its path is too long for another name; reading it reports that
+        return False
+    return any(file.name.startswith("MANIFEST-") or file.suffix in (".ldb", ".log") for file in files)
 
 
 HOW_TO_UNPACK = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 
+from lorekeeper.normalize.allowance import Allowance, size_of
 from lorekeeper.normalize.fivetools.mods import modified
 from lorekeeper.normalize.fivetools.values import listed, mapping, objects, text
 from lorekeeper.printable import shown
@@ -44,13 +45,21 @@ class Copies:
     Args:
         find: finds the objects that are copied, in all files of an import.
         searched: says where, for messages.
+        allowance: how much copies may have in all; that of a file without any size if None.
     """
 
-    def __init__(self, find: Find, searched: Callable[[], str] = lambda: "the files") -> None:
-        self._find, self._searched = find, searched
+    def __init__(
+        self, find: Find, searched: Callable[[], str] = lambda: "the files", allowance: Allowance | None = None
+    ) -> None:
+        self._find, self._searched, self._allowance = find, searched, allowance or Allowance(0)
 
     def whole(self, kind: str, obj: Object, tell: Tell) -> Object:
-        """An object with what it inherits. What cannot be resolved is left out, and told in a sentence."""
+        """An object with what it inherits. What cannot be resolved is left out, and told in a sentence.
+
+        Raises:
+            FilterError: the allowance is used up.
+        """
+        self._allowance.take(0)
         chain = self._chain(kind, obj, tell)
         result = chain[-1]
         if "_copy" in result:
@@ -94,7 +103,9 @@ class Copies:
         result = {key: value for key, value in {**inherited, **own}.items() if value is not None}
         for template in objects(wanted.get("_templates")):
             result = self._templated(kind, template, result, tell)
-        return modified(result, wanted.get("_mod"), tell)
+        copied = modified(result, wanted.get("_mod"), tell)
+        self._allowance.take(size_of(copied))
+        return copied
 
     def _templated(self, kind: str, wanted: Object, obj: dict[str, object], tell: Tell) -> dict[str, object]:
         """An object with a template applied, as "a skeleton of that creature"."""
@@ -109,18 +120,30 @@ class Copies:
         return modified({**obj, **mapping(apply.get("_root"))}, apply.get("_mod"), tell)
 
 
-def versions(obj: Object, tell: Tell) -> Iterator[Object]:
-    """The versions of an object, each with what it has in common with the object."""
+def versions(obj: Object, tell: Tell, allowance: Allowance | None = None) -> Iterator[Object]:
+    """The versions of an object, each with what it has in common with the object.
+
+    Args:
+        obj: the object.
+        tell: is told what cannot be read.
+        allowance: how much they may have in all; that of a file without any size if None.
+
+    Raises:
+        FilterError: the allowance is used up.
+    """
+    allowance = allowance or Allowance(0)
     base = {key: value for key, value in obj.items() if key not in ("_versions", "_copy")}
-    drafts = [each for version in objects(obj.get("_versions")) for each in _drafts(version)]
+    drafts = [each for version in objects(obj.get("_versions")) for each in _drafts(version, allowance)]
     if len(drafts) > MAX_VERSIONS:
         tell(f"it has {len(drafts):,} versions; the first {MAX_VERSIONS} are read")
     for draft in drafts[:MAX_VERSIONS]:
         own = {key: value for key, value in draft.items() if key not in ("_mod", "_preserve")}
-        yield modified({**base, **own}, draft.get("_mod"), tell)
+        version = modified({**base, **own}, draft.get("_mod"), tell)
+        allowance.take(size_of(version))
+        yield version
 
 
-def _drafts(version: Object) -> list[Object]:
+def _drafts(version: Object, allowance: Allowance) -> list[Object]:
     """A version as it is; of one with variables, a version for each set of their values."""
     implementations = listed(version.get("_implementations"))[: MAX_VERSIONS + 1]
     if "_abstract" not in version:
@@ -130,7 +153,9 @@ def _drafts(version: Object) -> list[Object]:
     for implementation in objects(implementations):
         filled = abstract
         for name, value in mapping(implementation.get("_variables")).items():
-            filled = filled.replace(f"{{{{{name}}}}}", json.dumps(text(value))[1:-1])
+            mark, words = f"{{{{{name}}}}}", json.dumps(text(value))[1:-1]
+            allowance.take(filled.count(mark) * len(words) + len(filled))
+            filled = filled.replace(mark, words)
         own = {key: value for key, value in implementation.items() if key != "_variables"}
         found.append({**mapping(json.loads(filled)), **own})
     return found

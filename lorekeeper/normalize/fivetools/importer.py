@@ -12,6 +12,7 @@ from lorekeeper.audience import DM
 from lorekeeper.entities import AUDIENCE, MAX_KEY_LENGTH, Entity, uri_of
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
+from lorekeeper.normalize.allowance import Allowance, size_of
 from lorekeeper.normalize.build import Origin, build, slugify
 from lorekeeper.normalize.fivetools import rules
 from lorekeeper.normalize.fivetools.adventures import Chapter, chapters, overview
@@ -74,7 +75,9 @@ class Importer:
     ) -> None:
         self._brew, self._name, self._document, self._report = brew, name, document, report
         self._shelf = Shelf(brew, others)
-        self._copies = Copies(self._shelf.find, lambda: self._shelf.searched)
+        self._allowance = Allowance(size_of(list(brew.lists.values())))
+        self._sizes: dict[int, int] = {}
+        self._copies = Copies(self._shelf.find, lambda: self._shelf.searched, self._allowance)
         self._codes = brew.codes()
         self._books = brew.books()
         self._unknown_books: set[str] = set()
@@ -147,7 +150,11 @@ class Importer:
                 return
             for problem in self._brew.problems.get(id(raw), []):
                 tell(problem)
-            drafts = rules.tables_of_group(whole) if key in TABLE_GROUPS else [whole, *versions(whole, tell)]
+            further = [] if key in TABLE_GROUPS else versions(whole, tell, self._allowance)
+            drafts = rules.tables_of_group(whole) if key in TABLE_GROUPS else [whole, *further]
+        except FilterError as error:
+            self._tell(Problem(place, f"{label}: {error}", True))
+            return
         except (*_MALFORMED, RecursionError):
             self._tell(Problem(place, f"{label}: one of its values is not of the type that the format has", True))
             return
@@ -174,9 +181,14 @@ class Importer:
         return self._wholes[id(raw)]
 
     def _find(self, kind: str, name: str, source: str, *, everywhere: bool = True) -> list[Object]:
-        """Objects of the import, with what they inherit."""
+        """Objects of the import, with what they inherit; their texts are inserted into those of others."""
         found = self._shelf.find(kind, name, source, everywhere=everywhere)
-        return [self._whole(kind, each, _say_nothing) for each in found]
+        wholes = [self._whole(kind, each, _say_nothing) for each in found]
+        for whole in wholes[:1]:
+            if id(whole) not in self._sizes:
+                self._sizes[id(whole)] = size_of(whole)
+            self._allowance.take(self._sizes[id(whole)])
+        return wholes
 
     def _entity(self, key: str, kind: Kind, obj: Object, tell: Callable[[str], None]) -> Entity:
         subject = Subject(key, obj, self._codes, self._find, tell, self._used)

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize.fivetools.stat_mods import STAT_MODES
 from lorekeeper.normalize.fivetools.values import listed, mapping, number, objects, text, thawed
 from lorekeeper.printable import shown
+
+if TYPE_CHECKING:
+    import regex
 
 Object = Mapping[str, object]
 Draft = dict[str, object]
@@ -29,9 +33,14 @@ MAX_OPERATIONS = 500
 PATTERN_SECONDS = 0.25
 """Longest time for the replacements of one operation: its pattern comes from outside."""
 
-MAX_PATTERN = 500
-MAX_TEXT = 200_000
-"""Longest pattern, and longest text after a replacement, in characters."""
+MAX_PATTERN, MAX_WORDS = 500, 10_000
+"""Longest pattern, and longest text that replaces what matches it, in characters."""
+
+MAX_TEXT, MAX_TEXTS = 200_000, 1_000_000
+"""Longest text after a change, and longest texts of one property together, in characters."""
+
+MAX_COMPARED = 1_000_000
+"""Most comparisons of the items of two lists in one operation."""
 
 
 def modified(obj: Object, mods: object, tell: Tell) -> Draft:
@@ -87,33 +96,64 @@ def _apply(obj: Draft, name: str, operation: object) -> None:
 # --- texts -----------------------------------------------------------------------------------------------------------
 
 
-def _replace_text(obj: Draft, name: str, operation: Object) -> None:
-    import regex
+class _Replacement:
+    """What an operation puts in the place of what its pattern matches: each text, and all of them, within limits.
 
-    pattern, flags = text(operation.get("replace")), text(operation.get("flags"))
-    if not pattern or len(pattern) > MAX_PATTERN:
-        raise FilterError(f"its pattern must have 1 to {MAX_PATTERN} characters")
-    known = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL}
-    try:
-        compiled = regex.compile(pattern, sum(flag for letter, flag in known.items() if letter in flags))
-    except regex.error as error:
-        raise FilterError(f"its pattern {shown(pattern, 60)} is not valid: {error}") from error
-    words = regex.sub(r"\$(\d)", r"\\g<\1>", text(operation.get("with")).replace("\\", "\\\\")).replace("$&", r"\g<0>")
-    ends = time.monotonic() + PATTERN_SECONDS
-    properties = [key for key in ("name",) if operation.get("_names")] or None
+    Raises:
+        FilterError: pattern or replacement cannot be used.
+    """
 
-    def replaced(value: str) -> str:
+    def __init__(self, operation: Object) -> None:
+        import regex
+
+        self._pattern, self._with, flags = (text(operation.get(key)) for key in ("replace", "with", "flags"))
+        if not self._pattern or len(self._pattern) > MAX_PATTERN:
+            raise FilterError(f"its pattern must have 1 to {MAX_PATTERN} characters")
+        if len(self._with) > MAX_WORDS:
+            raise FilterError(f"its replacement has more than {MAX_WORDS:,} characters")
+        known = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL}
         try:
-            result = compiled.sub(words, value, timeout=max(ends - time.monotonic(), 0.001))
-        except TimeoutError as error:
-            raise FilterError(f"its pattern {shown(pattern, 60)} takes too long") from error
-        except (regex.error, IndexError) as error:
-            raise FilterError(f"its replacement {shown(operation.get('with'), 60)} is not valid") from error
-        if len(result) > MAX_TEXT:
-            raise FilterError("its replacement makes a text too long")
-        return str(result)
+            self._compiled = regex.compile(self._pattern, sum(flag for key, flag in known.items() if key in flags))
+        except regex.error as error:
+            raise FilterError(f"its pattern {shown(self._pattern, 60)} is not valid: {error}") from error
+        words = regex.sub(r"\$(\d)", r"\\g<\1>", self._with.replace("\\", "\\\\"))
+        self._words = words.replace("$&", r"\g<0>")
+        self._groups = self._words.count(r"\g<")
+        self._ends = time.monotonic() + PATTERN_SECONDS
+        self._left = MAX_TEXTS
+        self._added = 0
 
-    obj[name] = _each_text(obj.get(name), replaced, properties)
+    def __call__(self, value: str) -> str:
+        """A text with its matches replaced; FilterError if that takes too long, or makes it too long."""
+        import regex
+
+        self._added = 0
+        try:
+            result = str(self._compiled.sub(self._expanded, value, timeout=max(self._ends - time.monotonic(), 0.001)))
+        except TimeoutError as error:
+            raise FilterError(f"its pattern {shown(self._pattern, 60)} takes too long") from error
+        except (regex.error, IndexError) as error:
+            raise FilterError(f"its replacement {shown(self._with, 60)} is not valid") from error
+        self._left -= len(result)
+        if len(result) > MAX_TEXT or self._left < 0:
+            raise FilterError(_TOO_LONG)
+        return result
+
+    def _expanded(self, match: regex.Match[str]) -> str:
+        """What replaces one match; its length is known before it is made."""
+        longest = max(map(len, (match[0], *match.groups(""))))
+        self._added += len(self._words) + self._groups * longest
+        if self._added > MAX_TEXT:
+            raise FilterError(_TOO_LONG)
+        return str(match.expand(self._words))
+
+
+_TOO_LONG = "it makes a text too long"
+
+
+def _replace_text(obj: Draft, name: str, operation: Object) -> None:
+    properties = [key for key in ("name",) if operation.get("_names")] or None
+    obj[name] = _each_text(obj.get(name), _Replacement(operation), properties)
 
 
 def _replace_name(obj: Draft, name: str, operation: Object) -> None:
@@ -140,12 +180,18 @@ def _each_text(value: object, change: Callable[[str], str], keys: list[str] | No
 
 def _append_text(obj: Draft, name: str, operation: Object) -> None:
     before = text(obj.get(name))
-    obj[name] = f"{before}{text(operation.get('joiner')) if before else ''}{text(operation.get('str'))}"
+    obj[name] = _limited(f"{before}{text(operation.get('joiner')) if before else ''}{text(operation.get('str'))}")
 
 
 def _around_text(obj: Draft, name: str, operation: Object) -> None:
     part, key = _part(obj, name, operation)
-    part[key] = f"{text(operation.get('prefix'))}{text(part.get(key))}{text(operation.get('suffix'))}"
+    part[key] = _limited(f"{text(operation.get('prefix'))}{text(part.get(key))}{text(operation.get('suffix'))}")
+
+
+def _limited(words: str) -> str:
+    if len(words) > MAX_TEXT:
+        raise FilterError(_TOO_LONG)
+    return words
 
 
 # --- lists -----------------------------------------------------------------------------------------------------------
@@ -153,6 +199,12 @@ def _around_text(obj: Draft, name: str, operation: Object) -> None:
 
 def _items(operation: Object) -> list[object]:
     return listed(operation.get("items"))
+
+
+def _require_few(found: list[object], others: list[object]) -> None:
+    """FilterError if it would take too long to look for each of some items in a list."""
+    if len(found) * len(others) > MAX_COMPARED:
+        raise FilterError(f"{len(others):,} items in a list of {len(found):,} are too many to look for")
 
 
 def _list(obj: Draft, name: str) -> list[object]:
@@ -172,8 +224,9 @@ def _append(obj: Draft, name: str, operation: Object) -> None:
 
 
 def _append_new(obj: Draft, name: str, operation: Object) -> None:
-    found = _list(obj, name)
-    found.extend(item for item in _items(operation) if item not in found)
+    found, items = _list(obj, name), _items(operation)
+    _require_few([*found, *items], items)
+    found.extend(item for item in items if item not in found)
 
 
 def _insert(obj: Draft, name: str, operation: Object) -> None:
@@ -197,7 +250,9 @@ def _replace_or_append(obj: Draft, name: str, operation: Object) -> None:
 
 def _remove(obj: Draft, name: str, operation: Object) -> None:
     found = _list(obj, name)
-    for wanted in [*listed(operation.get("names")), *_items(operation)]:
+    unwanted = [*listed(operation.get("names")), *_items(operation)]
+    _require_few(found, unwanted)
+    for wanted in unwanted:
         at = _place(found, wanted)
         if at is not None:
             del found[at]
@@ -206,7 +261,9 @@ def _remove(obj: Draft, name: str, operation: Object) -> None:
 
 
 def _rename(obj: Draft, name: str, operation: Object) -> None:
-    for rename in objects(operation.get("renames")):
+    renames = objects(operation.get("renames"))
+    _require_few(_list(obj, name), [*renames])
+    for rename in renames:
         at = _place(_list(obj, name), rename.get("rename"))
         if at is None:
             raise FilterError(f"there is no {shown(rename.get('rename'), 60)} to rename")

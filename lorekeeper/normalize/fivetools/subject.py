@@ -13,6 +13,9 @@ from lorekeeper.normalize.fivetools.values import Object, listed, mapping, text
 
 Data = dict[str, object]
 
+MAX_VARIABLE = 500
+"""Longest value of an object that its own texts can repeat by its key, in characters."""
+
 
 class Find(Protocol):
     """Finds objects."""
@@ -123,7 +126,8 @@ class Subject:
 
     def _variables(self) -> Mapping[str, str]:
         inherits = mapping(self.obj.get("inherits"))
-        return {key: text(value) for key, value in {**self.obj, **inherits}.items() if text(value)}
+        words = {key: text(value) for key, value in {**self.obj, **inherits}.items()}
+        return {key: value for key, value in words.items() if 0 < len(value) <= MAX_VARIABLE}
 
     def feature(self, kind: str, named: str) -> Object | None:
         """A class feature by its uid: the parts after the name must be those of the feature, where both have them."""

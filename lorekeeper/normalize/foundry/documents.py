@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lorekeeper.normalize.allowance import Allowance, size_of
 from lorekeeper.normalize.foundry.values import Object, at, mapping, objects, text
 
 SYSTEMS = {"dnd5e": "dnd5e", "black-flag": "black-flag"}
@@ -217,16 +218,19 @@ class Index:
     Attributes:
         by_id: primary documents; several may have one id.
         pages: pages of journals, each with its journal.
+        allowance: how much may be inserted into entries in all.
     """
 
     by_id: dict[str, list[Document]] = field(default_factory=dict)
     pages: dict[str, list[tuple[Document, Object]]] = field(default_factory=dict)
+    allowance: Allowance = field(default_factory=lambda: Allowance(0))
 
     @classmethod
     def of(cls, found: Iterable[Document]) -> Index:
         """The index of some documents."""
-        index = cls()
-        for document in found:
+        documents = list(found)
+        index = cls(allowance=Allowance(sum(size_of(document.raw) for document in documents)))
+        for document in documents:
             index.by_id.setdefault(document.id, []).append(document)
             for page in objects(document.raw.get("pages")):
                 index.pages.setdefault(text(page.get("_id")), []).append((document, page))

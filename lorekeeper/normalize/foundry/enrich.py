@@ -88,6 +88,8 @@ def _word(match: re.Match[str], scope: Scope, before: str, after: str) -> str:
     found = rolled(match["roll"].strip(), scope, before, after)
     if label and (found is None or not match["roll"].lstrip().startswith("lookup")):
         return enriched(label, scope) if "[[" in label else label
+    if found and len(found) > INSERTION and not scope.may_insert(len(found), MAX_INSERTED):
+        return ""
     if found and "[" in found and len(scope.within) < MAX_DEPTH:
         return enriched(found, replace(scope, within=(*scope.within, match["roll"])))
     return found or ""
@@ -133,13 +135,13 @@ def _embedded(target: str, label: str, scope: Scope) -> str:
     if "hide-in-embed" in target:
         return ""
     key = f"{scope.document.id}{uuid}" if uuid.startswith(".") else uuid
-    if key in scope.within or len(scope.within) >= MAX_DEPTH or scope.inserted[0] > MAX_INSERTED:
+    if key in scope.within or len(scope.within) >= MAX_DEPTH or not scope.may_insert(INSERTION, MAX_INSERTED):
         return label
     inner = replace(scope, within=(*scope.within, key))
     if uuid.startswith(".Advancement."):
         return _lead(label, _hint(uuid.rpartition(".")[2], scope))
     name, body = _body(uuid, inner)
-    scope.inserted[0] += len(body) + INSERTION
+    scope.may_insert(len(body), MAX_INSERTED)
     shows_name = not label and "inline" not in options and "caption=false" not in options
     return _lead(label or (name if shows_name else ""), body)
 

@@ -32,6 +32,18 @@ class Scope:
     within: tuple[str, ...] = ()
     inserted: list[int] = field(default_factory=lambda: [0])
 
+    def may_insert(self, chars: int, most: int) -> bool:
+        """Count what is inserted; whether there was room for it, with at most so many characters in one entry.
+
+        Raises:
+            FilterError: too much is inserted into all entries together.
+        """
+        if self.inserted[0] > most:
+            return False
+        self.inserted[0] += chars
+        self.index.allowance.take(chars)
+        return True
+
     def of_item(self, item: Object) -> Scope:
         """The scope of the text of an item of the same creature."""
         return replace(self, doer=replace(self.doer, item=item))

@@ -22,6 +22,12 @@ from lorekeeper.text.notes import heading_path
 MOST_LINKED = 60
 """Linked notes that are read: those that are linked first."""
 
+MOST_WRITTEN = 5
+"""Most ways in which links to one note are written, whose sentences are looked for: a note may have thousands of links."""
+
+MOST_SENTENCES = 50
+"""Most sentences with one name from which the best is quoted."""
+
 MOST_NAMED = 40
 """Names in the texts whose notes are read: those named most often."""
 
@@ -84,18 +90,30 @@ def _merged(related: Iterable[_Related]) -> list[_Related]:
 
 async def _linked(sources: Sources, subject: Subject) -> list[_Related]:
     """The notes that those about the topic link to."""
-    quotes: dict[Identity, list[Quote]] = {}
-    numbers: Counter[Identity] = Counter()
+    links = await asyncio.to_thread(_links_by_target, subject)
+    found = await sources.cache.load(NOTES, list(links)[:MOST_LINKED])
+    return await asyncio.to_thread(_with_quotes, found, links)
+
+
+def _links_by_target(subject: Subject) -> dict[Identity, list[tuple[_LinkSentences, Mapping[str, object]]]]:
+    """The links of the notes about a topic by where they lead to, each with what finds its sentence."""
+    links: dict[Identity, list[tuple[_LinkSentences, Mapping[str, object]]]] = {}
     for entity in subject.about:
-        parts = subject.parts(entity)
-        for link in _links(entity):
-            if not any(part.section == _heading(link) for part in parts):
-                continue
-            to = (entity.document, str(link["to"]))
-            numbers[to] += 1
-            quotes.setdefault(to, []).extend(replace(quote, section="") for quote in _quotes_of(link, parts))
-    found = await sources.cache.load(NOTES, list(quotes)[:MOST_LINKED])
-    return [_Related(note, "link", numbers[note.identity], quotes[note.identity]) for note in found]
+        sentences = _LinkSentences(subject.parts(entity))
+        for link in filter(sentences.have_section, _links(entity)):
+            links.setdefault((entity.document, str(link["to"])), []).append((sentences, link))
+    return links
+
+
+def _with_quotes(
+    found: Sequence[Entity], links: Mapping[Identity, list[tuple[_LinkSentences, Mapping[str, object]]]]
+) -> list[_Related]:
+    related = []
+    for note in found:
+        to = links[note.identity]
+        quotes = [replace(quote, section="") for quote in _first_quotes(to)]
+        related.append(_Related(note, "link", len(to), quotes))
+    return related
 
 
 def _linking(subject: Subject, naming: Sequence[Entity]) -> Iterator[_Related]:
@@ -104,8 +122,54 @@ def _linking(subject: Subject, naming: Sequence[Entity]) -> Iterator[_Related]:
     for note in naming if main else ():
         links = [link for link in _links(note) if (note.document, link["to"]) == (main and main.identity)]
         if links:
-            parts = stretches(note)
-            yield _Related(note, "backlink", len(links), [q for link in links for q in _quotes_of(link, parts)])
+            sentences = _LinkSentences(stretches(note))
+            yield _Related(note, "backlink", len(links), _first_quotes([(sentences, link) for link in links]))
+
+
+def _first_quotes(links: Sequence[tuple[_LinkSentences, Mapping[str, object]]]) -> list[Quote]:
+    """The sentences of the first links, as these are written, at most `MOST_WRITTEN` of them."""
+    written = {(id(sentences), sentences.written(link)): (sentences, link) for sentences, link in reversed(links)}
+    first = list(written.values())[: -MOST_WRITTEN - 1 : -1]
+    return [quote for sentences, link in first for quote in sentences.quotes(link)]
+
+
+class _LinkSentences:
+    """The sentences of an entry that have its links, by what is shown of these. Each section is folded once.
+
+    Args:
+        parts: the stretches of the entry that count.
+    """
+
+    def __init__(self, parts: Sequence[Stretch]) -> None:
+        self._parts: dict[str, list[Stretch]] = {}
+        for part in parts:
+            self._parts.setdefault(part.section, []).append(part)
+        self._folded: dict[str, list[tuple[Stretch, list[tuple[str, str]]]]] = {}
+
+    def have_section(self, link: Mapping[str, object]) -> bool:
+        """Whether the section of a link is among the stretches."""
+        return _heading(link) in self._parts
+
+    def written(self, link: Mapping[str, object]) -> tuple[str, str]:
+        """The section of a link, and what is shown of it, folded."""
+        return _heading(link), fold(str(link.get("text") or link.get("target") or ""))
+
+    def quotes(self, link: Mapping[str, object]) -> list[Quote]:
+        """The sentence of a link in each of the stretches of its section; one that says little only if no other has it."""
+        section, shown = self.written(link)
+        found = []
+        for part, sentences in self._sentences(section):
+            with_link = [sentence for sentence, folded in sentences if f" {shown} " in folded]
+            if with_link:
+                telling = next((sentence for sentence in with_link if not _says_little(sentence)), with_link[0])
+                found.append(Quote([telling], section, part.mark))
+        return found
+
+    def _sentences(self, section: str) -> list[tuple[Stretch, list[tuple[str, str]]]]:
+        if section not in self._folded:
+            parts = self._parts.get(section, ())
+            self._folded[section] = [(part, [(s, f" {fold(s)} ") for s in part.sentences]) for part in parts]
+        return self._folded[section]
 
 
 def _links(entity: Entity) -> list[Mapping[str, object]]:
@@ -119,19 +183,8 @@ def _heading(link: Mapping[str, object]) -> str:
     return heading_path({"name": link.get("heading")})
 
 
-def _quotes_of(link: Mapping[str, object], parts: Sequence[Stretch]) -> Iterator[Quote]:
-    """The sentence that has a link, by what is shown of it."""
-    shown = fold(str(link.get("text") or link.get("target") or ""))
-    for part in parts:
-        if part.section != _heading(link):
-            continue
-        with_link = [s for s in part.sentences if f" {shown} " in f" {fold(s)} "]
-        if with_link:
-            yield Quote(sorted(with_link, key=_says_little)[:1], part.section, part.mark)
-
-
 def _says_little(sentence: str) -> bool:
-    return len(sentence.split()) < FEW_WORDS
+    return len(sentence.split(maxsplit=FEW_WORDS)) < FEW_WORDS
 
 
 # --- mentions --------------------------------------------------------------------------------------------------------
@@ -156,10 +209,10 @@ async def _named(sources: Sources, subject: Subject) -> list[_Related]:
         return []
     parts = [part for note in notes for part in subject.parts(note)]
     own = {name for note in notes for name in all_names(note)}
-    quotes = await asyncio.to_thread(_quotes_by_name, parts, Lexicon(await sources.note_names() - own, own))
-    names = sorted(quotes, key=lambda name: -len(quotes[name]))[:MOST_NAMED]
+    named = await asyncio.to_thread(_names_in, parts, Lexicon(await sources.note_names() - own, own))
+    names = sorted(named, key=lambda name: -named[name].number)[:MOST_NAMED]
     found = await sources.notes_called(names, notes[0].document)
-    return [_Related(note, "mention", len(q), q) for note in found if (q := _of(note, quotes))]
+    return [_Related(note, "mention", each.number, each.quotes) for note in found if (each := _of(note, named)).number]
 
 
 async def named_notes(cache: CacheProtocol, note: Entity, most: int = MOST_FEW) -> list[Entity]:
@@ -173,27 +226,40 @@ async def named_notes(cache: CacheProtocol, note: Entity, most: int = MOST_FEW) 
     aliases = (await known_aliases(cache, NOTES)).folded
     own = all_names(note)
     lexicon = Lexicon({*await cache.names(NOTES), *aliases} - own, own)
-    quotes = await asyncio.to_thread(_quotes_by_name, stretches(note), lexicon)
-    names = sorted(quotes, key=lambda name: (-len(quotes[name]), name))[:most]
+    named = await asyncio.to_thread(_names_in, stretches(note), lexicon)
+    names = sorted(named, key=lambda name: (-named[name].number, name))[:most]
     found = await notes_called(cache, names, note.document)
-    number = {each.identity: sum(len(quotes.get(name, ())) for name in all_names(each)) for each in found}
+    number = {each.identity: _of(each, named).number for each in found}
     return sorted(found, key=lambda each: (-number[each.identity], each.slug))[:most]
 
 
-def _quotes_by_name(parts: Sequence[Stretch], lexicon: Lexicon) -> dict[str, list[Quote]]:
-    """The sentences of stretches by the names that they have."""
-    quotes: dict[str, list[Quote]] = {}
+@dataclass
+class _Named:
+    """How often a name is in some texts, and the first sentences that have it, each once."""
+
+    number: int = 0
+    quotes: list[Quote] = field(default_factory=list)
+
+
+def _names_in(parts: Sequence[Stretch], lexicon: Lexicon) -> dict[str, _Named]:
+    """The names in stretches."""
+    named: dict[str, _Named] = {}
     for part in parts:
         for sentence in part.sentences:
-            for mention in filter(is_telling, lexicon.mentions(sentence)):
-                quotes.setdefault(mention.name, []).append(Quote([sentence], mark=part.mark))
-    return quotes
+            numbers = Counter(mention.name for mention in lexicon.mentions(sentence) if is_telling(mention))
+            for name, number in numbers.items():
+                found = named.setdefault(name, _Named())
+                found.number += number
+                if len(found.quotes) < MOST_SENTENCES:
+                    found.quotes.append(Quote([sentence], mark=part.mark))
+    return named
 
 
-def _of(note: Entity, quotes: Mapping[str, list[Quote]]) -> list[Quote]:
-    """What is said of a note under any of its names; what says little comes last."""
-    own = [quote for name in all_names(note) for quote in quotes.get(name, ())]
-    return sorted(own, key=lambda quote: _says_little(quote.text))
+def _of(note: Entity, named: Mapping[str, _Named]) -> _Named:
+    """How often a note is named under any of its names, and with what words; what says little comes last."""
+    own = [named[name] for name in all_names(note) if name in named]
+    quotes = sorted((quote for each in own for quote in each.quotes), key=lambda quote: _says_little(quote.text))
+    return _Named(sum(each.number for each in own), quotes)
 
 
 def is_telling(mention: Mention) -> bool:

@@ -15,10 +15,11 @@ from lorekeeper.people.sessions import Opened
 from lorekeeper.printable import one_line
 from lorekeeper.server.browsers import PROOF, SIGN_IN, SIGN_OUT, again, forget, own_path, remember, session_key
 from lorekeeper.server.exchange import Exchange
-from lorekeeper.server.identity import VIEWER, callers_of
+from lorekeeper.server.failures import RETRY_SECONDS, GuessingError
+from lorekeeper.server.identity import DETAILS, VIEWER, callers_of
 from lorekeeper.server.page.site import Page, Site, redirect
 from lorekeeper.server.recording import EXCHANGE
-from lorekeeper.server.rest.problems import bad_request
+from lorekeeper.server.rest.problems import RefusedError, bad_request
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +47,11 @@ async def _with_token(site: Site, request: Request) -> Response:
     fields = parse_qs((await request.body()).decode("utf-8", "replace"))
     token, next_ = (fields.get(name, [""])[0].strip() for name in ("token", "next"))
     try:
-        opened = await asyncio.to_thread(callers_of(request.scope).sessions.sign_in, token.encode())
+        async with callers_of(request.scope).failures.looking(_address(request)):
+            opened = await asyncio.to_thread(callers_of(request.scope).sessions.sign_in, token.encode())
+    except GuessingError as error:
+        logger.warning("refused %s, %s: %s", _address(request), SIGN_IN, error)
+        raise RefusedError(429, DETAILS[429], {"Retry-After": str(RETRY_SECONDS)}) from error
     except TokenError as error:
         await _failed(request, error)
         return _form(site, request, own_path(next_), WRONG)
@@ -75,9 +80,12 @@ async def _signed_in(request: Request, opened: Opened, next_: str) -> Response:
 
 
 async def _failed(request: Request, error: TokenError) -> None:
-    address = one_line(request.client.host) if request.client else ""
-    logger.warning("refused %s, %s: %s", address, SIGN_IN, error)
-    await callers_of(request.scope).failures.pause(address)
+    logger.warning("refused %s, %s: %s", _address(request), SIGN_IN, error)
+    await callers_of(request.scope).failures.pause(_address(request))
+
+
+def _address(request: Request) -> str:
+    return one_line(request.client.host) if request.client else ""
 
 
 def _form(site: Site, request: Request, next_: str, problem: str = "") -> Response:

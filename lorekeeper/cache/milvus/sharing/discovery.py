@@ -19,11 +19,15 @@ from lorekeeper.cache.formats import fingerprint
 from lorekeeper.cache.milvus.schema import FORMAT
 from lorekeeper.cache.milvus.sharing.messages import HANDSHAKE_SECONDS, PROTOCOL
 from lorekeeper.errors import MilvusConnectionError
+from lorekeeper.regular_files import read_regular
 from lorekeeper.system import private_file, private_folder
 from lorekeeper.version import VERSION
 
 ADDRESS_BYTES = 103
 """Longest path of a socket on macOS; Linux allows four more."""
+
+RECORD_BYTES = 1 << 16
+"""Largest record that is read."""
 
 _NAME_BYTES = 1 + 16 + 1 + 8
 
@@ -61,7 +65,7 @@ def library_format() -> str:
 def read_server(path: Path) -> ServerRecord | None:
     """The process that serves the library, or did until it was killed; None if there is no record."""
     try:
-        record = json.loads((_runtime_folder() / f"{_name(path)}.json").read_text("utf-8"))
+        record = json.loads(read_regular(_runtime_folder() / f"{_name(path)}.json", RECORD_BYTES))
         return ServerRecord(**{name: record[name] for name in ServerRecord.__dataclass_fields__ if name in record})
     except (OSError, ValueError, LookupError, TypeError):
         return None

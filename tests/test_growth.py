@@ -1,0 +1,82 @@
+"""What strangers write costs time in proportion to its length: four times as much takes less than nine times as long."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from lorekeeper.search.dossier.relations import MOST_SENTENCES
+from lorekeeper.vaults.links import Links
+from tests.support.vaults import vault_library, write
+
+FACTOR, MARGIN = 4, 9
+"""How many times as much there is, and how many times as long it may take: quadratic work takes 16 times as long."""
+
+BODIES: dict[str, Callable[[int], str]] = {
+    "links in one line": lambda n: " ".join(f"[[N{i % 40}|Far {i}]]" for i in range(n)),
+    "names without links": lambda n: " ".join(f"then N{i % 40} Gob" for i in range(n)),
+    "a table": lambda n: "| a | b |\n|---|---|\n" + "\n".join(f"| [[N{i % 40}]] | Gob {i} |" for i in range(n)),
+}
+
+
+async def cpu_seconds(call: Callable[[], Awaitable[object]]) -> float:
+    before = time.process_time()
+    await call()
+    return time.process_time() - before
+
+
+async def seconds_of_topic(folder: Path, body: str) -> float:
+    """CPU time of a dossier on a note with that body, which a session has too."""
+    notes = {f"N{i}.md": f"# N{i}\nThe guard of the north speaks with [[Gob]] at night.\n" for i in range(40)}
+    notes |= {"Gob.md": f"# Gob\n{body}\n", "Session 1.md": f"---\ntype: session\n---\n# Session 1\n{body}\n"}
+    async with vault_library(folder) as library:
+        await library.vaults.add(write(folder / "vault", notes))
+        await library.vaults.sync()
+        await library.topic("lake")  # so that both measurements find the same things loaded
+        return await cpu_seconds(lambda: library.topic("Gob"))
+
+
+@pytest.mark.parametrize("kind", BODIES)
+async def test_a_dossier_on_a_note_of_thousands_of_links_takes_time_in_proportion(tmp_path, kind):
+    few, many = (BODIES[kind](number) for number in (1_000, FACTOR * 1_000))
+    first = await seconds_of_topic(tmp_path / "few", few)
+    assert await seconds_of_topic(tmp_path / "many", many) < MARGIN * max(first, 0.1)
+
+
+async def test_all_links_of_a_note_are_counted(tmp_path):
+    gob = "# Gob\nGob owes the [[Tower]] money.\n\n[[Tower]].\n\n" + "The [[Lake]] is far away.\n\n" * (
+        2 * MOST_SENTENCES
+    )
+    notes = {"Gob.md": gob, "Tower.md": "# Tower\nIt has no door.\n", "Lake.md": "# Lake\nCold and deep water.\n"}
+    async with vault_library(tmp_path) as library:
+        await library.vaults.add(write(tmp_path / "vault", notes))
+        await library.vaults.sync()
+        dossier = await library.topic("Gob")
+        lines = [line for part in dossier.parts for line in part.lines if line.relation == "link"]
+        assert [line.entity.name for line in lines] == ["Lake", "Tower"]  # the one that is linked more often first
+
+
+@pytest.mark.parametrize("target", ["Nowhere", "index", "elsewhere{}/index", "{}/index", "alias"])
+async def test_links_of_a_vault_with_a_note_of_one_name_in_each_folder_take_time_in_proportion(target):
+    async def resolve(number: int) -> None:
+        paths = [f"f{each}/index.md" for each in range(number)]
+        links = Links(dict.fromkeys(paths, ("alias",)))
+        for each, path in enumerate(paths):
+            links.resolve(target.format(each), path)
+
+    first = await cpu_seconds(lambda: resolve(1_000))
+    assert await cpu_seconds(lambda: resolve(FACTOR * 1_000)) < MARGIN * max(first, 0.02)
+
+
+def test_the_first_candidate_of_a_link_is_the_note_that_it_means():
+    paths = ["a/index.md", "index.md", "a/b/Lake.md", "c/Lake.md", "a/b/c/Lake.md", "Lake/Tower.md", "d/a/b/Lake.md"]
+    links = Links(dict.fromkeys(paths, ("The Lake",)))
+    for target in ("Lake", "b/Lake", "a/b/lake.md", "index", "a", "Lake/Tower", "The Lake", "x/Lake", "ake"):
+        for source in (*paths, "a/b/c/d/Far.md", "Far.md", "A/b/Far.md"):
+            found = links.candidates(target, source)
+            assert links.resolve(target, source) == (found[0] if found else None)
+    assert links.resolve("Lake", "a/b/c/d/Far.md") == "c/Lake.md"
+    assert links.resolve("Lake", "a/b/Far.md") == "a/b/Lake.md"
