@@ -86,6 +86,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in [n for n in os.environ if n.startswith("LOREKEEPER_") and n not in kept]:
         del os.environ[name]
     os.environ["LOREKEEPER_ENV_FILE"] = os.devnull
+    os.environ.pop("COLUMNS", None)  # the width of the terminal that the tests are started in
     thorough = config.getoption("thorough")
     examples.load_profile(thorough=thorough)
     for name, amounts in AMOUNTS.items():

@@ -37,7 +37,7 @@ def test_versions_of_a_spell_are_compared(run, asked):
         "30 feet",
         "60 feet",
         "like feathers",
-        "The same in all, and left out:",
+        "Identical, and left out:",
     ):
         assert text in done.stdout
     assert "reaction" not in done.stdout.lower()

@@ -115,7 +115,7 @@ async def test_sessions_lead_to_those_before_and_after_them(client):
 
 async def test_a_note_without_links_names_others(client, library):
     page = await text(client, page_of("Lone.md"))
-    assert f'href="{page_of("NPCs/Oda.md")}"' in page.partition("<h2>Names</h2>")[2]
+    assert f'href="{page_of("NPCs/Oda.md")}"' in page.partition("<h2>Mentions</h2>")[2]
     (lone,) = await library.entities_at("notes", "saga", "Lone.md")
     connections = await connections_of(library, lone, MAX_NODES)
     assert {each.name for each in connections.named} == {"Oda", "Tallow Bridge"}
@@ -156,7 +156,7 @@ async def test_a_dossier_says_what_its_twin_does(client):
         for line in part["lines"]:
             assert f'href="/entries/{line["uri"].removeprefix("lore://")}"' in page
             assert line["text"] in unescape(page)
-    assert "All that is known" in await text(client, "/topics")
+    assert '<h1 dir="auto">Dossiers</h1>' in await text(client, "/topics")
     nothing = await text(client, "/topics?q=zzyzx")
     assert "Nothing" in nothing
     assert 'role="alert"' in await text(client, "/topics?q=lore://notes/saga/None.md")

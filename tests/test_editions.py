@@ -317,7 +317,7 @@ def test_the_command_sets_the_edition_for_good(tmp_path):
     assert "none" in run_lorekeeper(tmp_path, "edition", env=env).stdout
     done = run_lorekeeper(tmp_path, "edition", "A5E,2014", env=env)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "First comes: a5e,2014 (from " in done.stdout
+    assert "a5e,2014 comes first (from " in done.stdout
     assert "LOREKEEPER_LOG_LEVEL=ERROR" in (tmp_path / "own.env").read_text()
     refused = run_lorekeeper(tmp_path, "edition", "2e edition", env=env)
     assert refused.returncode == 2

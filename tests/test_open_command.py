@@ -94,7 +94,7 @@ def test_without_a_browser_the_link_is_there_to_be_opened(server, monkeypatch):
     monkeypatch.setattr("webbrowser.open", lambda _: False)
     done = opened(server)
     assert SIGNS_IN.fullmatch(done.stdout)
-    assert "no browser here" in done.stderr
+    assert "No browser found" in done.stderr
 
 
 def test_a_port_of_another_library_is_refused(server, tmp_path):

@@ -80,7 +80,6 @@ def test_the_help_of_search_lists_the_filters_of_each_type(run):
 @pytest.mark.parametrize(
     ("arguments", "suggestion"),
     [
-        (["serch", "x"], "did you mean 'search'?"),
         (["search", "x", "--type", "spel"], "did you mean 'spells'?"),
         (["schema", "spell"], "did you mean 'spells'?"),
         (["sync", "foo"], "known: open5e"),

@@ -91,7 +91,7 @@ def test_people_read_the_same(command, vault):
     for name in ("Broken.md", "Loose.md", "Skara.md", "South/Lake.md"):
         (vault / name).unlink()
     assert command("vault", "sync")[0] == 0
-    assert command("vault", "check")[:2] == (0, "Nothing is wrong.\n")
+    assert command("vault", "check")[:2] == (0, "No problems found in 2 notes.\n")
     assert "vault vault: " in " ".join(command("doctor")[1].split())
     assert "the files of the vaults" in " ".join(command("backup", "b.zip")[1].split())
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
-from lorekeeper.cli.render import results_table
+from lorekeeper.cli.render import hit_lines
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import FilterError
@@ -211,9 +209,8 @@ def test_an_entry_is_described_by_its_facts_and_by_parts_of_all_its_text():
 
 async def test_a_terminal_shows_which_wording_found_a_result(library):
     page = await library.search(asked(*WORDINGS))
-    console = Console(record=True, width=120, file=io.StringIO())
-    console.print(results_table(page.results))
-    assert "found by: never sinks under the surface" in console.export_text()
+    lines = [line.plain for line in hit_lines(page.results, 120)]
+    assert "  found by: never sinks under the surface" in lines
 
 
 async def test_an_entry_without_text_says_by_its_name_which_wording_found_it(library):

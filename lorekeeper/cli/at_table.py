@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import re
 import secrets
+from collections.abc import Iterator
 from contextlib import suppress
 from random import Random
+from typing import TYPE_CHECKING
 
 from lorekeeper.cli.command import DOCUMENT, DONE, FAILED, JSON, TYPE, Call, Commands, argument, entry_of
-from lorekeeper.errors import FilterError, LoreKeeperError
+from lorekeeper.cli.terminal import show
+from lorekeeper.errors import FilterError, LoreKeeperError, NotFoundError
+from lorekeeper.folding import fold
 from lorekeeper.printable import shown
+
+if TYPE_CHECKING:
+    from lorekeeper.rolling.dice import Dice
+    from lorekeeper.server.answers import Answer
+    from lorekeeper.views.view import View
 
 commands = Commands()
 
 MAX_TIMES = 1000
 """Most rolls at once."""
 
+_LIKE_DICE = re.compile(r"(?=.*\d)[\d\s.,dDxX×*+−–%-]+")
+"""Digits with what dice are written with: no name of an entry is made of these alone."""
+
+_NO_SIDES = re.compile(r"(\d+)\s*[dD]")
+
 
 @commands.add(
     "roll",
     "roll on a table of an entry, or throw dice",
     argument(
-        "what", metavar="DICE_NAME_OR_URI", help="dice, as in 2d6+3; else the name or uri of an entry with a table"
+        "what",
+        nargs="+",
+        metavar="DICE_NAME_OR_URI",
+        help="dice, as in 2d6+3; else the name or uri of an entry with a table",
     ),
     argument(
         "--table", metavar="NAME", help="the one table to roll on, by name or number (default: each of the entry's)"
@@ -34,25 +52,40 @@ MAX_TIMES = 1000
 )
 async def roll(call: Call) -> int:
     """Roll, and show what came; FAILED if there is no such entry, or it has no table."""
-    from lorekeeper.rolling.dice import dice_of
     from lorekeeper.rolling.tables import chosen
 
-    arguments = call.arguments
+    arguments, what = call.arguments, " ".join(call.arguments.what)
     if not 1 <= arguments.times <= MAX_TIMES:
         raise FilterError(f"--times is {shown(str(arguments.times))}; give 1 to {MAX_TIMES}")
     seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
-    random, dice = Random(seed), dice_of(arguments.what)  # noqa: S311
+    random, dice = Random(seed), _dice(what)  # noqa: S311
     if dice is not None:
         numbers = [dice.roll(random) for _ in range(arguments.times)]
         content = {"dice": str(dice), "numbers": numbers, "seed": seed}
-        call.show(content, lambda: print(f"{dice}: {', '.join(map(str, numbers))}"))
+        call.show(content, lambda: show(f"{dice}: {', '.join(map(str, numbers))}"))
         return DONE
     async with call.library() as library:
-        entity = (await entry_of(call, library.view(), arguments.what)).entity
+        entity = (await entry_of(call, library.view(), what)).entity
     rolled = [table.roll(random) for _ in range(arguments.times) for table in chosen(entity, arguments.table)]
     content = {"uri": entity.uri, "rolls": [each.content() for each in rolled], "seed": seed}
-    call.show(content, lambda: print("\n".join([*(each.line() for each in rolled), f"{entity.uri}, --seed {seed}"])))
+    call.show(content, lambda: show("\n".join([*(each.line() for each in rolled), f"{entity.uri}, --seed {seed}"])))
     return DONE
+
+
+def _dice(text: str) -> Dice | None:
+    """The dice that a text is; None if it is a name.
+
+    Raises:
+        FilterError: it is meant to be dice, by its characters, and is none.
+    """
+    from lorekeeper.rolling.dice import dice_of, parsed_dice
+
+    if _LIKE_DICE.fullmatch(text) and dice_of(text) is None:
+        sides = _NO_SIDES.fullmatch(text.strip())
+        if sides:
+            raise FilterError(f"{shown(text)} lacks the number of sides: did you mean {sides[1]}d6 or {sides[1]}d20?")
+        return parsed_dice(text)
+    return dice_of(text)
 
 
 @commands.add(
@@ -82,24 +115,68 @@ async def spells(call: Call) -> int:
 @commands.add(
     "compare",
     "show what differs between two to four entries, or between all versions of one name",
-    argument("entry", nargs="+", metavar="URI_OR_NAME", help="uris of the entries, or the words of one name"),
+    argument(
+        "entry",
+        nargs="+",
+        metavar="URI_OR_NAME",
+        help="the entries, each a uri or a name; one name for all its versions",
+    ),
     JSON,
     examples=(
         "lorekeeper compare lore://spells/srd-2014/fireball lore://spells/srd-2024/fireball",
         "lorekeeper compare healing word",
+        "lorekeeper compare goblin hobgoblin",
     ),
 )
 async def compare(call: Call) -> int:
     """Compare entries."""
     from lorekeeper.cli.render_at_table import print_comparison
-    from lorekeeper.server.comparisons import COMPARE_ENTRIES
 
-    given = call.arguments.entry
-    uris = any(each.startswith("lore://") for each in given)
     async with call.library() as library:
-        answer = await COMPARE_ENTRIES.run(library.view(), {"uris": given} if uris else {"name": " ".join(given)})
+        answer = await _compared(library.view(), call.arguments.entry)
     call.show(answer.structured, lambda: print_comparison(answer.structured))
     return DONE
+
+
+async def _compared(view: View, given: list[str]) -> Answer:
+    """The entries of uris and names, else the versions of one name, compared."""
+    from lorekeeper.server.comparisons import COMPARE_ENTRIES
+
+    if any(each.startswith("lore://") for each in given):
+        return await COMPARE_ENTRIES.run(view, {"uris": given})
+    name = " ".join(given)
+    if not await _called_each(view, [name]):
+        for names in _separated(given):
+            if uris := await _called_each(view, names):
+                return await COMPARE_ENTRIES.run(view, {"uris": uris})
+    return await COMPARE_ENTRIES.run(view, {"name": name})
+
+
+def _separated(given: list[str]) -> Iterator[list[str]]:
+    """How words may be several names: each argument one, else the words parted in two."""
+    if len(given) > 1:
+        yield given
+    words = " ".join(given).split()
+    yield from ([" ".join(words[:n]), " ".join(words[n:])] for n in range(1, len(words)))
+
+
+async def _called_each(view: View, names: list[str]) -> list[str]:
+    """The uris of the entries of some names, all of the first type that has all of them; none if there is no such type."""
+    from lorekeeper.search.one import called
+    from lorekeeper.server.tool import SEARCHED
+
+    found: list[dict[str, str]] = []
+    for name in names:
+        try:
+            page = await called(view.search, name, SEARCHED)
+        except NotFoundError:
+            return []
+        found.append({})
+        for entity in (result.entity for result in page.results):
+            if fold(entity.name) == fold(name):
+                found[-1].setdefault(entity.type, entity.uri)
+    shared = next((each for each in found[0] if all(each in uris for uris in found)), None)
+    return [uris[shared] for uris in found] if shared else []
 
 
 @commands.add(

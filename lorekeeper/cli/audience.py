@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lorekeeper.audience import Viewer
 from lorekeeper.cli.command import DONE, FAILED, JSON, Call, Commands, argument
+from lorekeeper.cli.terminal import show
 from lorekeeper.errors import ConfigError, NotFoundError
 from lorekeeper.printable import one_line
 
@@ -83,7 +84,7 @@ async def _as_seen(call: Call, library: Library, viewer: Viewer) -> int:
         entity, *_ = await entries_of(view.entities_at, call.arguments.uri)
     except NotFoundError:
         nothing: dict[str, Any] = {"uri": call.arguments.uri, "visible": False}
-        call.show(nothing, lambda: print(f"{one_line(viewer.person) or 'A player'} sees nothing of it."))
+        call.show(nothing, lambda: show(f"{one_line(viewer.person) or 'A player'} sees nothing of it."))
         return FAILED
     answer = await entity_answer(view, entity)
     call.show({"visible": True, **answer.structured}, lambda: print_entry(answer, [], markdown=False))

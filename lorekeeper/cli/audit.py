@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cli.command import DONE, JSON, Call, Commands, argument
+from lorekeeper.cli.terminal import say, show
 from lorekeeper.errors import ConfigError
 from lorekeeper.printable import json_text, one_line
 
@@ -44,11 +44,11 @@ async def audit(call: Call) -> int:
 
 def _print(found: Audit) -> None:
     for entry in found.entries:
-        print(one_line(_line(entry)))
+        show(one_line(_line(entry)))
     if not found.entries:
         print("No requests.")
     if found.damaged:
-        print(f"lorekeeper: damaged lines are left out: {one_line(', '.join(found.damaged), 500)}", file=sys.stderr)
+        say(f"lorekeeper: damaged lines are left out: {one_line(', '.join(found.damaged), 500)}")
 
 
 def _line(entry: Mapping[str, Any]) -> str:

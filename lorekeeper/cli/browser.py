@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from lorekeeper.cli.command import DONE, Call, Commands, argument
 from lorekeeper.cli.serving import HTTP
+from lorekeeper.cli.terminal import say
 from lorekeeper.system import collector_paused, private_file
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ WAIT_SECONDS = 10.0
 
 POLL_SECONDS = 0.1
 
-SIGNS_IN = "This link signs you in as the game master, once, within five minutes:"
+SIGNS_IN = "The link below signs you in as the game master, once, within five minutes."
 
-NO_BROWSER = "There is no browser here that could be opened: open the link above yourself."
+NO_BROWSER = "No browser found. Open the link above yourself."
 
-NOT_OPENED = "No browser has opened the link so far: open it yourself."
+NOT_OPENED = "The browser did not open. Use the link above."
 
 ENDS = "Press Ctrl-C to end the server."
 
@@ -108,21 +108,27 @@ class _Page:
         while address is None:
             await asyncio.sleep(POLL_SECONDS)
             address = await find()
-        print(ENDS, file=sys.stderr)
-        await self.show(address)
+        await self.show(address, starts=True)
 
-    async def show(self, address: str) -> None:
-        """Print the link, and open it in the browser; with a key only where one is needed."""
+    async def show(self, address: str, *, starts: bool = False) -> None:
+        """Print the link, last and on a line of its own, and open it; with a key only where one is needed.
+
+        Args:
+            address: of the server.
+            starts: whether the server was started for this.
+        """
         from lorekeeper.cli.running import is_open
 
         if not self._is_master or await asyncio.to_thread(is_open, address):
             await asyncio.to_thread(self._sessions.end, self._key.encode())
+            if starts:
+                say(ENDS)
             print(f"{address}/", flush=True)
             if self._browser:
                 await asyncio.to_thread(_open, f"{address}/")
             return
         link = f"{address}/sign-in?key={self._key}"
-        print(SIGNS_IN, file=sys.stderr)
+        say(f"{SIGNS_IN} {ENDS}" if starts else SIGNS_IN)
         print(link, flush=True)
         if self._browser:
             await self._hand_over(link)
@@ -139,7 +145,7 @@ class _Page:
             end = time.monotonic() + WAIT_SECONDS
             while await asyncio.to_thread(self._sessions.waits, self._key):
                 if time.monotonic() > end:
-                    print(NOT_OPENED, file=sys.stderr)
+                    say(NOT_OPENED)
                     return
                 await asyncio.sleep(POLL_SECONDS)
 
@@ -153,5 +159,5 @@ def _open(address: str) -> bool:
     except (OSError, webbrowser.Error):
         opened = False
     if not opened:
-        print(NO_BROWSER, file=sys.stderr)
+        say(NO_BROWSER)
     return opened

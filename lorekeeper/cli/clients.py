@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lorekeeper.cli.command import DONE, JSON, Call, Commands, argument
+from lorekeeper.cli.terminal import say, show
 from lorekeeper.clients.table import CLIENTS, Client
 from lorekeeper.printable import lines, one_line
 
@@ -124,8 +125,8 @@ def _exists(path: Path) -> bool:
 def _print_list(states: dict[str, str]) -> None:
     width, wide = max(map(len, CLIENTS)), max(map(len, states.values()))
     for name, state in states.items():
-        print(f"{name:{width}}  {state:{wide}}  {one_line(str(_file(CLIENTS[name])))}")
-    print("'lorekeeper install --client CLIENT' adds LoreKeeper to one.")
+        show(f"{name:{width}}  {state:{wide}}  {one_line(str(_file(CLIENTS[name])))}")
+    show("'lorekeeper install --client CLIENT' adds LoreKeeper to one.")
 
 
 def _tell_left_out(call: Call) -> None:
@@ -135,37 +136,37 @@ def _tell_left_out(call: Call) -> None:
 
     if names := left_out(call.origins):
         file = one_line(str(own_file(call.settings.env_file)))
-        print(f"Not passed on, as secrets may be in them: {', '.join(names)}. Set them in {file}", file=sys.stderr)
+        say(f"Left out, as secrets may be in them: {', '.join(names)}. Set them in {file}")
 
 
 def _print_entry(client: Client, server: Server) -> None:
     from lorekeeper.clients.install import new_file
 
     print(lines(new_file(client, server)), end="")
-    print(f"Nothing was written. This belongs into {one_line(str(_file(client)))}", file=sys.stderr)
+    say(f"Nothing was written. Add this to {one_line(str(_file(client)))}")
 
 
 def _print_installed(change: Change, server: Server) -> None:
     client, file = change.client, one_line(str(change.file))
     if change.before == change.after:
-        print(f"LoreKeeper is in {client.title} already: {file}")
+        show(f"LoreKeeper is in {client.title} already: {file}")
         return
-    print(f"Added LoreKeeper to {client.title}: {file}")
-    print(f"  command: {one_line(' '.join((server.command, *server.arguments)))}")
+    show(f"Added LoreKeeper to {client.title}: {file}")
+    show(f"  command: {one_line(' '.join((server.command, *server.arguments)))}")
     for name, value in server.environment.items():
-        print(f"  {name}={one_line(value)}")
+        show(f"  {name}={one_line(value)}")
     if change.copy is not None:
-        print(f"  the file as it was: {one_line(str(change.copy_file))}")
-    print(f"Next, in {client.title}: {client.next_step}")
+        show(f"  the file as it was: {one_line(str(change.copy_file))}")
+    show(f"Next, in {client.title}: {client.next_step}")
 
 
 def _print_removed(change: Change) -> None:
     client, file = change.client, one_line(str(change.file))
     if change.before == change.after:
-        print(f"LoreKeeper is not in {client.title}: {file}")
+        show(f"LoreKeeper is not in {client.title}: {file}")
         return
     done = "lost the entry, and is otherwise as it is now"
     if change.restores:
         done = "is gone, as before" if change.after is None else "is as it was before"
-    print(f"Removed LoreKeeper from {client.title}: {file} {done}")
-    print(f"Next, in {client.title}: {client.next_step}")
+    show(f"Removed LoreKeeper from {client.title}: {file} {done}")
+    show(f"Next, in {client.title}: {client.next_step}")

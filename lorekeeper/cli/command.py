@@ -10,11 +10,11 @@ runs, so that every other one starts quickly.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lorekeeper.cli.terminal import say
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.printable import json_text, one_line
 from lorekeeper.settings import Settings
@@ -126,7 +126,13 @@ class Commands:
 
 
 JSON = argument("--json", action="store_true", help="print one JSON document and nothing else")
-TYPE = argument("--type", action="append", choices=list(COLLECTIONS), help="only this type (may be repeated)")
+TYPE = argument(
+    "--type",
+    action="append",
+    choices=list(COLLECTIONS),
+    metavar="TYPE",
+    help=f"only this type (may be repeated): {', '.join(COLLECTIONS)}",
+)
 DOCUMENT = argument("--document", action="append", metavar="KEY", help="only this document (may be repeated)")
 DRY_RUN = argument("--dry-run", action="store_true", help="read and count, store nothing")
 
@@ -147,7 +153,7 @@ async def entry_of(call: Call, view: View, wanted: str) -> Found:
     types = call.arguments.type or SEARCHED
     found = await find_entry(view.search, view.entities_at, wanted, types, call.arguments.document)
     if found.note:
-        print(one_line(found.note), file=sys.stderr)
+        say(one_line(found.note))
     return found
 
 

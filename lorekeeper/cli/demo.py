@@ -12,7 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -82,7 +81,7 @@ async def run_demo(settings: Settings) -> None:
         await _ask(_environment(own, Path(folder)))
     console.print(NEXT)
     command = " ".join(program(Path(sys.executable)))
-    console.print(Text(f"  {command} install"), soft_wrap=True)
+    console.print(Text(f"  {command} install"))
 
 
 def _own_library(settings: Settings, folder: Path) -> dict[str, Any]:
@@ -157,7 +156,7 @@ def _show_dossier(parts: list[dict[str, Any]]) -> None:
         before = ""
         for line in part["lines"]:
             if line["uri"] != before:
-                console.print(Padding(f"[bold]{plain(line['name'])}[/]  [green]{plain(line['kind'])}[/]", (0, 0, 0, 6)))
+                console.print_indented(f"[bold]{plain(line['name'])}[/]  [green]{plain(line['kind'])}[/]", 6)
                 before = line["uri"]
             where = f"[cyan]{plain(line['section'])}:[/] " if line["section"] else ""
-            console.print(Padding(f"{where}{plain(line['text'])}", (0, 2, 0, 8)))
+            console.print_indented(f"{where}{plain(line['text'])}", 8)

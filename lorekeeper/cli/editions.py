@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lorekeeper.cli.command import DONE, JSON, Call, Commands, argument
+from lorekeeper.cli.terminal import show
 
 commands = Commands()
 
@@ -63,8 +64,10 @@ def _print(wanted: str | None, origin: str, counts: dict[str, int]) -> None:
     from lorekeeper.editions import edition_label
     from lorekeeper.printable import one_line
 
-    in_force = f"{wanted} (from {origin})" if wanted else "none: the system reference documents of 2014 and 2024"
-    print(f"First comes: {one_line(in_force)}")
+    if wanted:
+        show(f"{one_line(wanted)} comes first (from {one_line(origin)}).")
+    else:
+        show("No edition is preferred: the system reference documents of 2024 and 2014 come first.")
     for code, number in sorted(counts.items(), key=lambda item: -item[1]):
         name = edition_label(code) or "unknown edition"
         print(f"{number:7,} entries  {one_line(name)}")

@@ -20,7 +20,7 @@ def print_explanation(explanation: Explanation) -> None:
     """The search as a whole, then a line per result."""
     console.print()
     for line in _lines(explanation):
-        console.print(f"[dim]{plain(line)}[/]", soft_wrap=True)
+        console.print(f"[dim]{plain(line)}[/]")
     if explanation.results:
         console.print(_table(explanation))
 

@@ -6,14 +6,17 @@ import asyncio
 import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cli.command import DOCUMENT, DONE, JSON, TYPE, Call, Commands, argument, entry_of, refreshed
 from lorekeeper.editions import LABELS, parse_edition
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError, LoreKeeperError
+from lorekeeper.filters import unknown_name
+from lorekeeper.folding import fold
 from lorekeeper.order import NEWEST, RANDOM, SHORT
-from lorekeeper.printable import shown
+from lorekeeper.printable import MAX_SHOWN, one_line, shown
 from lorekeeper.where import EXAMPLE
 
 if TYPE_CHECKING:
@@ -23,6 +26,12 @@ if TYPE_CHECKING:
 commands = Commands()
 
 ORDERS = ("name", *SHORT, NEWEST, RANDOM)
+
+MOST_SHOWN, MOST_READ = 5, 10
+"""Results where no number is given: for people, and with ``--json``."""
+
+CLOSE = 0.75
+"""Likeness from which on a word may be a misspelt command, from 0 to 1."""
 
 
 def known_filters_by_type() -> str:
@@ -38,7 +47,7 @@ def known_filters_by_type() -> str:
 @commands.add(
     "search",
     "search the library",
-    argument("query", metavar="QUERY", help="what to find, in plain words, or a name"),
+    argument("query", nargs="+", metavar="QUERY", help="what to find, in plain words, or a name"),
     argument(
         "--also", action="append", default=[], metavar="QUERY", help="the same in other words (up to three times)"
     ),
@@ -51,7 +60,7 @@ def known_filters_by_type() -> str:
     argument("--order", metavar="ORDER", help=f"sort by {', '.join(ORDERS)}; with asc or desc"),
     argument("--seed", type=int, metavar="N", help="of a random order, to see it again"),
     argument("--edition", metavar="EDITION", help=f"comes first: {', '.join(LABELS)}, or document keys"),
-    argument("--limit", type=int, default=10, metavar="N", help="number of results, 1 to 50 (default: 10)"),
+    argument("--limit", type=int, metavar="N", help="number of results, 1 to 50 (default: 5; with --json 10)"),
     argument("--offset", type=int, default=0, metavar="N", help="results to skip, for the next page (default: 0)"),
     argument(
         "--mode",
@@ -59,7 +68,7 @@ def known_filters_by_type() -> str:
         default="auto",
         help="search by meaning (semantic), by words (keyword), or by both (auto, the default)",
     ),
-    argument("--explain", action="store_true", help="say how each result was found, or why nothing was"),
+    argument("--explain", action="store_true", help="show scores and uris, and how each result was found"),
     JSON,
     examples=(
         'lorekeeper search "an undead that drains life" --type creatures --filter cr_max=4',
@@ -80,9 +89,23 @@ async def search(call: Call) -> int:
             with suppress(LoreKeeperError):  # the search itself reports what is missing
                 await library.open(query.types)
         page = await library.view().search(query)
+    _require_no_typing_error(call, page)
     explained = {"explanation": page.explanation and page.explanation.as_dict()} if query.explain else {}
-    call.show({**page_content(page), **explained}, lambda: _print(page))
+    call.show({**page_content(page), **explained}, lambda: _print(call, page))
     return DONE
+
+
+def _require_no_typing_error(call: Call, page: ResultPage) -> None:
+    """FilterError if words that name no command look like one, and no result has the first of them."""
+    from lorekeeper.cli.main import COMMANDS
+
+    word = call.arguments.instead_of
+    if not get_close_matches(word, COMMANDS, n=1, cutoff=CLOSE):
+        return
+    texts = (f"{result.entity.name} {result.facts} {result.snippet}" for result in page.results)
+    if not any(fold(word) in fold(text) for text in texts):
+        searched = one_line(" ".join(call.arguments.query), MAX_SHOWN)
+        raise FilterError(f"{unknown_name(word, list(COMMANDS), 'command')}; to search: lorekeeper search {searched}")
 
 
 def _query(call: Call) -> Query:
@@ -92,11 +115,11 @@ def _query(call: Call) -> Query:
 
     return Query(
         types=call.arguments.type or SEARCHED,
-        text=call.arguments.query,
+        text=" ".join(call.arguments.query),
         also=call.arguments.also,
         filters=_filters(call.arguments.filter),
         documents=call.arguments.document,
-        limit=call.arguments.limit,
+        limit=_limit(call),
         offset=call.arguments.offset,
         mode=call.arguments.mode,
         where=call.arguments.where,
@@ -107,11 +130,18 @@ def _query(call: Call) -> Query:
     )
 
 
-def _print(page: ResultPage) -> None:
+def _limit(call: Call) -> int:
+    """How many results: as many as a terminal of 24 lines has room for, unless the caller or a program wants others."""
+    if call.arguments.limit is not None:
+        return int(call.arguments.limit)
+    return MOST_READ if call.json else MOST_SHOWN
+
+
+def _print(call: Call, page: ResultPage) -> None:
     from lorekeeper.cli.explained import print_explanation
     from lorekeeper.cli.render import print_page
 
-    print_page(page)
+    print_page(page, explained=call.arguments.explain, whole=call.arguments.limit is not None)
     if page.explanation:
         print_explanation(page.explanation)
 
@@ -119,12 +149,12 @@ def _print(page: ResultPage) -> None:
 @commands.add(
     "show",
     "show a whole entry: a stat block, a spell, a rule",
-    argument("entry", metavar="NAME_OR_URI", help="its name, or its uri as search results give it"),
+    argument("entry", nargs="+", metavar="NAME_OR_URI", help="its name, or its uri as search results give it"),
     TYPE,
     DOCUMENT,
     argument("--markdown", action="store_true", help="print Markdown, not formatted for a terminal"),
     JSON,
-    examples=('lorekeeper show "adult red dragon"', "lorekeeper show lore://spells/srd-2014/fireball --markdown"),
+    examples=("lorekeeper show adult red dragon", "lorekeeper show lore://spells/srd-2014/fireball --markdown"),
 )
 async def show(call: Call) -> int:
     """Show one entry; FAILED, with the nearest names, if there is none."""
@@ -133,7 +163,7 @@ async def show(call: Call) -> int:
 
     async with call.library() as library:
         view = library.view()
-        entry = await entry_of(call, view, call.arguments.entry)
+        entry = await entry_of(call, view, " ".join(call.arguments.entry))
         answer = await entity_answer(view, entry.entity)
     call.show(answer.structured, lambda: print_entry(answer, entry.others, markdown=call.arguments.markdown))
     return DONE

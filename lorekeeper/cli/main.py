@@ -34,6 +34,7 @@ from lorekeeper.cli import (
 )
 from lorekeeper.cli.command import DONE, FAILED, INTERRUPTED, WRONG_USE, Call, Command, Commands, argument
 from lorekeeper.cli.start import start
+from lorekeeper.cli.terminal import columns, say, wrapped
 from lorekeeper.errors import ConfigError, FilterError, LoreKeeperError
 from lorekeeper.filters import unknown_name
 from lorekeeper.printable import lines, one_line
@@ -72,6 +73,9 @@ Settings are environment variables, LOREKEEPER_...; 'lorekeeper doctor' lists th
 
 CONTINUES = " Progress is saved; run the same command again to continue."
 
+LASTING = ("serve", "open")
+"""Commands that work until they are ended: what they log is shown as a log."""
+
 MAX_USAGE = 1000
 """Longest usage error, in characters."""
 
@@ -81,7 +85,11 @@ _NEGATED = re.compile(r"-\w\w")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 done, 1 failed, 2 usage error, 130 interrupted."""
-    arguments = parser().parse_args(_attached(sys.argv[1:] if argv is None else argv))
+    words = _attached(sys.argv[1:] if argv is None else argv)
+    if not words or words[0].startswith("-") or words[0] in COMMANDS:
+        return _guarded(parser().parse_args(words))
+    arguments = parser().parse_args(["search", *words])  # what begins with no command is searched for
+    arguments.instead_of = words[0]
     return _guarded(arguments)
 
 
@@ -100,25 +108,29 @@ def _guarded(arguments: argparse.Namespace) -> int:
     """Run a command, and turn errors into messages and statuses."""
     claim_process()
     os.umask(0o077)  # all files that we or an engine create from here on belong to this user alone
+    messages = _Messages()
     try:
-        return _run(arguments)
-    except (ConfigError, FilterError) as error:
-        return _complain(error, WRONG_USE)
+        return _run(arguments, messages)
     except LoreKeeperError as error:
-        return _complain(error, FAILED)
+        messages.show_held(error)
+        say(f"lorekeeper: {one_line(str(error))}")
+        return WRONG_USE if isinstance(error, ConfigError | FilterError) else FAILED
     except KeyboardInterrupt:
-        print(f"Interrupted.{CONTINUES if arguments.saves else ''}", file=sys.stderr)
+        say(f"Interrupted.{CONTINUES if arguments.saves else ''}")
         return INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()
         return FAILED
+    finally:
+        messages.show_held()
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(arguments: argparse.Namespace, messages: _Messages) -> int:
     settings, origins = load_settings()
-    _log_to_stderr(settings.log_level)
+    is_log = settings.log_level in ("DEBUG", "INFO") or arguments.command in LASTING
+    _log_to_stderr(settings.log_level, _log() if is_log else messages)
     if ignored := ignored_file(settings):
-        print(f"lorekeeper: {ignored}", file=sys.stderr)
+        say(f"lorekeeper: {ignored}")
     formats.shown.set(_show_upgrade)
     status: int = asyncio.run(arguments.run(Call(arguments, settings, origins)))
     sys.stdout.flush()
@@ -133,11 +145,6 @@ def _show_upgrade(what: str, total: int) -> Iterator[Progress]:
     with Bar(what) as bar:
         bar.start(total)
         yield bar.advance
-
-
-def _complain(error: Exception, status: int) -> int:
-    print(f"lorekeeper: {one_line(str(error))}", file=sys.stderr)
-    return status
 
 
 @commands.add(
@@ -159,9 +166,9 @@ def parser() -> argparse.ArgumentParser:
         prog="lorekeeper",
         description="Search your tabletop role-playing books and campaign notes by meaning, exact filters and names.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_HelpFormatter,
     )
-    top.set_defaults(run=start, saves=False)
+    top.set_defaults(run=start, saves=False, instead_of="")
     top.add_argument("--version", action="version", version=f"lorekeeper {VERSION}")
     parsers = top.add_subparsers(title="commands", dest="command", metavar="COMMAND")
     for command in declared():
@@ -170,7 +177,7 @@ def parser() -> argparse.ArgumentParser:
             help=command.help,
             description=command.help,
             epilog=_epilog(command),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_HelpFormatter,
         )
         added.set_defaults(run=command.run, saves=command.saves)
         for option in command.arguments:
@@ -183,17 +190,32 @@ def declared() -> list[Command]:
     return [command for topic in TOPICS for command in topic.declared]
 
 
+COMMANDS = tuple(command.name for command in declared())
+
+
 def _epilog(command: Command) -> str:
     """What the help of a command says under its arguments."""
     examples = "\n".join(f"  {example}" for example in command.examples)
     return "\n\n".join(part for part in (command.notes(), f"examples:\n{examples}") if part)
 
 
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Breaks lines between words only, also those that are shown as they are written."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return wrapped(" ".join(text.split()), width).split("\n")
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return wrapped(super()._fill_text(text, width, indent), width)
+
+
 class _Parser(argparse.ArgumentParser):
     """Suggests what was meant, and makes messages safe to print: an argument may be the name of an untrusted file."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(one_line(message, MAX_USAGE))
+        self.print_usage(sys.stderr)
+        say(f"{self.prog}: error: {one_line(message, MAX_USAGE)}")
+        sys.exit(WRONG_USE)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """The base class's list of choices, with the nearest one before it."""
@@ -214,9 +236,41 @@ class PlainFormatter(logging.Formatter):
         return lines(without_secrets(super().formatException(ei)))
 
 
-def _log_to_stderr(level: str) -> None:
+class _Messages(logging.StreamHandler):  # type: ignore[type-arg]
+    """Shows what is logged while a command works as its messages. What follows from an error is shown at the end, once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFormatter(PlainFormatter("lorekeeper: %(message)s"))
+        self._held: dict[str, logging.LogRecord] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        given = record.args if isinstance(record.args, tuple) else ()
+        cause = next((each for each in given if isinstance(each, LoreKeeperError)), None)
+        if cause is None:
+            super().emit(record)
+        else:
+            self._held.setdefault(str(cause), record)
+
+    def format(self, record: logging.LogRecord) -> str:
+        return wrapped(super().format(record), columns(sys.stderr))
+
+    def show_held(self, error: Exception | None = None) -> None:
+        """Show what was held back, but for what an error says that is shown itself."""
+        held, self._held = self._held, {}
+        for cause, record in held.items():
+            if error is None or cause not in str(error):
+                super().emit(record)
+
+
+def _log() -> logging.Handler:
+    """A log for whoever looks after a server, with the module of each record."""
     handler = logging.StreamHandler()
     handler.setFormatter(PlainFormatter("%(levelname)s %(name)s: %(message)s"))
+    return handler
+
+
+def _log_to_stderr(level: str, handler: logging.Handler) -> None:
     logging.basicConfig(level=level, handlers=[handler])
     logging.getLogger("lorekeeper").setLevel(level)
     logging.getLogger("stamina").setLevel(logging.ERROR)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lorekeeper.cli.command import DONE, DRY_RUN, FAILED, JSON, Call, Commands, argument
+from lorekeeper.cli.terminal import show
 from lorekeeper.errors import CacheError
 from lorekeeper.printable import quantity, shown
 
@@ -125,5 +126,5 @@ async def reindex(call: Call) -> int:
         with Bar("Embedding") as bar:
             bar.start(sum((await library.statistics()).counts.values()))
             number = await library.reindex(bar.advance)
-    print(f"{quantity(number, 'entry')} embedded with the current model.")
+    show(f"{quantity(number, 'entry')} embedded with the current model.")
     return DONE

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import Heading, Markdown
+from rich.markdown import Heading, Markdown, Paragraph
 from rich.text import Text
 
-from lorekeeper.cli.render import console, plain
+from lorekeeper.cli.render import broken, console, plain
 from lorekeeper.printable import lines
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def print_entry(answer: Answer, others: Sequence[str], *, markdown: bool) -> Non
     """A whole entry, and the uris of others of its name; as Markdown source if wanted."""
     print_markdown(lines(answer.page), markdown=markdown)
     if others and not markdown:
-        console.print(f"\n[dim]Also: {plain(', '.join(others))}[/]", soft_wrap=True)
+        console.print(f"\n[dim]Also: {plain(', '.join(others))}[/]")
 
 
 def print_markdown(text: str, *, markdown: bool) -> None:
@@ -41,7 +41,19 @@ class _Heading(Heading):
         yield self.text
 
 
+class _Paragraph(Paragraph):
+    """A paragraph that is broken between words only, also if one is wider than the terminal."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if options.max_width < console.width:  # within a list or quotation, beyond whose width all is lost
+            yield from super().__rich_console__(console, options)
+            return
+        for line in broken(self.text, options.max_width):
+            line.no_wrap, line.overflow = True, "ignore"
+            yield line
+
+
 class EntryMarkdown(Markdown):
     """The Markdown of an entry for a terminal."""
 
-    elements: ClassVar = {**Markdown.elements, "heading_open": _Heading}
+    elements: ClassVar = {**Markdown.elements, "heading_open": _Heading, "paragraph_open": _Paragraph}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable
 
 from lorekeeper.audience import ROLES
 from lorekeeper.cli.command import DONE, JSON, Call, Commands, argument
+from lorekeeper.cli.terminal import say, show
 from lorekeeper.errors import ConfigError
 from lorekeeper.printable import shown
 
@@ -101,7 +101,7 @@ async def _rotate(call: Call) -> int:
 def _show_token(call: Call, name: str, content: dict[str, object], token: str) -> int:
     """The token alone on stdout, what there is to say of it on stderr."""
     if not call.json:
-        print(GIVEN.format(name=shown(name)), file=sys.stderr)
+        say(GIVEN.format(name=shown(name)))
     call.show(content | {"token": token}, lambda: print(token))
     return DONE
 
@@ -120,9 +120,9 @@ async def _remove(call: Call) -> int:
 
     table = people_of(call.settings)
     person = await asyncio.to_thread(table.remove, call.arguments.name)
-    call.show(person.as_dict(), lambda: print(f"{shown(person.name)} is no longer at the table."))
+    call.show(person.as_dict(), lambda: show(f"{shown(person.name)} is no longer at the table."))
     if not await asyncio.to_thread(table.everyone):
-        print(NOBODY_LEFT, file=sys.stderr)
+        say(NOBODY_LEFT)
     return DONE
 
 

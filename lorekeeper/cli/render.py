@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
-from rich.padding import Padding
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -25,11 +26,13 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from lorekeeper.cli.terminal import columns, shortened
 from lorekeeper.dates import written
 from lorekeeper.editions import edition_label
 from lorekeeper.intake.reports import by_suffix, grouped, summary
 from lorekeeper.printable import one_line, quantity, shown
 from lorekeeper.search.dossier.lines import Dossier, session_of
+from lorekeeper.search.query import MAX_LIMIT
 from lorekeeper.search.recent import Recent
 from lorekeeper.search.results import Result, ResultPage
 
@@ -46,8 +49,68 @@ if TYPE_CHECKING:
 
 SHOWN_FAILURES = 20
 
-console = Console(highlight=False)
-errors = Console(stderr=True, highlight=False)
+
+class _Console(Console):
+    """Breaks paragraphs between words only, never a uri or path; where there is no terminal, each is one line."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """As `rich.console.Console.print`."""
+        if len(objects) == 1 and isinstance(objects[0], str | Text):
+            self.print_indented(objects[0], 0)
+        else:
+            super().print(*objects, **{"crop": False, **options})
+
+    def print_indented(self, text: str | Text, indent: int) -> None:
+        """Print paragraphs, of which those of strings may have markup, behind some spaces."""
+        for line in broken(self._marked(text), self.columns - indent):
+            super().print(Text(" " * indent) + line if indent else line, soft_wrap=True)
+
+    def print_row(self, label: str, text: str, width: int) -> None:
+        """Print a label, and beside it a text; below it where there is too little room beside it.
+
+        Args:
+            label: printed as it is.
+            text: may have markup.
+            width: columns of the longest label.
+        """
+        marked, room = self._marked(text), self.columns - width - 2
+        if room < width or any(cell_len(word) > room for word in marked.plain.split()):
+            super().print(Text(label), soft_wrap=True)
+            self.print_indented(marked, 2)
+            return
+        for n, line in enumerate(broken(marked, room)):
+            super().print(Text(f"{'' if n else label:{width}}  ") + line, soft_wrap=True)
+
+    @property
+    def columns(self) -> int:
+        """How wide lines may be."""
+        return columns(self.file) or MOST_COLUMNS
+
+    def _marked(self, text: str | Text) -> Text:
+        return self.render_str(text) if isinstance(text, str) else text
+
+
+def broken(text: Text, width: int) -> Iterator[Text]:
+    """The lines of a text, each with as many words as there is room for; a longer word has a line of its own."""
+    for line in text.split(allow_blank=True):
+        places, used = [], 0
+        for word in _WORD.finditer(line.plain):
+            if used and used + cell_len(word[0].rstrip()) > width:
+                places.append(word.start())
+                used = 0
+            used += cell_len(word[0])
+        for part in line.divide(places):
+            part.rstrip()
+            yield part
+
+
+_WORD = re.compile(r"\s*\S+\s*")
+
+MOST_COLUMNS = 10_000
+"""Columns of a line that goes to no terminal."""
+
+console = _Console(highlight=False)
+errors = _Console(stderr=True, highlight=False)
 
 
 def plain(text: str) -> str:
@@ -125,44 +188,74 @@ def _table(*columns: str, right: Sequence[str] = ()) -> Table:
     return table
 
 
-def print_page(page: ResultPage) -> None:
-    """Search results as a table."""
+def print_page(page: ResultPage, *, explained: bool = False, whole: bool = False) -> None:
+    """Search results, two lines each; with scores, sources and uris where they are explained.
+
+    Args:
+        page: the results.
+        explained: whether the search is explained.
+        whole: whether less sure results are shown below sure ones.
+    """
     if page.note:
         console.print(f"[yellow]{plain(page.note)}[/]")
     if not page.results:
-        console.print("Nothing found.")
+        if not page.note:
+            console.print("Nothing found.")
         return
-    console.print(results_table(page.results))
-    following = "" if page.next_offset is None else f"; more with --offset {page.next_offset}"
-    console.print(
-        f"[dim]{len(page.results)} of {page.total:,}, {page.mode}{following}. 'lorekeeper show URI' shows one.[/]"
-    )
+    sure = [result for result in page.results if result.sure]
+    results = sure if sure and not (whole or explained) else page.results
+    for line in hit_lines(results, console.columns, explained=explained):
+        console.print(line)
+    _print_remainder(page, results)
 
 
-def results_table(results: Sequence[Result]) -> Table:
-    """Results with their scores: name and facts, snippet, source and uri."""
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(justify="right", min_width=4)
-    table.add_column(ratio=1, overflow="fold")  # a uri that is cut short cannot be copied
-    sure = True
+def _print_remainder(page: ResultPage, results: Sequence[Result]) -> None:
+    """How many results there are besides, and how to see them, and one of these."""
+    if len(results) < len(page.results):
+        remaining = f"{page.total - len(results):,} more, less sure: --limit {min(page.total, MAX_LIMIT)} shows them"
+    else:
+        following = "" if page.next_offset is None else f"; next: --offset {page.next_offset}"
+        remaining = f"{len(results)} of {quantity(page.total, 'result')}{following}"
+    console.print(f"[dim]{remaining}[/]")
+    console.print(f"[dim]Read one: lorekeeper show {plain(results[0].entity.uri)}[/]")
+
+
+def hit_lines(results: Sequence[Result], width: int, *, explained: bool = False) -> Iterator[Text]:
+    """Results as lines of that width: name, facts and source, below them the snippet; nothing is cut within a word."""
+    is_sure = True
     for result in results:
-        if sure and not result.sure:
-            table.add_row("", "[yellow]Less sure:[/]")
-        sure = result.sure
-        table.add_row("" if result.score is None else f"{result.score:.2f}", _described(result))
-    return table
+        if is_sure and not result.sure:
+            yield Text("Less sure:", "yellow")
+        is_sure = result.sure
+        yield from _headline(result, width)
+        if result.snippet:
+            yield Text(f"  {shortened(one_line(result.snippet), width - 2)}")
+        if result.wording:
+            yield Text(f"  found by: {one_line(result.wording)}", "dim")
+        if explained:
+            score = "" if result.score is None else f"{result.score:.2f}  "
+            yield Text(f"  {score}{one_line(result.entity.uri)}", "dim")
 
 
-def _described(result: Result) -> str:
-    """Name and facts of a result, its snippet, its source with the edition, its uri, and the wording that found it."""
-    variants = f" [dim]also as {plain(', '.join(result.variants))}[/]" if result.variants else ""
+def _headline(result: Result, width: int) -> Iterator[Text]:
+    """Name, as many facts as there is room for, and at the right the source; this below, if the name is too long."""
     label = edition_label(result.edition)
-    source = result.document_name if label in result.document_name else f"{result.document_name} [{label}]"
-    wording = f"  [dim]found by: {plain(result.wording)}[/]" if result.wording else ""
-    return (
-        f"[bold]{plain(result.entity.name)}[/]{variants}  [green]{plain(result.facts)}[/]\n{plain(result.snippet)}\n"
-        f"[cyan]{plain(source)}[/]  [dim]{plain(result.entity.uri)}[/]{wording}"
-    )
+    source = one_line(result.document_name if label in result.document_name else f"{result.document_name} [{label}]")
+    head = Text(one_line(result.entity.name), "bold")
+    if result.variants:
+        head.append(f" also as {one_line(', '.join(result.variants))}", "dim not bold")
+    below = cell_len(head.plain) + cell_len(source) + 2 > width
+    room = width - cell_len(head.plain) - 2 - (0 if below else cell_len(source) + 2)
+    facts = one_line(result.facts).split(" · ")
+    while facts and cell_len(" · ".join(facts)) > room:
+        facts.pop()
+    head.append(f"  {' · '.join(facts)}" if facts else "", "green not bold")
+    if below:
+        yield head
+        yield Text(f"  {source}", "cyan")
+    else:
+        gap = 2 if width == MOST_COLUMNS else width - cell_len(head.plain) - cell_len(source)
+        yield head + Text(" " * gap) + Text(source, "cyan")
 
 
 def print_dossier(dossier: Dossier) -> None:
@@ -176,13 +269,12 @@ def print_dossier(dossier: Dossier) -> None:
         before = ""
         for line in part.lines:
             if line.entity.uri != before:
-                console.print(f"[green]{plain(label(line))}[/]  [dim]{plain(line.entity.uri)}[/]", soft_wrap=True)
+                console.print(f"[green]{plain(label(line))}[/]  [dim]{plain(line.entity.uri)}[/]")
                 before = line.entity.uri
             if line.quote.sentences:
-                text = f"[cyan]{plain(where(line.quote))}[/]{plain(line.quote.text)}"
-                console.print(Padding(text, (0, 0, 0, 3)))
+                console.print_indented(f"[cyan]{plain(where(line.quote))}[/]{plain(line.quote.text)}", 3)
         if part.left_out:
-            console.print(f"[dim]{part.left_out} more: {plain(part.more or '')}[/]", soft_wrap=True)
+            console.print(f"[dim]{part.left_out} more: {plain(part.more or '')}[/]")
 
 
 def print_recent(notes: Sequence[Recent]) -> None:
@@ -194,7 +286,7 @@ def print_recent(notes: Sequence[Recent]) -> None:
         number = session_of(each.note)
         kind = each.note.kind if number is None else f"{each.note.kind} {number}"
         console.print(f"[cyan]{written(each.date):16}[/]  [bold]{plain(each.note.name)}[/]  [green]{plain(kind)}[/]")
-        console.print(f"{'':18}[dim]{plain(each.note.uri)}[/]", soft_wrap=True)
+        console.print_indented(f"[dim]{plain(each.note.uri)}[/]", 18)
 
 
 def print_report(report: ImportReport, *, dry_run: bool) -> None:
@@ -234,9 +326,9 @@ def print_tables(report: ImportReport, verb: str) -> None:
 def print_problems(report: ImportReport, *, failed: bool = True) -> None:
     """What was skipped, what was fixed, and (with ``failed``) what could not be imported, on stderr."""
     for name, number in sorted(report.skipped.items()):
-        errors.print(f"[dim]{plain(name)}: {number:,} without lore, skipped[/]", soft_wrap=True)
+        errors.print(f"[dim]{plain(name)}: {number:,} without lore, skipped[/]")
     if report.other_files:
-        errors.print(f"[dim]skipped in folders: {plain(by_suffix(report.other_files))}[/]", soft_wrap=True)
+        errors.print(f"[dim]skipped in folders: {plain(by_suffix(report.other_files))}[/]")
     _print_grouped("[yellow]warning[/]", report.warnings)
     if failed:
         _print_grouped("[red]failed[/] ", report.failed, where="; --json lists them")
@@ -245,7 +337,7 @@ def print_problems(report: ImportReport, *, failed: bool = True) -> None:
 def _print_grouped(label: str, problems: Sequence[ImportFileError], where: str = "") -> None:
     groups = grouped(problems)
     for group in groups[:SHOWN_FAILURES]:
-        errors.print(f"{label} {plain(str(summary(group)))}", soft_wrap=True)
+        errors.print(f"{label} {plain(str(summary(group)))}")
     if hidden := sum(map(len, groups[SHOWN_FAILURES:])):
         errors.print(f"... and {hidden:,} more{where}")
 
@@ -328,37 +420,37 @@ def print_statistics(statistics: Statistics, fresh: Freshness) -> None:
 
 
 def print_documents(documents: Sequence[Mapping[str, Any]]) -> None:
-    """Documents with licences and number of entries, a line each in 80 columns; keys are never cut."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", expand=True)
-    table.add_column("key", no_wrap=True, min_width=max((len(d["key"]) for d in documents), default=0))
-    table.add_column("title", no_wrap=True, overflow="ellipsis", ratio=1)
-    table.add_column("licence", no_wrap=True, overflow="ellipsis")
-    table.add_column("entries", no_wrap=True, justify="right", min_width=len("entries"))
-    for document in documents:
-        licences = ", ".join(document["licenses"])
-        table.add_row(
-            *map(plain, (document["key"], document["name"], licences)), f"{sum(document['counts'].values()):,}"
-        )
-    console.print(table)
-    console.print(f"[dim]{len(documents)} in all; --json has publishers, and the numbers by type[/]")
+    """Documents that have entries: keys, numbers of entries, titles and licences; nothing is cut."""
+    counts = {document["key"]: sum(document["counts"].values()) for document in documents}
+    filled = [document for document in documents if counts[document["key"]]]
+    width = max((len(document["key"]) for document in filled), default=0)
+    console.print_row(f"{'key':{width}}  entries", "title · licence", width + 9)
+    for document in filled:
+        label = f"{one_line(document['key']):{width}}  {counts[document['key']]:7,}"
+        licences = f"  [dim]{plain(', '.join(document['licenses']))}[/]" if document["licenses"] else ""
+        console.print_row(label, f"{plain(document['name'])}{licences}", width + 9)
+    empty = len(documents) - len(filled)
+    without = f", and {empty} without entries" if empty else ""
+    console.print(f"[dim]{len(filled)} in all{without}; --json has publishers, and the numbers by type[/]")
 
 
 def print_fixes(fixes: Fixes) -> None:
     """What was put right, and what is left to the reader."""
     for sentence in fixes.fixed:
-        console.print(f"[green]fixed[/] {plain(sentence)}", soft_wrap=True)
+        console.print(f"[green]fixed[/] {plain(sentence)}")
     for sentence in fixes.left:
-        console.print(f"[yellow]left[/]  {plain(sentence)}", soft_wrap=True)
+        console.print(f"[yellow]left[/]  {plain(sentence)}")
     if not (fixes.fixed or fixes.left):
         console.print("There was nothing to fix.")
 
 
 def print_findings(findings: Findings) -> None:
-    """Settings with their origins, then each check."""
-    table = _table("setting", "value", "from")
+    """Settings with their origins, then each check; a setting that has no room for its value has it below its name."""
+    width = max((len(setting["name"]) for setting in findings.settings), default=0)
     for setting in findings.settings:
-        table.add_row(setting["name"], plain(setting["value"]), plain(setting["from"]))
-    console.print(table)
+        said = f"{plain(setting['value']) or 'not set'}  [dim]({plain(setting['from'])})[/]"
+        console.print_row(setting["name"], said, width)
+    console.print()
     for check in findings.checks:
         mark = "[green]ok[/]  " if check.ok else "[red]bad[/] "
         console.print(f"{mark} {plain(check.name)}: {plain(check.message)}")

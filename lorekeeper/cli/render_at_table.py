@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rich.padding import Padding
-
 from lorekeeper.cli.render import console, plain
 from lorekeeper.differences.result import same_texts
+from lorekeeper.printable import quantity
 from lorekeeper.server.answers import JsonObject, source_of
 from lorekeeper.server.comparisons import LETTERS, MAIN_TEXT
 
@@ -21,9 +20,8 @@ _CHANGED = re.compile(r"\*\*(.+?)\*\*")
 def print_comparison(content: JsonObject) -> None:
     """What differs: the entries with their letters, facts, then each passage; changed words in bold."""
     for letter, entry in zip(_letters(), content["entries"], strict=False):
-        console.print(
-            f"{letter} [bold]{plain(entry['name'])}[/]  {plain(source_of(entry))}  [dim]{plain(entry['uri'])}[/]"
-        )
+        console.print(f"{letter} [bold]{plain(entry['name'])}[/]  {plain(source_of(entry))}")
+        console.print_indented(f"[dim]{plain(entry['uri'])}[/]", 2)
     if content["note"]:
         console.print(f"[yellow]{plain(content['note'])}[/]")
     if content["facts"]:
@@ -38,7 +36,8 @@ def print_comparison(content: JsonObject) -> None:
         for row in passage["rows"]:
             _print_texts(row)
     same = content["same"]
-    console.print(f"\n[dim]The same in all, and left out: {same['facts']} facts, {same['sentences']} sentences.[/]")
+    left_out = f"{quantity(same['facts'], 'fact')}, {quantity(same['sentences'], 'sentence')}"
+    console.print(f"\n[dim]Identical, and left out: {left_out}.[/]")
 
 
 def _letters() -> list[str]:
@@ -51,7 +50,7 @@ def _print_texts(texts: Sequence[str | None], missing: str = "") -> None:
     for numbers, text in same_texts(texts):
         said = missing if text is None else _CHANGED.sub(r"[bold]\1[/]", plain(text))
         if said:
-            console.print(Padding(f"{' '.join(letters[number] for number in numbers)} {said}", (0, 0, 0, 2)))
+            console.print_indented(f"{' '.join(letters[number] for number in numbers)} {said}", 2)
 
 
 def _heading(places: Sequence[str | None]) -> str:
@@ -80,10 +79,11 @@ def print_plan(content: JsonObject) -> None:
         title = encounter["title"].capitalize() or "This encounter"
         console.print(f"\n[bold]{title}[/]: [green]{plain(encounter['difficulty'])}[/]  {plain(encounter['reason'])}")
         for monster in encounter["monsters"]:
-            console.print(f"  {plain(described(monster))}  [dim]{plain(monster['uri'])}[/]", soft_wrap=True)
+            console.print_indented(plain(described(monster)), 2)
+            console.print_indented(f"[dim]{plain(monster['uri'])}[/]", 4)
         for line in encounter["arithmetic"]:
-            console.print(Padding(f"[dim]{plain(line)}[/]", (0, 0, 0, 2)))
+            console.print_indented(f"[dim]{plain(line)}[/]", 2)
         for line in encounter["advice"]:
-            console.print(Padding(f"[yellow]Take care: {plain(line)}[/]", (0, 0, 0, 2)))
+            console.print_indented(f"[yellow]Take care: {plain(line)}[/]", 2)
     if "seed" in content:
-        console.print(f"\n[dim]--seed {content['seed']} proposes these again, another number others.[/]")
+        console.print(f"\n[dim]Repeat these with --seed {content['seed']}.[/]")

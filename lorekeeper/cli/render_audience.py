@@ -26,7 +26,7 @@ def print_shares(shares: Sequence[Shares]) -> None:
             f"{counts['named']:,} for people by name{plain(people)}" if counts["named"] else "",
             f"{counts['dm']:,} for the game master only" if counts["dm"] else "",
         ]
-        console.print(f"[bold]{plain(each.document)}[/]  {', '.join(filter(None, said))}", soft_wrap=True)
+        console.print(f"[bold]{plain(each.document)}[/]  {', '.join(filter(None, said))}")
     if not shares:
         console.print("The library is empty.")
 
@@ -34,19 +34,19 @@ def print_shares(shares: Sequence[Shares]) -> None:
 def print_counts(counts: Mapping[str, int]) -> None:
     """The documents that a player knows, with the number of entries."""
     for key, number in counts.items():
-        console.print(f"[bold]{plain(key)}[/]  {quantity(number, 'entry')}", soft_wrap=True)
+        console.print(f"[bold]{plain(key)}[/]  {quantity(number, 'entry')}")
     if not counts:
         console.print("Nothing can be seen.")
 
 
 def print_explained(told: Mapping[str, Any]) -> None:
     """Who sees an entry, and why."""
-    console.print(f"[bold]{plain(told['name'])}[/]  [dim]{plain(told['uri'])}[/]", soft_wrap=True)
-    console.print(f"  {_who(told)}", soft_wrap=True)
+    console.print(f"[bold]{plain(told['name'])}[/]  [dim]{plain(told['uri'])}[/]")
+    console.print(f"  {_who(told)}")
     for section in told.get("sections", ()):
-        console.print(f"  [bold]{plain(section['heading'] or '(beginning)')}[/]: {_who(section)}", soft_wrap=True)
+        console.print(f"  [bold]{plain(section['heading'] or '(beginning)')}[/]: {_who(section)}")
     for what, values in told.get("players_see", {}).items():
-        console.print(f"  {what} that players see: {plain(', '.join(values)) or 'none'}", soft_wrap=True)
+        console.print(f"  {what} that players see: {plain(', '.join(values)) or 'none'}")
 
 
 def _who(told: Mapping[str, Any]) -> str:

@@ -25,17 +25,15 @@ def print_vaults(statuses: Sequence[Status]) -> None:
     """Vaults with their folders, and how they stand."""
     for status in statuses:
         vault, summary = status.vault, status.summary
-        console.print(
-            f"[bold]{plain(vault.key)}[/]  {plain(vault.name)}  [dim]{plain(status.folder)}[/]", soft_wrap=True
-        )
+        console.print(f"[bold]{plain(vault.key)}[/]  {plain(vault.name)}  [dim]{plain(status.folder)}[/]")
         notes = quantity(summary.notes, "note")
         if not status.folder:
-            console.print(f"  {notes}, {plain(status.state)}: {plain(NEXT.format(vault.key))}", soft_wrap=True)
+            console.print(f"  {notes}, {plain(status.state)}: {plain(NEXT.format(vault.key))}")
             continue
         read = f"; {notes}, read {_minute(summary.synced)}" if summary.synced else ""
-        console.print(f"  {status.state}{read}", soft_wrap=True)
+        console.print(f"  {status.state}{read}")
         for problem in summary.problems[:3]:
-            console.print(f"  [yellow]{plain(problem)}[/]", soft_wrap=True)
+            console.print(f"  [yellow]{plain(problem)}[/]")
         if len(summary.problems) > 3:
             console.print(f"  ... and {len(summary.problems) - 3:,} more: 'lorekeeper vault check {vault.key}'")
     if not statuses:
@@ -55,21 +53,19 @@ def print_vault_report(report: VaultReport) -> None:
         f"{quantity(counts['links_resolved'], 'link')} ({counts['links_dangling']:,} more dangle), "
         f"{quantity(report.tags, 'tag')}, {quantity(counts['aliases'], 'alias')}, "
         f"{quantity(counts['creatures'], 'creature')}, {quantity(counts['tables'], 'table')} to roll on",
-        soft_wrap=True,
     )
     console.print(
         f"{report.stored:,} stored, {report.unchanged:,} unchanged, {report.removed:,} removed, {report.renamed:,} renamed, "
         f"{quantity(report.embedded, 'text')} embedded, {len(report.failed):,} failed, in {report.seconds:.1f} s",
-        soft_wrap=True,
     )
     if report.passed:
         passed = ", ".join(f"{reason} {number:,}" for reason, number in report.passed.most_common())
-        console.print(f"[dim]passed over: {plain(passed)}[/]", soft_wrap=True)
+        console.print(f"[dim]passed over: {plain(passed)}[/]")
     print_problems(report)
 
 
-def print_vault_findings(findings: Sequence[Finding]) -> None:
-    """What a check found, by kind."""
+def print_vault_findings(findings: Sequence[Finding], notes: int) -> None:
+    """What a check of so many notes found, by kind."""
     from lorekeeper.vaults.check import KINDS
 
     for kind, group in groupby(findings, key=lambda finding: finding.kind):
@@ -78,8 +74,8 @@ def print_vault_findings(findings: Sequence[Finding]) -> None:
         for finding in found[:SHOWN_FINDINGS]:
             place = " > ".join(filter(None, [f"{finding.vault}/{finding.path}", finding.section]))
             near = f"  [dim]{plain('; '.join(finding.near))}[/]" if finding.near else ""
-            console.print(f"  {plain(place)}: {plain(finding.what)}{near}", soft_wrap=True)
+            console.print(f"  {plain(place)}: {plain(finding.what)}{near}")
         if len(found) > SHOWN_FINDINGS:
             console.print(f"  ... and {len(found) - SHOWN_FINDINGS:,} more; --json lists them")
     if not findings:
-        console.print("Nothing is wrong.")
+        console.print(f"No problems found in {quantity(notes, 'note')}.")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lorekeeper.cli.command import DONE, Call, Commands, argument
+from lorekeeper.cli.terminal import say
 from lorekeeper.errors import ConfigError
 from lorekeeper.printable import shown
 from lorekeeper.system import collector_paused
@@ -20,6 +21,7 @@ commands = Commands()
 
 NO_CLIENT = """LoreKeeper is waiting for an MCP client on its standard input: clients start this command themselves.
 To try it here, run 'lorekeeper search QUERY' in another terminal. Press Ctrl-C to stop."""
+"""Printed first: reading the program and opening the library take seconds on a slow machine."""
 
 
 def _port(text: str) -> int:
@@ -52,14 +54,14 @@ HTTP = (
 )
 async def serve(call: Call) -> int:
     """Serve until the client disconnects, or, over HTTP, until the process is terminated."""
+    _check_tls(call)
+    if call.arguments.transport == "stdio" and sys.stdin.isatty():
+        say(NO_CLIENT)
     with collector_paused():
         from lorekeeper.composition import people_of
         from lorekeeper.server.mcp import serve_http, serve_stdio
 
         library = call.library()
-    _check_tls(call)
-    if call.arguments.transport == "stdio" and sys.stdin.isatty():
-        print(NO_CLIENT, file=sys.stderr)
     async with library:
         if call.arguments.transport == "stdio":
             await serve_stdio(library, call.settings.audit_log)

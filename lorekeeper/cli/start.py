@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from lorekeeper.cli.command import DONE, Call
+from lorekeeper.cli.terminal import show
 from lorekeeper.printable import one_line, quantity
 from lorekeeper.version import VERSION
 
@@ -49,7 +50,7 @@ async def start(call: Call) -> int:
     from lorekeeper.composition import glance
 
     seen = await asyncio.to_thread(glance, call.settings)
-    print("\n".join(next_steps(seen, offline=call.settings.offline)))
+    show("\n".join(next_steps(seen, offline=call.settings.offline)))
     return DONE
 
 

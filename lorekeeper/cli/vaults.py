@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from lorekeeper.cli.command import DONE, FAILED, JSON, Call, Commands, argument
+from lorekeeper.cli.terminal import show
 from lorekeeper.errors import ConfigError
 from lorekeeper.printable import quantity, shown
 
@@ -69,7 +70,7 @@ async def _add(call: Call) -> int:
         added = await library.vaults.add(Path(arguments.what), arguments.key, arguments.name, arguments.exclude or ())
     status = await _synced(call, [added.key])
     if not call.json:
-        print(ADDED.format(key=added.key))
+        show(ADDED.format(key=added.key))
     return status
 
 
@@ -88,7 +89,7 @@ async def _remove(call: Call) -> int:
         number = await library.vaults.remove(key)
     call.show(
         {"key": key, "removed": number},
-        lambda: print(
+        lambda: show(
             f"{shown(key)} is out of the library, with {quantity(number, 'entry')}; its folder was left alone."
         ),
     )
@@ -116,9 +117,12 @@ async def _check(call: Call) -> int:
     from lorekeeper.cli.render_vaults import print_vault_findings
 
     async with call.library() as library:
-        findings = await library.vaults.check(call.arguments.what)
+        key = call.arguments.what
+        findings = await library.vaults.check(key)
+        checked = [each for each in await library.vaults.status() if key in (None, each.vault.key)]
+    notes = sum(each.summary.notes for each in checked)
     content = {"findings": [finding.as_dict() for finding in findings]}
-    call.show(content, lambda: print_vault_findings(findings))
+    call.show(content, lambda: print_vault_findings(findings, notes))
     return FAILED if findings else DONE
 
 

@@ -65,7 +65,9 @@ function openFirst() {
 
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.target.id !== "results") return;
-  answered = new URL(event.detail.pathInfo.finalRequestPath, location).searchParams.get("q") ?? "";
+  const text = new URL(event.detail.pathInfo.finalRequestPath, location).searchParams.get("q") ?? "";
+  if (text !== answered) event.target.scrollTop = 0;
+  answered = text;
   if (entered) openFirst();
 });
 
@@ -127,17 +129,61 @@ document.addEventListener("htmx:afterSwap", (event) => {
   event.target.focus({ preventScroll: true });
 });
 
+// --- the place in the list -------------------------------------------------------------------------------------------
+
+// A list scrolls in a pane of its own, or with the document where the entry covers it. Where a list of this tab was left is
+// stored by what its address asks for, so that going back, also from another page, leads to the same place.
+function listOf(address) {
+  const { origin, pathname, searchParams } = new URL(address, location);
+  return `list ${origin}${pathname}?${searchParams.get("q") ?? ""}&${searchParams.get("offset") ?? 0}`;
+}
+
+// Where a browser stores nothing for this site, a list begins at its top.
+function places() {
+  try { return sessionStorage; } catch { return null; }
+}
+
+function scroller() {
+  const results = $("#results");
+  if (!results || getComputedStyle(results).overflowY !== "visible") return results;
+  return results.checkVisibility() ? document.scrollingElement : null;
+}
+
+document.addEventListener("scroll", (event) => {
+  const list = scroller();
+  if (list && [list, document].includes(event.target)) places()?.setItem(listOf(location), list.scrollTop);
+}, { capture: true, passive: true });
+
+const placeOf = (address) => Number(places()?.getItem(listOf(address)));
+
+function restorePlace(place) {
+  const list = scroller();
+  if (list && place) list.scrollTop = place;
+}
+
+function comesBack() {
+  const [entry] = performance.getEntriesByType("navigation");
+  return entry?.type !== "navigate" || (document.referrer !== "" && listOf(document.referrer) === listOf(location));
+}
+
+// The focus goes to the hit whose entry was left. Else the box would take it, and the document would be scrolled there.
+if (comesBack()) {
+  const place = placeOf(location);
+  if (!$("#reading > article")) (hits().find((link) => link.href === document.referrer) ?? $("#q"))?.focus({ preventScroll: true });
+  addEventListener("load", () => restorePlace(place));
+}
+document.addEventListener("htmx:historyRestore", () => restorePlace(placeOf(location)));
+
 document.addEventListener("click", (event) => {
   if (event.target.closest("#theme")) switchTheme();
   if (event.target.closest("#keys-button")) $("#keys").showModal();
   if (event.target.closest("#print")) print();
 });
 
-// Filters are open where there is room beside the list: by the style sheet, else here.
+// Filters are open where there is room beside the list: the style sheet shows them, and here the keyboard learns of it.
 function openFilters() {
   const filters = $("#filters");
-  if (!filters || CSS.supports("selector(::details-content)")) return;
-  if (matchMedia("(min-width: 80rem)").matches) filters.open = true;
+  if (filters && matchMedia("(min-width: 80rem)").matches) filters.open = true;
 }
 
 openFilters();

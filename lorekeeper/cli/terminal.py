@@ -1,0 +1,73 @@
+"""Lines for a terminal: broken between words, never within one. Where there is no terminal, a paragraph stays one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import textwrap
+from typing import IO
+
+LEAST = 20
+"""Fewest columns that text is wrapped to."""
+
+_ROW = re.compile(r"( +\S+(?: \S+)* {2,}| *)\S")
+"""The beginning of an indented line, with its first column if it has several."""
+
+
+def columns(stream: IO[str]) -> int | None:
+    """How wide lines may be: of COLUMNS, else of the terminal behind a stream; None if it is no terminal."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isascii() and given.isdecimal() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else None
+    except (OSError, ValueError):
+        return None
+
+
+def wrapped(text: str, width: int | None) -> str:
+    """A text with lines of at most so many characters, but for words that are longer, such as uris and paths.
+
+    What follows an indented line stands below its last column.
+
+    Args:
+        text: with line breaks of its own.
+        width: None for lines of any length.
+    """
+    if width is None:
+        return text
+    return "\n".join(each for line in text.split("\n") for each in _wrapped(line, max(width, LEAST)))
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    row = _ROW.match(line)
+    indent = row.end() - 1 if row and row.end() <= width * 0.7 else len(line) - len(line.lstrip(" "))
+    return textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
+
+
+def say(text: str) -> None:
+    """Print a message about the work of a command on stderr."""
+    print(wrapped(text, columns(sys.stderr)), file=sys.stderr)
+
+
+def show(text: str) -> None:
+    """Print a result on stdout."""
+    print(wrapped(text, columns(sys.stdout)))
+
+
+def shortened(text: str, width: int) -> str:
+    """The beginning of a text that fits, whole words and an ellipsis; all of it if it fits."""
+    if len(text) <= width:
+        return text
+    end = text.rfind(" ", 0, max(width - 1, 1))
+    return f"{text[:end].rstrip(' ,;:·')} …" if end > 0 else "…"

@@ -1,0 +1,302 @@
+"""Where things are on the pages, measured in a real browser at many sizes: nothing covered, cut or overlapping, no place lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lorekeeper.composition import people_of
+from tests.support.browser import watched
+from tests.support.layout import LIBRARY, box, problems
+from tests.support.libraries import settings, table_folder
+from tests.support.serving import http_server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+
+STARTER = "lorekeeper-starter"
+
+TOKEN = "t" * 32
+
+WIDE, LAPTOP, TABLET, PHONE = (1440, 900), (1024, 768), (768, 1024), (390, 844)
+
+SIZES = (WIDE, LAPTOP, TABLET, PHONE)
+
+PANES = (WIDE, LAPTOP)
+"""Sizes at which the list and the entry are beside each other."""
+
+ZOOMED = ((720, 450), (512, 384), (384, 512))
+"""What a zoom of 200 % leaves of three of them."""
+
+NOTE = "notes/drowned-bells/NPCs%2FMaudlin%20Fetch.md"
+
+PAGES = {
+    "start": "/",
+    "results": "/?q=dragon",
+    "nothing found": "/?q=zzyzx+qqq",
+    "a wrong test": "/?q=fire+levle<=3",
+    "a listing": "/?q=type:creature+cr:5..8",
+    "creature in a pane": f"/?q=dragon&open=lore://creatures/{STARTER}/adult-red-dragon",
+    "note in a pane": f"/?q=maudlin&open=lore://{NOTE}",
+    "spell": f"/entries/spells/{STARTER}/fireball",
+    "creature": f"/entries/creatures/{STARTER}/lich",
+    "class": f"/entries/character_options/{STARTER}/wizard",
+    "note": f"/entries/{NOTE}",
+    "topics": "/topics",
+    "dossier": "/topics?q=maudlin",
+    "recent": "/recent",
+    "sessions": "/sessions",
+    "shelf": "/books",
+    "book": f"/books/{STARTER}",
+    "spells of a class": "/spells/wizard",
+    "comparison": f"/entries/creatures/{STARTER}/lich?beside=lore://creatures/{STARTER}/mummy-lord",
+    "sheet": f"/print?uri=lore://spells/{STARTER}/fireball&uri=lore://creatures/{STARTER}/lich",
+    "error": "/nothing-here",
+}
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = table_folder(tmp_path_factory)
+    people_of(settings(milvus_db_path=folder / "milvus.db")).add("Ana", "player")
+    with http_server(folder, HTTP_TOKEN=TOKEN) as address:
+        yield address.removesuffix("/mcp")
+
+
+@pytest.fixture
+def at(chromium, origin) -> Iterator[Callable[..., Page]]:
+    """Opens pages of the game master, who is signed in, in a window of a size."""
+    with ExitStack() as stack:
+
+        def opened(size: tuple[int, int], **options: object) -> Page:
+            width, height = size
+            options |= {"is_mobile": True, "has_touch": True} if size == PHONE else {}
+            window = stack.enter_context(
+                watched(chromium, origin, viewport={"width": width, "height": height}, **options)
+            )
+            window.expect("404 (Not Found)")
+            page = window.page
+            page.add_init_script(LIBRARY)
+            page.goto("/sign-in")
+            page.get_by_label("token").fill(TOKEN)
+            page.keyboard.press("Enter")
+            page.wait_for_url("**/")
+            return page
+
+        yield opened
+
+
+def open_hit(page: Page, number: int) -> str:
+    """Scroll to a hit, open it and wait until its entry is there; its name."""
+    hit = page.locator(".hits a").nth(number)
+    hit.scroll_into_view_if_needed()
+    name = hit.locator(".name").inner_text()
+    hit.click()
+    page.locator("#reading h1").get_by_text(name).wait_for()
+    return name
+
+
+def place(page: Page) -> float:
+    """How far the list is scrolled, in its pane or with the document."""
+    return float(page.evaluate("document.querySelector('#results').scrollTop + scrollY"))
+
+
+def returned(page: Page, before: float) -> None:
+    """Wait until the list is shown without an entry, where it was."""
+    page.locator("#reading article").wait_for(state="detached")
+    page.locator(".hits").wait_for()
+    page.wait_for_function(
+        "before => Math.abs(document.querySelector('#results').scrollTop + scrollY - before) < 2", arg=before
+    )
+
+
+# --- the frame -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_opened_title_is_whole_below_the_header(at, size):
+    page = at(size)
+    page.goto("/?q=dragon")
+    for number in (15, 3):
+        if not page.locator(".hits").is_visible():
+            page.go_back()
+            page.locator(".hits").wait_for()
+        open_hit(page, number)
+        title, header = box(page, "#reading h1"), box(page, "header.top")
+        assert title.top >= header.bottom
+        assert title.bottom <= size[1]
+        assert header.top == 0
+
+
+@pytest.mark.parametrize("size", PANES)
+def test_panes_scroll_and_the_document_does_not(at, size):
+    page = at(size)
+    page.goto(PAGES["creature in a pane"])
+    page.locator(".alike .name").first.wait_for()
+    heights = page.evaluate("[document.documentElement.scrollHeight, document.body.scrollHeight, innerHeight]")
+    assert heights == [size[1]] * 3
+    for pane in ("#results", "#reading"):
+        inside, outside = page.locator(pane).evaluate("it => [it.scrollHeight, it.clientHeight]")
+        assert inside > outside > size[1] / 2
+        page.locator(pane).hover()
+        page.mouse.wheel(0, 400)
+        page.wait_for_function("pane => document.querySelector(pane).scrollTop > 20", arg=pane)
+    assert page.evaluate("scrollY") == 0
+
+
+@pytest.mark.parametrize("size", PANES)
+def test_opening_a_hit_moves_neither_the_list_nor_the_search_box(at, size):
+    page = at(size)
+    page.goto("/?q=dragon")
+    hit = page.locator(".hits a").nth(15)
+    hit.scroll_into_view_if_needed()
+    before, searching = place(page), box(page, "#q")
+    assert before > 0
+    assert box(page, "header.top").bottom <= searching.top < searching.bottom <= size[1] / 2
+    open_hit(page, 15)
+    assert (place(page), box(page, "#q")) == (before, searching)
+    opened = box(page, ".hits a[aria-current]")
+    assert 0 < opened.top < opened.bottom <= size[1]
+    page.locator("#reading").evaluate("it => it.scrollTo(0, it.scrollHeight)")
+    assert box(page, "#q") == searching
+
+
+@pytest.mark.parametrize("size", PANES)
+def test_an_entry_begins_at_its_top_after_another_was_read_to_its_end(at, size):
+    page = at(size)
+    page.goto(PAGES["creature in a pane"])
+    page.locator(".alike .name").first.wait_for()
+    page.locator("#reading").evaluate("it => it.scrollTo(0, it.scrollHeight)")
+    assert page.locator("#reading").evaluate("it => it.scrollTop") > 0
+    open_hit(page, 2)
+    assert page.locator("#reading").evaluate("it => it.scrollTop") == 0
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_back_leads_to_the_place_in_the_list(at, size):
+    page = at(size)
+    page.goto("/?q=dragon")
+    page.locator(".hits a").nth(14).scroll_into_view_if_needed()
+    before = place(page)
+    assert before > 0
+    open_hit(page, 14)
+    page.go_back()
+    returned(page, before)
+    open_hit(page, 14)
+    page.goto("/books")
+    page.go_back()
+    page.locator("#reading h1").wait_for()
+    page.go_back()
+    returned(page, before)
+
+
+def test_the_link_back_to_the_results_leads_to_the_place_in_the_list(at):
+    page = at(PHONE)
+    page.goto("/?q=dragon")
+    page.locator(".hits a").nth(14).scroll_into_view_if_needed()
+    before = place(page)
+    open_hit(page, 14)
+    page.get_by_role("link", name="Results").tap()
+    returned(page, before)
+    assert page.locator(".hits a").nth(14).evaluate("it => it === document.activeElement")
+
+
+def test_another_search_begins_at_the_top_of_its_list(at):
+    page = at(WIDE)
+    page.goto("/?q=dragon")
+    page.locator(".hits a").nth(14).scroll_into_view_if_needed()
+    assert place(page) > 0
+    page.get_by_role("searchbox").fill("undead")
+    page.wait_for_url("**q=undead*")
+    page.wait_for_function("() => !document.querySelector('.pending, .htmx-request')")
+    assert place(page) == 0
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_heading_that_the_outline_leads_to_is_below_the_header(at, size):
+    page = at(size)
+    for path in (PAGES["note"], PAGES["note in a pane"]):
+        page.goto(path)
+        page.locator(".outline a", has_text="What she knows").click()
+        heading = box(page, "#s-what-she-knows")
+        assert box(page, "header.top").bottom <= heading.top < size[1]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_header_takes_one_row_and_two_where_everything_is_in_it(at, size):
+    page = at(size)
+    for path in ("/", "/books"):
+        page.goto(path)
+        rows = 2 if size == LAPTOP else 1
+        header = box(page, "header.top")
+        assert 44 * rows - 4 <= header.height <= 52 * rows
+        assert box(page, "main").top >= header.bottom
+    page.evaluate("scrollTo(0, 500)")
+    assert box(page, "header.top").top == 0
+    assert page.locator(".top nav").evaluate("it => it.scrollWidth <= it.clientWidth")
+
+
+@pytest.mark.parametrize("size", [TABLET, PHONE])
+def test_a_menu_has_what_one_row_has_no_room_for(at, size):
+    page = at(size)
+    assert not page.get_by_label("See as").is_visible()
+    page.get_by_role("button", name="Menu").click()
+    page.get_by_label("See as").select_option("Ana")
+    assert problems(page) == []
+    menu = box(page, "#menu")
+    assert box(page, "header.top").bottom <= menu.top < menu.bottom <= size[1]
+    assert 0 <= menu.left < menu.right <= size[0]
+    page.get_by_role("button", name="Show").click()
+    page.get_by_text("This is what Ana sees").wait_for()
+
+
+# --- every page ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [WIDE, LAPTOP, PHONE, *ZOOMED])
+def test_nothing_overlaps_and_no_text_is_cut_on_any_page(at, size):
+    page = at(size, device_scale_factor=2 if size in ZOOMED else 1)
+    found = []
+    for name, path in PAGES.items():
+        page.goto(path)
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme)
+            found += [f"{name}, {theme}: {each}" for each in problems(page)]
+            assert box(page, "main").top >= box(page, "header.top").bottom
+    page.context.clear_cookies()
+    page.goto("/sign-in")
+    found += [f"sign-in: {each}" for each in problems(page)]
+    assert not found, "\n".join(found)
+
+
+def test_measuring_finds_what_overlaps_and_what_is_cut(at):
+    page = at(WIDE)
+    page.goto("/books")
+    page.evaluate(
+        """document.querySelector("main").innerHTML = `<h1 id="a">One</h1><p id="b">Two</p><p id="c">Some words</p>
+        <select id="d"><option>a long name of a person</select><div id="e"><p id="f">more</p></div>`"""
+    )
+    assert problems(page) == []
+    page.evaluate("b.style.marginTop = '-3rem'")
+    page.evaluate("c.style.cssText = 'width: 4rem; white-space: nowrap; overflow: hidden'")
+    page.evaluate("d.style.width = '5rem'")
+    page.evaluate("e.style.width = '3000px'")
+    found = problems(page)
+    expected = ["overlap: <h1#a>", "cut: <p#c>", "cut: <select#d>", "cut: the document is"]
+    assert [each.startswith(words) for each, words in zip(found, expected, strict=True)] == [True] * 4, found
+
+
+@pytest.mark.parametrize("path", [PAGES["creature in a pane"], PAGES["class"]])
+def test_on_paper_nothing_of_an_entry_is_in_a_pane(at, path):
+    page = at(WIDE)
+    page.goto(path)
+    page.emulate_media(media="print")
+    hidden = page.evaluate("""[...document.querySelectorAll("body, main, #reading")].filter(
+        it => it.scrollHeight > it.clientHeight + 1 && getComputedStyle(it).overflowY !== "visible").map(it => it.id)""")
+    assert hidden == []
+    assert page.evaluate("document.documentElement.scrollHeight") >= box(page, "article > footer").bottom

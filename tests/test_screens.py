@@ -1,0 +1,392 @@
+"""What commands print in a terminal of 80 columns: no word is broken or cut, and a person finds what he looks for on the screen."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lorekeeper.cli.render import print_documents
+from lorekeeper.cli.terminal import shortened, wrapped
+from tests.support.commands import environment, run_inside, run_lorekeeper
+from tests.support.libraries import table_folder
+from tests.support.vaults import write
+
+COLUMNS, LINES = 80, 24
+
+WIDE = "2000"
+"""Columns in which nothing has to be wrapped."""
+
+Screen = Callable[..., subprocess.CompletedProcess[str]]
+
+LORE = "lore://spells/lorekeeper-starter/fireball"
+
+BROKEN = {"Loose.md": "[[Nowhere]] and [[Nobody at all|him]]\n", "Untitled/Plain.md": "Nothing links here.\n"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library of the starter compendium and the notes of a campaign, in a folder with a name as people have them."""
+    folder = table_folder(tmp_path_factory)
+    home = folder / "the game master's own folder for the campaign of the long winter evenings"
+    home.mkdir()
+    write(home / "an-old-vault-with-a-long-name", BROKEN)
+    added = run_lorekeeper(folder, "vault", "add", str(home / "an-old-vault-with-a-long-name"))
+    assert added.returncode == 0, added.stderr
+    return folder
+
+
+@pytest.fixture
+def screen(folder: Path) -> Screen:
+    """Runs a command as in a terminal of some columns."""
+
+    def run(*arguments: str, columns: str = str(COLUMNS), **settings: str) -> subprocess.CompletedProcess[str]:
+        return run_inside(folder, *arguments, env={**environment(folder, **settings), "COLUMNS": columns})
+
+    return run
+
+
+def unbroken(text: str, columns: int = COLUMNS) -> list[str]:
+    """The lines that are wider than the terminal, though they have a place at which they could be broken."""
+    return [line for line in text.splitlines() if len(line.rstrip()) > columns and len(line.split()) > 1]
+
+
+COMMANDS = [
+    [],
+    ["help"],
+    *(["help", name] for name in ("search", "encounter", "vault", "people", "serve", "install", "roll", "edition")),
+    ["stats"],
+    ["documents"],
+    ["doctor"],
+    ["recent"],
+    ["edition"],
+    ["topic", "Maudlin", "Fetch"],
+    ["show", "fireball"],
+    ["show", LORE],
+    ["show", "no such thing as this one here, which nobody has ever written down in any of the books"],
+    ["show", "lore://spells/lorekeeper-starter/a-very-long-slug-that-is-no-spell-of-this-library-and-never-was-one"],
+    ["compare", "ogre", "troll"],
+    ["compare", "no such thing"],
+    ["compare", "fireball"],
+    ["roll", "4d"],
+    ["roll", "2d6+3", "--seed", "1", "--times", "40"],
+    ["roll", "fireball"],
+    ["spells", "wizard"],
+    ["spells", "no class of this name"],
+    ["encounter", "4x5", "--difficulty", "hard", "--seed", "3"],
+    ["encounter", "4x5", "--monster", "2 ogre", "--monster", "troll", "--rules", "2014"],
+    ["encounter", "0"],
+    ["vault", "list"],
+    ["vault", "check"],
+    ["vault", "sync"],
+    ["vault", "remove", "there-is-no-vault-of-that-name"],
+    ["vault", "add"],
+    ["people", "list"],
+    ["people", "rotate", "somebody"],
+    ["people", "add", "Gm", "--role", "player"],
+    ["audience"],
+    ["audience", LORE],
+    ["audit"],
+    ["install"],
+    ["show", "lore://notes/drowned-bells/Sessions%2FSession%201%20-%20The%20Empty%20Ferry.md"],
+    ["import", "there/is/no/such/file.json"],
+    ["restore", "nothere.zip"],
+    ["migrate", "nothere.db"],
+    ["sync", "open5e"],
+    ["search", "fireball", "--filter", "levle_max=3"],
+    ["search", "fireball", "--where", "cr>=17 fly"],
+    ["search", "fireball", "--where", "levle<=3"],
+    ["search", "fireball", "--limit", "100"],
+    ["search", "fireball", "--document", "no-such-book"],
+    ["search", "fireball", "--edition", "3.5"],
+]
+"""Commands for people, right and wrong: what each prints, results and messages."""
+
+
+def called(arguments: list[str]) -> str:
+    return " ".join(arguments) or "alone"
+
+
+@pytest.mark.alike(12)
+@pytest.mark.parametrize("arguments", COMMANDS, ids=called)
+def test_no_word_is_broken_or_cut_at_the_edge(screen, arguments):
+    narrow, wide = screen(*arguments), screen(*arguments, columns=WIDE)
+    assert narrow.returncode == wide.returncode
+    for said, whole in ((narrow.stdout, wide.stdout), (narrow.stderr, wide.stderr)):
+        assert unbroken(said) == []
+        assert Counter(steady(said)) == Counter(steady(whole))
+
+
+def steady(text: str) -> list[str]:
+    """The words of what is printed, without those that differ from run to run, and the lines that tables are drawn with."""
+    return [
+        word
+        for word in re.sub(r"in\s+\d+\.\d\s+s|[─━═│┃]+|^usage: .*?\n(?=\S)", " ", text, flags=re.DOTALL).split()
+        if word
+    ]
+
+
+@pytest.mark.alike(4)
+@pytest.mark.parametrize("columns", [40, 50, 60, 100])
+@pytest.mark.parametrize(
+    "arguments", [["doctor"], ["documents"], ["edition"], ["show", "no such thing at all"]], ids=called
+)
+def test_other_widths_break_no_word_either(screen, arguments, columns):
+    narrow, wide = screen(*arguments, columns=str(columns)), screen(*arguments, columns=WIDE)
+    for said, whole in ((narrow.stdout, wide.stdout), (narrow.stderr, wide.stderr)):
+        assert unbroken(said, columns) == []
+        assert Counter(steady(said)) == Counter(steady(whole))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["sync", "foo"], ["search", "x", "--type", "spel"], ["serve", "--port", "abc"], ["people", "banish", "Ana"]],
+    ids=called,
+)
+def test_the_message_about_wrong_use_breaks_no_word(folder, capsys, monkeypatch, arguments):
+    from lorekeeper.cli.main import main
+
+    printed = []
+    for columns in (str(COLUMNS), WIDE):
+        monkeypatch.setenv("COLUMNS", columns)
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        assert left.value.code == 2
+        printed.append(capsys.readouterr().err)
+    assert unbroken(printed[0]) == []
+    said, whole = (text.partition("error:")[2].split() for text in printed)
+    assert said == whole
+
+
+def test_a_uri_and_a_path_are_never_broken(screen, folder):
+    uri = "lore://notes/drowned-bells/Sessions%2FSession%201%20-%20The%20Empty%20Ferry.md"
+    assert f"\n{uri}\n".replace(" ", "") in f"\n{screen('audience', uri, columns='30').stdout}".replace(" ", "\n")
+    encounter = screen("encounter", "4x5", "--seed", "3", columns="40").stdout
+    uris = json.loads(screen("encounter", "4x5", "--seed", "3", "--json").stdout)["encounters"]
+    for monster in (each for found in uris for each in found["monsters"]):
+        assert re.search(rf"^ +{re.escape(monster['uri'])}$", encounter, re.MULTILINE)
+    assert str(folder / "milvus.db") in screen("doctor", columns="40").stdout
+
+
+# --- a search -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query", ["we are falling off a cliff", "what did we promise the witch", "an undead that drains life"]
+)
+def test_five_hits_of_two_lines_fit_a_terminal(screen, query):
+    found = screen("search", query)
+    lines = found.stdout.splitlines()
+    hits = json.loads(screen("search", query, "--limit", "5", "--json").stdout)["results"]
+    assert len(lines) <= LINES - 2  # with the command itself, and the prompt
+    assert unbroken(found.stdout) == []
+    assert max(map(len, lines[:-1])) <= COLUMNS
+    heads = [line for line in lines if not re.match(r" |Less sure:|\d+ |Read one:|lore:", line)]
+    assert 0 < len(heads) <= 5
+    for line, hit in zip(heads, hits, strict=False):
+        assert line.startswith(hit["name"])
+        assert hit["document_name"] in line
+    assert not re.search(r"\b0\.\d\d\b", found.stdout)
+
+
+def test_hits_are_shortened_at_words_and_at_facts(screen):
+    narrow, wide = (screen("search", "dragon", "--type", "creatures", columns=c).stdout for c in (str(COLUMNS), WIDE))
+    said, whole = (set(re.findall(r"[\w'…-]+", text)) for text in (narrow, wide))
+    assert said - whole <= {"…"}
+    assert "…" not in "".join(line for line in narrow.splitlines() if not line.startswith(" "))
+
+
+def test_below_an_entry_of_the_name_one_line_counts_what_is_less_sure(screen):
+    found = screen("search", "fireball").stdout
+    assert found.startswith("Fireball  ")
+    assert re.search(r"^\d+ more, less sure: --limit \d+ shows them$", found, re.MULTILINE)
+    assert "Less sure:" not in found
+    assert "Less sure:" in screen("search", "fireball", "--limit", "10").stdout
+
+
+def test_scores_and_uris_are_shown_where_a_search_is_explained(screen):
+    found = screen("search", "fireball", "--explain").stdout
+    assert re.search(rf"^  [01]\.\d\d  {LORE}$", found, re.MULTILINE)
+
+
+def test_a_hit_leads_to_its_entry(screen):
+    found = screen("search", "fireball").stdout
+    command = re.search(r"^Read one: lorekeeper (show \S+)$", found, re.MULTILINE)
+    assert command
+    assert screen(*command[1].split()).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "words", [["falling off a cliff"], ["adult", "red", "dragon"], ["demon"], ["fireball", "--limit", "1"]]
+)
+def test_words_that_are_no_command_are_searched_for(screen, words):
+    bare, asked = screen(*words), screen("search", *words)
+    assert (bare.returncode, bare.stdout) == (0, asked.stdout)
+    assert json.loads(screen(*words, "--json").stdout)["results"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("serch x", "search"), ("bakup file.zip", "backup"), ("vualt add .", "vault")]
+)
+def test_a_misspelt_command_is_no_search(screen, typed, meant):
+    found = screen(*typed.split())
+    assert (found.returncode, found.stdout) == (2, "")
+    assert f"did you mean '{meant}'?" in " ".join(found.stderr.split())
+
+
+# --- names and dice -----------------------------------------------------------------------------------------------------
+
+
+def test_names_need_no_quotes(screen):
+    for command in ("show", "search"):
+        quoted, bare = screen(command, "adult red dragon"), screen(command, "adult", "red", "dragon")
+        assert (bare.returncode, bare.stdout) == (0, quoted.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["goblin", "hobgoblin"], ["Goblin", "Hobgoblin"]),
+        (["dire", "wolf", "wolf"], ["Dire Wolf", "Wolf"]),
+        (["dire wolf", "wolf"], ["Dire Wolf", "Wolf"]),
+        (["magic", "missile", "fire", "bolt"], ["Magic Missile", "Fire Bolt"]),
+    ],
+)
+def test_two_names_are_two_entries_to_compare(screen, words, names):
+    found = screen("compare", *words, "--json")
+    assert found.returncode == 0, found.stderr
+    assert [entry["name"] for entry in json.loads(found.stdout)["entries"]] == names
+    assert len({entry["type"] for entry in json.loads(found.stdout)["entries"]}) == 1
+
+
+def test_what_is_no_pair_of_names_is_refused_as_one_name(screen):
+    found = screen("compare", "goblin", "who", "never", "was")
+    assert found.returncode == 1
+    assert "goblin who never was" in " ".join(found.stderr.split())
+
+
+@pytest.mark.parametrize("text", ["4d", "3x6", "4d6+", "d", "2d6 + 3 +"])
+def test_what_is_nearly_dice_is_explained(screen, text):
+    found = screen("roll", text)
+    said = " ".join(found.stderr.split())
+    if text == "d":
+        assert found.returncode == 1
+        return
+    assert (found.returncode, found.stdout) == (2, "")
+    assert "4d6" in said if text == "4d" else "2d6+3" in said
+
+
+def test_dice_may_have_spaces(screen):
+    assert screen("roll", "2d6", "+3", "--seed", "1").stdout == screen("roll", "2d6+3", "--seed", "1").stdout
+
+
+# --- messages -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_wrong_with_a_library_is_said_once_and_without_the_name_of_a_logger(tmp_path):
+    (tmp_path / "milvus.db").write_text("not a library")
+    for command in (["stats"], ["search", "fireball"], ["documents"]):
+        env = {**environment(tmp_path), "COLUMNS": str(COLUMNS)}
+        found = run_lorekeeper(tmp_path, *command, env=env)
+        assert found.returncode == 1
+        assert "WARNING" not in found.stderr
+        assert "lorekeeper.cache" not in found.stderr
+        assert unbroken(found.stderr) == []
+        said = " ".join(found.stderr.split())
+        assert said.count("milvus.db") == 1, said
+
+
+def test_a_check_says_of_how_many_notes_it_found_nothing(screen):
+    found = screen("vault", "check", "drowned-bells")
+    notes = {each["key"]: each["notes"] for each in json.loads(screen("vault", "list", "--json").stdout)["vaults"]}
+    assert (found.returncode, found.stdout) == (0, f"No problems found in {notes['drowned-bells']} notes.\n")
+
+
+def test_documents_without_entries_are_counted_not_listed(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    title = "The Book of Everything That Was Ever Said in the Taverns of the Coast"
+    full = {"key": "tavern-tales", "name": title, "licenses": ["CC-BY-4.0", "OGL-1.0a"], "counts": {"spells": 1200}}
+    bare = {"key": "unread", "name": "Unread", "licenses": [], "counts": {"spells": 0}}
+    print_documents([full, bare])
+    said = capsys.readouterr().out
+    assert "unread" not in said
+    assert "1 in all, and 1 without entries" in said
+    assert "1,200" in said
+    assert not Counter([*title.split(), "OGL-1.0a"]) - Counter(said.split())
+    assert unbroken(said) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_real_terminal_is_as_wide_as_it_says(folder):
+    ours, theirs = os.openpty()
+    subprocess.run(["stty", "cols", "60", "rows", "24"], stdin=theirs, check=True)
+    env = {name: value for name, value in environment(folder).items() if name != "COLUMNS"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "lorekeeper", "show", "nothing", "that", "is", "in", "any", "of", "these", "books"],
+        env=env,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+    ) as process:
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                more = os.read(ours, 4096)
+            except OSError:  # Linux: the other end is closed
+                break
+            if not more:
+                break
+            said += more
+    os.close(ours)
+    text = said.decode().replace("\r\n", "\n")
+    assert process.returncode == 1
+    assert "no entry is called 'nothing that is in any of these books'" in " ".join(text.split())
+    assert unbroken(text, 60) == []
+    assert text.count("\n") > 1
+
+
+def test_where_no_terminal_is_a_message_stays_one_line(folder):
+    env = {name: value for name, value in environment(folder).items() if name != "COLUMNS"}
+    found = run_inside(
+        folder, "show", "no such thing as this, nor anything that is at all like it in these books", env=env
+    )
+    assert found.stderr.count("\n") == 1
+    assert len(found.stderr) > COLUMNS
+
+
+# --- wrapping -----------------------------------------------------------------------------------------------------------
+
+
+def test_lines_are_broken_between_words_and_hang_below_their_last_column():
+    text = "  name of a row  and what is said of it, in more words than fit here"
+    assert wrapped(text, 40).splitlines() == [
+        "  name of a row  and what is said of it,",
+        "                 in more words than fit",
+        "                 here",
+    ]
+    assert wrapped("self-made and well-known things", 20).split() == ["self-made", "and", "well-known", "things"]
+    assert wrapped("see lore://notes/a/very-long-uri-of-a-note.md there", 20).splitlines() == [
+        "see",
+        "lore://notes/a/very-long-uri-of-a-note.md",
+        "there",
+    ]
+    assert wrapped("one\n\ntwo", 80) == "one\n\ntwo"
+    assert wrapped("as it is " * 50, None) == "as it is " * 50
+
+
+@pytest.mark.parametrize("width", range(1, 40))
+def test_a_shortened_text_has_whole_words_alone(width):
+    text = "A bright streak flashes from you, to a point"
+    short = shortened(text, width)
+    assert len(short) <= max(width, 1)
+    assert set(short.replace(",", "").split()) <= set(text.replace(",", "").split()) | {"…"}
+    assert short == text or short.endswith("…")
