@@ -95,7 +95,7 @@ COLLECTIONS: dict[str, Collection] = {
                     facet=True,
                 ),
                 Field("ritual", T.FLAG, "castable as a ritual", ("ritual",), facet=True),
-                Field("concentration", T.FLAG, "needs concentration", ("concentration",), facet=True),
+                Field("concentration", T.FLAG, "needs concentration", ("concentration",), revision=2, facet=True),
                 Field(
                     "casting_time",
                     T.TEXT,
@@ -106,7 +106,7 @@ COLLECTIONS: dict[str, Collection] = {
                     facet=True,
                 ),
                 Field("damage_types", T.TEXTS, "damage it deals: fire, ...", ("damage_type",), revision=2, facet=True),
-                Field("range", T.DECIMAL, "range in feet"),
+                Field("range", T.DECIMAL, "range in feet", revision=2),
                 Field("saves", T.TEXTS, "ability of a saving throw that it forces on others"),
                 Field("conditions", T.TEXTS, "condition that it inflicts"),
                 Field("attack", T.TEXT, "spell attack that it makes: melee, ranged"),
@@ -159,6 +159,7 @@ COLLECTIONS: dict[str, Collection] = {
                     ("environment",),
                     fold_environment,
                     terms.wider_environments,
+                    revision=2,
                     facet=True,
                 ),
                 Field("damage_types", T.TEXTS, "damage type that it deals"),
@@ -173,7 +174,7 @@ COLLECTIONS: dict[str, Collection] = {
                 *(Field(f"speed_{kind}", T.DECIMAL, "speed in feet") for kind in terms.MOVEMENTS),
                 Field("hover", T.FLAG, "hovers"),
                 Field("senses", T.TEXTS, ", ".join(terms.SENSES)),
-                *(Field(sense, T.DECIMAL, "range in feet") for sense in terms.SENSES),
+                *(Field(sense, T.DECIMAL, "range in feet", revision=2) for sense in terms.SENSES),
                 Field("passive_perception", T.INTEGER, "passive Perception"),
                 Field("languages", T.TEXTS, "language that it speaks or understands, telepathy"),
                 Field("telepathy", T.DECIMAL, "range in feet"),
@@ -205,7 +206,7 @@ COLLECTIONS: dict[str, Collection] = {
                 ),
                 Field("requires_attunement", T.FLAG, "must be attuned to", ("requires_attunement",), revision=2),
                 Field("cost", T.DECIMAL, "price in gp", ("cost_min", "cost_max"), revision=2),
-                Field("weight", T.DECIMAL, "weight in lb", ("weight_max",)),
+                Field("weight", T.DECIMAL, "weight in lb", ("weight_max",), revision=2),
                 Field("damage_type", T.TEXT, "damage type of a weapon", ("damage_type",), facet=True),
                 Field(
                     "properties", T.TEXTS, "property: finesse, two-handed, ...", ("property",), revision=2, facet=True

@@ -300,3 +300,84 @@ def test_rolling_on_the_command_line(tmp_path):
     wrong = run_inside(tmp_path, "roll", "3d6", "--times", "0")
     assert wrong.returncode != 0
     assert "--times" in wrong.stderr
+
+
+# --- gaps ------------------------------------------------------------------------------------------------------------
+
+
+def mended(rows: str, dice: str = "d100") -> Table:
+    """A table of these rows in a text."""
+    text = f"| {dice} | What happens |\n|---|---|\n{rows}"
+    (table,) = tables_of(make("wand", text, type="equipment", kind="magic-item", name="Reed Wand"))
+    return table
+
+
+def test_a_row_that_holds_the_next_range_in_its_text_is_two_rows():
+    table = mended("| 01-05 | The bell rings. 06-10 The tide turns. |\n| 11-00 | Fog rises. |")
+    assert [(row.least, row.most, *row.cells) for row in table.rows] == [
+        (1, 5, "The bell rings."),
+        (6, 10, "The tide turns."),
+        (11, 100, "Fog rises."),
+    ]
+    assert table.gaps == ""
+
+
+def test_several_rows_in_one_and_at_the_end_of_a_table_are_separated():
+    table = mended("| 1 | One. 2 Two. 3-4 Three. |\n| 5 | Five. 6 Six. |", "d6")
+    assert [(row.least, row.most) for row in table.rows] == [(1, 1), (2, 2), (3, 4), (5, 5), (6, 6)]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "Lasts 6-10 hours.",
+        "It sleeps. 6 goblins come.",
+        "See below. 07-10 The tide.",
+        "The bell rings. 06-12 The tide.",
+    ],
+)
+def test_numbers_in_a_text_that_are_not_the_missing_range_separate_nothing(cell):
+    table = mended(f"| 01-05 | {cell} |\n| 11-00 | Fog rises. |")
+    assert len(table.rows) == 2
+    assert table.gaps == "no row for 6–10"
+
+
+def test_a_row_of_a_stored_table_is_separated_too():
+    data = {
+        "columns": ["d10", "What"],
+        "rows": [["1–5", "Bell. 6-9 Tide."], ["10", "Fog."]],
+        "dice": "1d10",
+        "ranges": [[1, 5], [10, 10]],
+    }
+    (table,) = tables_of(make("t", type="rules", kind="table", name="T", data={"table": data}))
+    assert [(row.least, row.most) for row in table.rows] == [(1, 5), (6, 9), (10, 10)]
+
+
+@given(st.integers(0, 2**32))
+def test_a_roll_never_gives_nothing_where_some_row_can_be_hit(seed):
+    table = mended("| 1 | Bell |\n| 4-5 | Tide |", "d6")
+    rolled = table.roll(Random(seed))
+    assert rolled.text in ("Bell", "Tide")
+    assert set(rolled.missed) <= {2, 3, 6}
+    assert all(f"{number}" in rolled.line() for number in rolled.missed)
+    assert ("missed" in rolled.content()) == bool(rolled.missed)
+
+
+def test_the_gaps_of_a_table_are_said_beside_it_and_at_the_roll():
+    table = mended("| 1 | Bell |\n| 4-5 | Tide |", "d6")
+    assert table.title == "Reed Wand (1d6; no row for 2–3, 6)"
+    rolled = next(each for seed in range(50) if (each := table.roll(Random(seed))).missed)
+    assert "the table has no row for" in rolled.line()
+    assert "thrown again" in rolled.line()
+
+
+def test_dice_that_hit_no_row_at_all_are_said_once():
+    rolled = mended("| 11-12 | Bell |", "d6").roll(Random(1))
+    assert rolled.row is None
+    assert "choose one" in rolled.text
+    assert rolled.missed == ()
+
+
+def test_sums_that_dice_cannot_give_are_no_gaps():
+    assert mended("| 2-12 | Bell |", "2d6").gaps == ""
+    assert mended("| 10-50 | Bell |\n| 60-100 | Tide |", "1d10 x 10").gaps == ""

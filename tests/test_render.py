@@ -15,6 +15,7 @@ from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.render import lean, markdown
 from lorekeeper.render.lean import MAX_RATIO
 from lorekeeper.render.prose import HEADING, inline, prose
+from lorekeeper.repairs import repaired
 from tests.support.corpus import corpus_entries
 
 
@@ -303,9 +304,9 @@ def test_wide_tables_are_not_filled_to_more_than_there_is():
     assert prose("| a |\n|-|\n| 1 " + "| " * 150_000) == "| a |\n|---|\n| 1 |"
 
 
-def test_headings_that_nothing_follows_are_left_out():
+def test_headings_of_the_text_stay_if_nothing_follows_them():
     page = markdown(entry("rules", "rule", {"desc": "text\n## Empty\n## Full\nmore\n### End"}))
-    assert page == "# Gloom Heron\n\n*Rule*\n\ntext\n\n#### Full\n\nmore"
+    assert page == "# Gloom Heron\n\n*Rule*\n\ntext\n\n#### Empty\n\n#### Full\n\nmore\n\n##### End"
 
 
 # --- hostile objects -------------------------------------------------------------------------------------------------
@@ -482,7 +483,7 @@ def test_every_structured_field_of_the_reference_documents_is_on_the_page(entrie
             continue
         page = markdown(each)
         text, shown = f" {plain(page)} ", numbers(page)
-        for path, value in values(own_words(each.data, document)):
+        for path, value in values(own_words(repaired(each), document)):
             if NOT_SHOWN & set(path) or (each.type, ".".join(path)) in OTHERWISE or isinstance(value, bool | None):
                 continue
             coins = path[-1] == "cost" and {round(float(value) * worth, 6) for worth in (1, 10, 100)} & shown

@@ -188,7 +188,9 @@ async def _called_each(view: View, names: list[str]) -> list[str]:
     ),
     argument("--difficulty", help="easy, medium, hard, deadly (2014); low, moderate, high (2024)"),
     argument(
-        "--rules", choices=("2014", "2024"), help="whose arithmetic (default: the edition of your table, else 2024)"
+        "--rules",
+        choices=("2014", "2024"),
+        help="whose arithmetic (default: the edition that has the difficulty, else that of your table, else 2024)",
     ),
     argument("--environment", action="append", metavar="NAME", help="propose creatures that are met there"),
     argument(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from lorekeeper.editions import edition_label
 from lorekeeper.encounters.arithmetic import limit_lines, limits, party_line, rated
 from lorekeeper.encounters.asked import parse_monster, singulars
 from lorekeeper.encounters.proposals import PROPOSALS, Encounter, Monster, chosen, encounters, rating_of, xp_of
@@ -15,16 +16,22 @@ from lorekeeper.encounters.shelf import CREATURES, Shelf, Wanted
 from lorekeeper.encounters.tables import DIFFICULTIES
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, NotFoundError
+from lorekeeper.folding import fold
 from lorekeeper.printable import one_line, shown
+from lorekeeper.render.creature import NO_ACTIONS, lacks_actions
 from lorekeeper.render.source import amount
+from lorekeeper.search.absent import CLOSED, not_open
 from lorekeeper.search.one import find_entry
-from lorekeeper.search.query import Query
+from lorekeeper.search.query import MAX_LIMIT, Query
 from lorekeeper.search.results import ResultPage
 from lorekeeper.text.facts import format_rating
 from lorekeeper.views.view import View
 
 MAX_KINDS = 50
 """Most kinds of monsters."""
+
+NAMED = 3
+"""Most names of another edition that a note has."""
 
 SEEDS = 1_000_000
 """Seeds that are drawn are below this."""
@@ -69,6 +76,24 @@ async def rules_of(view: View, rules: str | None) -> str:
     return rules or next((name for name in view.searcher.documents.edition if name in known), known[-1])
 
 
+async def _of_others(view: View, creatures: Iterable[Entity], rules: str) -> list[str]:
+    """A note on each creature that is of another edition than the rules, with names that their edition has."""
+    registry = view.searcher.documents
+    notes = []
+    for creature in creatures:
+        edition = await registry.edition_of(creature.document)
+        if edition in (rules, ""):
+            continue
+        page = await view.search(Query([CREATURES], filters={"name": creature.name}, limit=MAX_LIMIT, edition=(rules,)))
+        named = [each.entity.name for each in page.results if await registry.edition_of(each.entity.document) == rules]
+        called = (
+            f"; of {rules} there is {', '.join(map(one_line, list(dict.fromkeys(named))[:NAMED]))}" if named else ""
+        )
+        label = edition_label(edition)
+        notes.append(f"{one_line(creature.name)} is of the {label} edition ({creature.document}){called}.")
+    return notes
+
+
 # --- given monsters --------------------------------------------------------------------------------------------------
 
 
@@ -97,6 +122,8 @@ async def rate(view: View, levels: tuple[int, ...], rules: str, monsters: Sequen
         raise NotFoundError(f"no challenge rating is known of {', '.join(unknown)}; name other monsters")
     if unknown:
         notes.append(f"Without a known challenge rating, and not counted: {', '.join(unknown)}.")
+    notes += [f"{NO_ACTIONS.rstrip('.')}: {one_line(m.entity.name)}." for m in given if lacks_actions(m.entity)]
+    notes += await _of_others(view, [monster.entity for monster in given], rules)
     rating = rated(levels, [monster.foes for monster in counted], rules)
     return Plan(levels, rules, None, [Encounter("", tuple(given), "", rating)], list(dict.fromkeys(notes)))
 
@@ -118,6 +145,8 @@ async def _creature(view: View, name: str, rules: str) -> tuple[Entity, str | No
         if found.entity.type != CREATURES:
             raise FilterError(f"{shown(name)} is no creature, but of {found.entity.type}; take uris of creatures")
         return found.entity, found.note
+    if any(not_open(fold(each)) for each in names):
+        raise NotFoundError(f"no creature is called {shown(name)}. {CLOSED} Rate another creature, or one of your own.")
     found = await find_entry(search, view.entities_at, name, [CREATURES])
     return found.entity, found.note
 
@@ -147,7 +176,9 @@ async def propose(
     pools = await shelf.pools(sorted(ratings), order)
     made = await asyncio.to_thread(encounters, picked, pools, budget, order)
     short = _lacking(found, len(made)) if enough else _unfit(budget, shelf, found)
-    return Plan(levels, rules, difficulty, made, [*shelf.notes, *filter(None, [short])], drawn)
+    taken = {monster.entity.uri: monster.entity for encounter in made for monster in encounter.monsters}
+    others = await _of_others(view, taken.values(), rules)
+    return Plan(levels, rules, difficulty, made, [*shelf.notes, *filter(None, [short]), *others], drawn)
 
 
 def _lacking(found: Mapping[str, Sequence[Pattern]], made: int) -> str:

@@ -10,6 +10,7 @@ from lorekeeper.editions import edition_label
 from lorekeeper.encounters.proposals import rating_of
 from lorekeeper.entities import Entity
 from lorekeeper.printable import one_line
+from lorekeeper.render.creature import lacks_actions
 from lorekeeper.render.source import amount
 from lorekeeper.search.query import MAX_LIMIT, Query
 from lorekeeper.views.view import View
@@ -53,6 +54,7 @@ class Shelf:
         self.counts: dict[float, int] = {}
         self._unknown = 0
         self._said: list[str] = []
+        self._idle = 0
 
     @classmethod
     async def of(cls, view: View, wanted: Wanted, rules: str) -> Shelf:
@@ -73,7 +75,7 @@ class Shelf:
         shelf = cls(view, query, rules)
         shelf._said += filter(None, [page.note and one_line(page.note)])
         if text:
-            shelf._found = [result.entity for result in page.results]
+            shelf._found = shelf._able([result.entity for result in page.results])
             shelf._count([rating_of(each) for each in shelf._found])
         else:
             await shelf._choose_documents(wanted.documents)
@@ -117,17 +119,32 @@ class Shelf:
     @property
     def notes(self) -> list[str]:
         """What the search has to say, and what is left out."""
-        left_out = f"Left out, since their challenge rating is unknown: {amount(self._unknown)}."
-        return [*self._said, *([left_out] if self._unknown else [])]
+        notes = list(self._said)
+        if self._unknown:
+            notes.append(f"Left out, since their challenge rating is unknown: {amount(self._unknown)}.")
+        if self._idle:
+            notes.append(f"Left out of those looked at, since their source lists no actions: {amount(self._idle)}.")
+        return notes
+
+    def _able(self, creatures: Sequence[Entity]) -> list[Entity]:
+        """The creatures of which the source says what they can do."""
+        able = [each for each in creatures if not lacks_actions(each)]
+        self._idle += len(creatures) - len(able)
+        return able
 
     async def pools(self, ratings: Sequence[float], order: random.Random) -> dict[float, list[Entity]]:
         """Creatures of some challenge ratings, `POOL` at random of each."""
         if self._found is not None:
             return {rating: [each for each in self._found if rating_of(each) == rating] for rating in ratings}
-        cache, picked = self._view.cache, []
-        for rating in ratings:
-            filters = {**self._query.filters, "challenge_rating": rating}
-            found = sorted(await cache.identities(CREATURES, self._documents, **filters))
-            picked += order.sample(found, min(POOL, len(found)))
-        loaded = await cache.load(CREATURES, picked)
-        return {rating: [each for each in loaded if rating_of(each) == rating] for rating in ratings}
+        return {rating: await self._pool(rating, order) for rating in ratings}
+
+    async def _pool(self, rating: float, order: random.Random) -> list[Entity]:
+        """Creatures of a challenge rating, at random: as many as `POOL` that can do something, if there are."""
+        cache, filters = self._view.cache, {**self._query.filters, "challenge_rating": rating}
+        left = sorted(await cache.identities(CREATURES, self._documents, **filters))
+        order.shuffle(left)
+        able: list[Entity] = []
+        while left and len(able) < POOL:
+            picked, left = left[: POOL - len(able)], left[POOL - len(able) :]
+            able += self._able(await cache.load(CREATURES, picked))
+        return able

@@ -33,7 +33,7 @@ DIGEST_LENGTH = 8
 _COINS = {"cp": 0.01, "sp": 0.1, "ep": 0.5, "gp": 1, "pp": 10}
 _MILE = 5280
 _UNLIMITED = 999_999
-"""Open5e's number for an unlimited range, and anything above it."""
+"""Open5e's number for an unlimited range; anything above it is one in miles, but not in feet."""
 
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
@@ -283,7 +283,7 @@ def feet(value: object, unit: object = None) -> float | None:
     if re.match(r"(self|touch)\b", words):
         return 0
     amount = number(value)
-    if amount is None or amount >= _UNLIMITED:
+    if amount is None or amount == _UNLIMITED or (amount > _UNLIMITED and re.search(r"\bmiles?\b", words)):
         return None
     if re.search(r"\bmiles?\b", words):
         return amount * _MILE

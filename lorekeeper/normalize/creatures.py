@@ -14,20 +14,11 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize.build import feet, flag, local_key, local_keys, number
 from lorekeeper.normalize.effects import Feature, effects
 from lorekeeper.normalize.spellcasting import spells_cast
+from lorekeeper.repairs.values import MEDIUM_OR_SMALL, believed, repaired_values
 from lorekeeper.terms import CONDITIONS, DAMAGE_TYPES, MOVEMENTS, PHYSICAL, SENSES
 
 Object = Mapping[str, Any]
 Fields = dict[str, Any]
-
-_EVERYWHERE = 20
-"""More environments than any creature has: Tome of Beasts lists all 31 for a third of its creatures, an angel in the
-ocean and a sea worm in the desert, where its first release has none."""
-
-_PLACEHOLDERS = frozenset({"tob"})
-"""Documents that list all environments where they know none."""
-
-_WITHOUT_ALIGNMENTS = frozenset({"a5e-mm", "bfrd"})
-"""Documents whose stat blocks have no alignment, and all of whose creatures Open5e calls chaotic evil."""
 
 _SWARM_NAME = re.compile(r"^swarm\b|swarm\b(?! \w)|\bswarm of\b", re.IGNORECASE)
 
@@ -58,15 +49,16 @@ _ALL_LANGUAGES = re.compile(r"\ball languages\b(?! (?:it|they|she|he|known)\b)",
 
 def creature_fields(o: Object) -> Fields:
     """The raw filter fields of a creature of Open5e, in any shape of API v2, or in that of v1."""
+    o = repaired_values("creatures", o)
     features = list(features_of(o))
     return {
         "challenge_rating": _first(o, "cr", "challenge_rating_decimal", "challenge_rating"),
         "type": _types(o, features),
         "size": _sizes(o),
-        "alignment": _alignment(o),
+        "alignment": _first(o, "alignment"),
         "armor_class": o.get("armor_class"),
         "hit_points": o.get("hit_points"),
-        "environments": _environments(o),
+        "environments": local_keys(o.get("environments")),
         **readings(o),
         **_defences_of(o, features),
         **deeds(str(o.get("name") or ""), features),
@@ -121,32 +113,11 @@ def _types(o: Object, features: list[Feature]) -> list[str] | None:
 
 
 def _sizes(o: Object) -> list[str] | None:
-    """The size. "Medium or Small" of the 2024 rules is "small" in Open5e, and its hit dice still are those of Medium."""
+    """The size, or the two of "Medium or Small"."""
     size = local_key(_first(o, "size"))
     if size is None:
         return None
-    either = size == "small" and _system(o) == "5e-2024" and re.match(r"\d{1,3}d8\b", str(o.get("hit_dice") or ""))
-    return [size, "medium"] if either else [size]
-
-
-def _system(o: Object) -> str | None:
-    document = o.get("document")
-    return local_key(document.get("gamesystem")) if isinstance(document, Mapping) else None
-
-
-def _alignment(o: Object) -> str | None:
-    """The alignment; None for the rest of a type line that Open5e has cut at a comma, as in "Shapechanger)"."""
-    alignment = _first(o, "alignment")
-    if local_key(o.get("document")) in _WITHOUT_ALIGNMENTS and alignment == "chaotic evil":
-        return None
-    broken = isinstance(alignment, str) and alignment.count(")") > alignment.count("(")
-    return None if broken else alignment
-
-
-def _environments(o: Object) -> list[str] | None:
-    keys = local_keys(o.get("environments"))
-    placeholder = local_key(o.get("document")) in _PLACEHOLDERS and len(keys or ()) > _EVERYWHERE
-    return None if placeholder else keys
+    return [size, "medium"] if o["size"] == MEDIUM_OR_SMALL else [size]
 
 
 # --- movement, senses, languages -------------------------------------------------------------------------------------
@@ -194,7 +165,7 @@ def _senses(o: Object) -> Fields:
 
 def _sense(o: Object, senses: object, line: str, sense: str) -> float | None:
     if isinstance(senses, Mapping):
-        return number(senses.get(sense)) or None
+        return believed(number(senses.get(sense)), o.get("passive_perception")) or None
     return number(_first(o, f"{sense}_range", sense)) or _reach(sense, line)
 
 

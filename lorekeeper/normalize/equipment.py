@@ -254,7 +254,8 @@ def restated(obj: Object) -> Fields:
 
 
 def _price_and_weight(o: Object) -> Fields:
-    return {"cost": price(o.get("cost")), "weight": number(o.get("weight"))}
+    """A price and a weight; 0 means that the source has none, as of an airship."""
+    return {"cost": price(o.get("cost")), "weight": number(o.get("weight")) or None}
 
 
 def _before_bracket(text: str) -> str:

@@ -73,11 +73,17 @@ def _spell(o: Object) -> Fields:
         "school": local_key(o.get("school")),
         "classes": _spell_classes(o),
         "ritual": flag(o.get("ritual")),
-        "concentration": flag(o.get("concentration")),
+        "concentration": _concentration(o),
         "casting_time": spells.casting_time(_first(o, "casting_time")),
         "range": distance,
         **spells.fields(_spell_wording(o)),
     }
+
+
+def _concentration(o: Object) -> bool | None:
+    """Whether a spell needs concentration: as its duration says, else as the source's flag."""
+    duration = o.get("duration")
+    return True if isinstance(duration, str) and "concentration" in duration.lower() else flag(o.get("concentration"))
 
 
 def _spell_wording(o: Object) -> spells.Spell:

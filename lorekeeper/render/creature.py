@@ -23,6 +23,7 @@ from lorekeeper.render.source import (
     title,
     words,
 )
+from lorekeeper.repairs.values import believed
 from lorekeeper.terms import ABILITIES, ABILITY_OF
 from lorekeeper.text.facts import format_rating
 
@@ -84,7 +85,7 @@ USES = {
 """How often something can be used, by the type of limit; with its number."""
 
 
-def creature(_: Entity, source: Source) -> Iterator[str]:
+def creature(entity: Entity, source: Source) -> Iterator[str]:
     """The blocks of a stat block."""
     source.skip(*DERIVED)
     yield italic(_kind(source), source.words("alignment"), separator=", ")
@@ -93,6 +94,18 @@ def creature(_: Entity, source: Source) -> Iterator[str]:
     yield "\n".join(filter(None, (labelled(source, ABLE_TO), origin(source))))
     yield source.prose("desc", "description")
     yield from _sections(source)
+    yield italic(NO_ACTIONS) if lacks_actions(entity) else ""
+
+
+NO_ACTIONS = "The source lists no actions for this creature."
+
+
+def lacks_actions(creature: Entity) -> bool:
+    """Whether the source of a creature has lists of actions, and all of them are empty. Descriptions in words have no lists."""
+    listed = [creature.data[key] for _, _, keys in SECTIONS[1:6] for key in keys if key in creature.data]
+    traits = creature.data.get("traits")
+    typed = isinstance(traits, list) and any(_type(trait) not in ("", "trait") for trait in traits)
+    return bool(listed) and not any(listed) and not typed
 
 
 DERIVED = (
@@ -236,7 +249,12 @@ def _senses(source: Source) -> str:
     given = source.value("senses")
     if isinstance(given, list):
         given = [name for name in given if name not in list(ranges)]
-    told = [_sense(name, value) for name, value in given.items()] if isinstance(given, dict) else [words(given)]
+    seen = source.value("passive_perception")
+    told = (
+        [_sense(name, believed(number(value), seen)) for name, value in given.items()]
+        if isinstance(given, dict)
+        else [words(given)]
+    )
     parts = [part for part in (*(_sense(name, feet) for name, feet in ranges.items()), *told) if part]
     passive = source.words("passive_perception")
     if passive and not any("passive perception" in part.casefold() for part in parts):

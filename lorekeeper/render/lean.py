@@ -15,6 +15,7 @@ from lorekeeper.render.pages import markdown
 from lorekeeper.render.prose import inline, prose
 from lorekeeper.render.rule import own_skills
 from lorekeeper.render.source import Object, feature_text, is_empty, listed, mapping, number, words
+from lorekeeper.repairs import repaired
 from lorekeeper.terms import DAMAGE_TYPES
 
 LeanObject = dict[str, object]
@@ -58,7 +59,7 @@ def lean(entity: Entity) -> LeanObject:
     the page: the copy of a short entry is its page or only its name, ``{"text"}`` or ``{"name"}``.
     """
     special = LEAN_TYPES.get(entity.type, _nothing_special)
-    content = {"name": inline(entity.name), **_object(special(entity.data))}
+    content = {"name": inline(entity.name), **_object(special(repaired(entity)))}
     page = markdown(entity)
     candidates: tuple[LeanObject, ...] = (content, _without_attacks(content), {"text": page})
     for candidate in candidates:

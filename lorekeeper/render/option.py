@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from lorekeeper.entities import Entity
-from lorekeeper.render.page import Line, capital, features, italic, labelled, line, names, section
+from lorekeeper.render.page import Line, capital, italic, labelled, line, names, section
 from lorekeeper.render.prose import table
 from lorekeeper.render.source import (
     Object,
@@ -14,6 +14,7 @@ from lorekeeper.render.source import (
     feature,
     feature_name,
     feature_text,
+    features,
     listed,
     mapping,
     number,
@@ -32,6 +33,8 @@ _AT_LEVEL = re.compile(
 """How a feature says from which level on it is had, if its source does not."""
 
 _SPELL_LEVEL = re.compile(r"\d(?:st|nd|rd|th)")
+
+_ONE_DIE = re.compile(r"^1?D(?=\d)")
 
 FEATURE = "CLASS_LEVEL_FEATURE"
 
@@ -57,8 +60,8 @@ def _class_kind(entity: Entity, source: Source) -> str:
 def _hit_die(source: Source) -> str:
     nested = source.mapping("hit_points")
     die = source.words("hit_dice", "hit_die")
-    die = f"d{die}" if die.isdigit() else die
-    return words(nested.get("hit_dice_name")) or die
+    die = words(nested.get("hit_dice_name")) or (f"d{die}" if die.isdigit() else die)
+    return _ONE_DIE.sub("d", die)
 
 
 def _first_points(source: Source) -> str:
@@ -145,8 +148,12 @@ def _levels(found: Object) -> list[tuple[int, str]]:
 
 
 def _ordered(found: Sequence[Object]) -> list[Object]:
-    """Features in the order in which they are had, those without a level first; columns of the table are left out."""
-    shown = [each for each in found if not (_column(each) and each.get("feature_type") != FEATURE)]
+    """Features in the order in which they are had, those without a level first; mere columns of the table are left out."""
+    shown = [
+        each
+        for each in found
+        if not (_column(each) and (each.get("feature_type") != FEATURE or not feature_text(each)))
+    ]
     return sorted(shown, key=_first_level)
 
 

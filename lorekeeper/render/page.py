@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from lorekeeper.render.prose import HEADING
-from lorekeeper.render.source import Source, feature, is_empty, mapping, text_of, title, words
+from lorekeeper.render.source import (
+    Source,
+    is_empty,
+    mapping,
+    text_of,
+    title,
+    words,
+)
 
 Line = tuple[str, Callable[[Source], str]]
 """A label, and what comes after it: "" leaves the line out."""
@@ -72,31 +79,29 @@ def _is_structured(value: object) -> bool:
     )
 
 
-def features(values: Iterable[object]) -> str:
-    """Traits or other features, a paragraph each."""
-    return "\n\n".join(text for text in map(feature, values) if text)
-
-
 def names(values: Iterable[object]) -> str:
     """The names of features, with commas."""
     return ", ".join(words(mapping(value).get("name") or value) for value in values)
 
 
 def assembled(blocks: Iterable[str]) -> str:
-    """Blocks as one page, without headings that nothing follows."""
+    """Blocks as one page, without headings of ours that nothing follows; those of the entry's own text all stay."""
     text = "\n\n".join(block for block in blocks if block)
     kept: list[str] = []
     following = 0
     for row in reversed(text.split("\n")):
         match = HEADING.fullmatch(row)
         level = len(match[1]) if match else TEXT_LEVEL
-        if 1 < level < TEXT_LEVEL and following <= level:
+        if 1 < level <= OUR_LEVELS and following <= level:
             continue
         if row or (kept and kept[-1]):
             kept.append(row)
         following = level if row else following
     return "\n".join(reversed(kept)).strip()
 
+
+OUR_LEVELS = 3
+"""The deepest level of a heading of ours; those of an entry's own text are deeper."""
 
 TEXT_LEVEL = 7
 """The level of a line that is no heading."""

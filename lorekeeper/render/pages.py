@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from lorekeeper.entities import Entity
 from lorekeeper.render.creature import creature
@@ -12,8 +12,10 @@ from lorekeeper.render.option import background, character_class, feat, species
 from lorekeeper.render.page import assembled, rest, section
 from lorekeeper.render.prose import inline
 from lorekeeper.render.rule import document, rule
-from lorekeeper.render.source import Source
+from lorekeeper.render.source import Source, is_empty
 from lorekeeper.render.spell import spell
+from lorekeeper.repairs import repaired
+from lorekeeper.text.sections import written
 
 Renderer = Callable[[Entity, Source], Iterator[str]]
 
@@ -36,6 +38,26 @@ BY_KIND: dict[str, Renderer] = {
 """The renderer of a kind of character option."""
 
 
+NO_TEXT = "The source has no text for this entry."
+
+WITHOUT_TEXT = ("weapon", "armor", "gear", "table", "item-set")
+"""Kinds of entries that may have nothing but their values."""
+
+_HEAD = ("#", "*", "- **", "|")
+"""How the lines of an entry begin that say no more than its values."""
+
+
+def lacks_text(entity: Entity) -> bool:
+    """Whether the source of an entry has no text for it, though entries of its kind have one. Stat blocks need none."""
+    if (
+        entity.type in ("creatures", "notes", "documents")
+        or entity.kind in WITHOUT_TEXT
+        or not all(is_empty(text) for _, text in written(entity))
+    ):
+        return False
+    return not isinstance(entity.data.get("table"), Mapping)
+
+
 def markdown(entity: Entity, *, subclasses: Sequence[str] = (), related: Related = UNRELATED) -> str:
     """An entry as Markdown, as its book would print it.
 
@@ -47,11 +69,13 @@ def markdown(entity: Entity, *, subclasses: Sequence[str] = (), related: Related
     Headings of level 1 to 3 and the labels in bold at the beginning of a line are ours; headings within the entry's own
     text have level 4 or more; those of a note are its own. There are no control characters, and no links but to other notes.
     """
-    source = Source(entity.data)
+    source = Source(repaired(entity))
     own = BY_KIND if entity.type == "character_options" else {}
     renderer = own.get(entity.kind) or BY_TYPE.get(entity.type, rule)
     blocks = note(entity, source, related) if entity.type == "notes" else renderer(entity, source)
-    return assembled([f"# {inline(entity.name)}", *blocks, *rest(source), _named(subclasses)])
+    page = assembled([f"# {inline(entity.name)}", *blocks, *rest(source), _named(subclasses)])
+    bare = all(line.startswith(_HEAD) for line in page.split("\n") if line)
+    return f"{page}\n\n*{NO_TEXT}*" if bare and lacks_text(entity) else page
 
 
 def _named(subclasses: Sequence[str]) -> str:

@@ -11,9 +11,19 @@ import re
 from collections.abc import Iterable, Iterator
 
 from lorekeeper.printable import lines, one_line
+from lorekeeper.text.excerpts import without_keys
 
 HEADING = re.compile(r"(#{1,6})[ \t]++(?=[^\s#])(.*)")
 """A heading of Markdown: its marks, and its text."""
+
+LONGEST_HEADING = 80
+"""Characters from which on a line with the mark of a heading is an item of a list."""
+
+_STOP = re.compile(r"[a-z]{2}\.$")
+"""How a sentence ends; a heading does not."""
+
+_HEADED = re.compile(r"^(#{2,6})(?=[A-Z][a-z])")
+"""A heading without the space behind its marks."""
 
 _ENTITY = re.compile(r"&[A-Za-z#0-9]{1,10};")
 _PLACEHOLDER = re.compile(r"\[(?:no description provided|none provided|column data)\.?\]", re.IGNORECASE)
@@ -23,9 +33,6 @@ _LEFTOVER = re.compile(r"\[/?(?:\+{1,2}|em|condition|rule)/?\]")
 _TAG = re.compile(r"(<(?:/ ?)?[A-Za-z][^<>]{0,200}>)")
 _TAG_NAME = re.compile(r"</?[A-Za-z0-9]+")
 _LINK = re.compile(r"!?\[([^\]\[]*)\]\([^()]*\)")
-_KEY = re.compile(r"\bsrd:([a-z]{2,30}(?:-[a-z]{1,30}){0,8})")
-"""A key of another entry, where its name is meant."""
-
 _LETTER_IN_BRACKETS = re.compile(r"\( (\w|\*\w\*) \)")
 _NO_WIDTH = re.compile("[\u00ad\u200b\u2060\ufeff]")
 _SPACES = re.compile(r"[^\S\n]+")
@@ -83,9 +90,7 @@ def _without_markup(text: str) -> str:
         text = _without_tags(text)
     if "[" in text:
         text = _LEFTOVER.sub("", _PLACEHOLDER.sub("", _LINK.sub(r"\1", _LINK.sub(r"\1", text))))
-    if "srd:" in text:
-        text = _KEY.sub(lambda match: match[1].replace("-", " "), text)
-    return _LETTER_IN_BRACKETS.sub(r"(\1)", text)
+    return _LETTER_IN_BRACKETS.sub(r"(\1)", without_keys(text))
 
 
 def _without_tags(text: str) -> str:
@@ -134,11 +139,14 @@ def _is_bullet(text: str) -> bool:
 
 
 def _heading(text: str) -> str:
-    match = HEADING.fullmatch(text)
+    match = HEADING.fullmatch(_HEADED.sub(r"\1 ", text))
     if not match:
         return f"\\{text}" if text.strip("# ") else ""
+    words = match[2].rstrip("# ")
+    if len(words) > LONGEST_HEADING or _STOP.search(words):
+        return f"- {words}"  # some formats mark the items of lists so
     level = min(max(len(match[1]) + 2, 4), 6)
-    return f"{'#' * level} {match[2].rstrip('# ')}"
+    return f"{'#' * level} {words}"
 
 
 def _tables(rows: list[str]) -> Iterator[str]:
@@ -173,12 +181,21 @@ def _table(block: list[str]) -> Iterator[str]:
     rows: list[list[str]] = []
     for number, row in enumerate(block):
         if number in heads and rows:
-            yield from table(_without_stray_cells(rows))
+            yield from _one_table(rows)
             yield ""
             rows = []
         if not is_table_rule(row):
             rows.append(cells(row))
-    yield from table(_without_stray_cells(rows))
+    yield from _one_table(rows)
+
+
+def _one_table(rows: list[list[str]]) -> Iterator[str]:
+    """A table; one of two columns without headings as a list of its first cells with the second ones."""
+    head, *others = _without_stray_cells(rows) or [[]]
+    if others and len(head) == 2 and not any(head) and all(len(row) <= 2 and row[0] for row in others):
+        yield from (f"- **{row[0].strip('*_ ')}** {row[1] if len(row) > 1 else ''}".rstrip() for row in others)
+    else:
+        yield from table([head, *others])
 
 
 def _without_stray_cells(rows: list[list[str]]) -> list[list[str]]:

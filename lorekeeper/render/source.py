@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from lorekeeper.render.prose import inline, prose
 
@@ -115,10 +116,26 @@ def text_of(value: object) -> str:
         case list() | tuple() if all(isinstance(item, str) for item in value):
             return "\n".join(f"- {text}" for text in map(inline, map(str, value)) if text)
         case list() | tuple():
-            return "\n\n".join(part for part in map(feature, value) if part)
+            return features(value)
         case Mapping():
             return feature(value)
     return words(value)
+
+
+def features(values: Iterable[object]) -> str:
+    """Traits or other features, a paragraph each; names alone, as those of the items of a pack, are a list."""
+    found = list(values)
+    if len(found) > 1 and all(map(_is_name, found)):
+        return "\n".join(f"- {name}" for name in map(feature_name, map(mapping, found)) if name)
+    return "\n\n".join(part for part in map(feature, found) if part)
+
+
+def _is_name(value: object) -> bool:
+    """Whether a value is a reference to something that has its text elsewhere."""
+    return isinstance(value, Mapping) and bool(feature_name(value)) and value.keys() <= _REFERENCE
+
+
+_REFERENCE = frozenset({"name", "key", "url"})
 
 
 def feature(value: object, *notes: str) -> str:
@@ -129,9 +146,16 @@ def feature(value: object, *notes: str) -> str:
         return text
     told = [note for note in notes if note and note.casefold() not in name.casefold()]
     label = f"**{name} ({'; '.join(told)}).**" if told else f"**{_ended(name)}**"
+    if not (text or told or found.get("attacks")) and _SENTENCE.search(name):
+        return _ended(name)  # a sentence in the place of a name, which continues what stands before it
     begins_block = text.startswith(("|", "#", "- "))
     return f"{label}{_SEPARATORS[begins_block]}{text}".rstrip()
 
+
+_SENTENCE = re.compile(
+    r"^(?=.{40})[A-Z].* (?:is|are|has|have|can|deals|dies|regains?|gains?|falls?|begins|vomits|takes|makes) "
+)
+"""A name that is a whole sentence."""
 
 _SEPARATORS = {False: " ", True: "\n\n"}
 

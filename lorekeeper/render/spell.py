@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from lorekeeper.entities import Entity
@@ -79,11 +80,16 @@ def _components(source: Source) -> str:
     cost = source.number("material_cost")
     details = [
         material.rstrip("."),
-        f"worth {amount(cost)} gp" if cost and f"{amount(cost)} gp" not in material else "",
+        f"worth {amount(cost)} gp" if cost and not _priced(material, cost) else "",
         "consumed" if source.flag("material_consumed") and "consume" not in material else "",
     ]
     told = "; ".join(detail for detail in details if detail)
     return f"{letters} ({told})".strip() if told else letters
+
+
+def _priced(material: str, cost: float) -> bool:
+    """Whether the words of a material say its price: "400gp", "1,000+ GP"."""
+    return re.search(rf"\b{re.escape(amount(cost))}\+? ?(?:gp|gold)\b", material, re.IGNORECASE) is not None
 
 
 def _duration(source: Source) -> str:

@@ -17,6 +17,10 @@ from lorekeeper.render.pages import markdown
 from lorekeeper.render.prose import table as markdown_table
 from lorekeeper.render.tables import page_tables
 from lorekeeper.rolling.dice import Dice, dice_in, dice_of
+from lorekeeper.rolling.rows import Row, gaps, separated
+
+MOST_AGAIN = 1_000
+"""Most throws for a number that a row has."""
 
 HUNDRED = 100
 """What "00" means on two ten-sided dice."""
@@ -26,21 +30,6 @@ _RANGE = re.compile(
     re.IGNORECASE,
 )
 _ENDING = re.compile(r"(?:^\(|\b)(?:roll(?:ed)?|result|die|dice)\b\)?", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of a table.
-
-    Attributes:
-        least: smallest number that hits it.
-        most: largest one.
-        cells: what it says, by column.
-    """
-
-    least: int
-    most: int
-    cells: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -59,13 +48,35 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
 
+    @property
+    def gaps(self) -> str:
+        """What to know of numbers that the dice can give and no row has: "no row for 65, 81"; "" if each has one."""
+        found = gaps(self.rows, self.dice)
+        return f"no row for {', '.join(_range_text(*each) for each in found)}" if found else ""
+
+    @property
+    def title(self) -> str:
+        """Name and dice, with what is missing: "Trinkets (1d100; no row for 65, 81)"."""
+        return f"{self.name} ({'; '.join(filter(None, (str(self.dice), self.gaps)))})"
+
     def roll(self, random: Random) -> Rolled:
-        """Throw the dice, and those that the row then asks for."""
+        """Throw the dice until a row has the number, and then those that the row asks for."""
+        missed: list[int] = []
         number = self.dice.roll(random)
-        row = next((row for row in self.rows if row.least <= number <= row.most), None)
+        while (row := self._row(number)) is None and len(missed) < MOST_AGAIN and self._within_reach:
+            missed.append(number)
+            number = self.dice.roll(random)
         cells = row.cells if row else ()
         further = [(written, dice.roll(random)) for cell in cells for written, dice in dice_in(cell)]
-        return Rolled(self, number, row, tuple(further))
+        return Rolled(self, number, row, tuple(further), tuple(missed))
+
+    def _row(self, number: int) -> Row | None:
+        return next((row for row in self.rows if row.least <= number <= row.most), None)
+
+    @property
+    def _within_reach(self) -> bool:
+        """Whether the dice can give a number that a row has."""
+        return any(row.least <= self.dice.most and row.most >= self.dice.least for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -75,20 +86,30 @@ class Rolled:
     Attributes:
         table: that was rolled on.
         number: that came.
-        row: that it hit; None where the table says nothing of the number.
+        row: that it hit; None only if the dice cannot give a number that a row has.
         further: the dice that the row asks for, as written, and what came.
+        missed: numbers that came before and that no row has.
     """
 
     table: Table
     number: int
     row: Row | None
     further: tuple[tuple[str, int], ...]
+    missed: tuple[int, ...] = ()
+
+    @property
+    def again(self) -> str:
+        """That the dice were thrown again, and after which numbers; "" if they were not."""
+        if not self.missed:
+            return ""
+        numbers = ", ".join(map(str, self.missed))
+        return f"the table has no row for {numbers}, so the dice were thrown again"
 
     @property
     def text(self) -> str:
         """What the row says, a column each, with its headings if there are several."""
         if self.row is None:
-            return "nothing: the table has no row for this number"
+            return f"the table has no row for this number, nor for any other of {self.table.dice}; choose one"
         columns, cells = self.table.columns, self.row.cells
         if len(cells) == 1:
             return cells[0]
@@ -98,10 +119,11 @@ class Rolled:
     def line(self) -> str:
         """The roll in one line, for people and models."""
         further = "".join(f" [{written}: {number}]" for written, number in self.further)
-        return f"{self.table.name}, {self.table.dice}: {self.number}. {self.text}{further}"
+        again = f" ({self.again})" if self.again else ""
+        return f"{self.table.name}, {self.table.dice}: {self.number}{again}. {self.text}{further}"
 
     def content(self) -> dict[str, object]:
-        """``{"table", "dice", "number", "result", "columns", "further"}``."""
+        """``{"table", "dice", "number", "result", "cells", "further"}``, and "missed" if the dice were thrown again."""
         cells = self.row.cells if self.row else ()
         return {
             "table": self.table.name,
@@ -110,6 +132,7 @@ class Rolled:
             "result": self.text,
             "cells": dict(zip(self.table.columns, cells, strict=False)),
             "further": [{"dice": written, "number": number} for written, number in self.further],
+            **({"missed": list(self.missed)} if self.missed else {}),
         }
 
 
@@ -180,7 +203,7 @@ def _own_table(entity: Entity) -> Table | None:
     dice = dice_of(str(told.get("dice") or "")) or Dice(1, max(most for _, most in numbers))
     first = 1 if headings and dice_heading(headings[0]) else 0  # a column of the numbers themselves says nothing
     listed = [Row(*found, tuple(map(str, row[first:]))) for found, row in zip(numbers, rows, strict=True)]
-    return Table(entity.name, dice, headings[first:], tuple(listed))
+    return Table(entity.name, dice, headings[first:], separated(listed, dice))
 
 
 class TableData(TypedDict):
@@ -239,7 +262,7 @@ def tables_in(name: str, page: str) -> Iterator[Table]:
         if dice is None:
             continue
         read = [(numbers_of(row[0], dice), row[1:]) for row in table.rows if row]
-        rows = tuple(Row(*found, cells) for found, cells in read if found)
+        rows = separated([Row(*found, cells) for found, cells in read if found], dice)
         if rows:
             yield Table(table.name or name, dice, table.columns[1:], rows)
 

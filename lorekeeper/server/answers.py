@@ -21,6 +21,7 @@ from lorekeeper.render import UNRELATED, Related, lean, markdown
 from lorekeeper.rolling.tables import tables_of
 from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.server.linked import related_of
+from lorekeeper.server.twins import without_text
 from lorekeeper.text.evidence import FULL
 from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.facts import facts
@@ -246,6 +247,8 @@ async def entity_answer(view: View, entity: Entity, *others: Entity) -> Answer:
         content["secret"] = True
     if others:
         content["note"] = f"Other books have an entry of their own: {', '.join(other.uri for other in others)}"
+    elif missing := await without_text(view, entity):
+        content["note"] = missing
     page = markdown(entity, subclasses=await subclasses(view, entity), related=await related_of(view, entity))
     origin = _origin(entity, content)
     head = [*_head(entity, content, origin), *_rollable(entity, page), entity.uri, ""]
@@ -266,7 +269,7 @@ def _head(entity: Entity, content: JsonObject, origin: str) -> Iterator[str]:
 
 def _rollable(entity: Entity, page: str) -> list[str]:
     """What there is to roll on in an entry, as a line; none if there is nothing."""
-    names = [one_line(f"{table.name} ({table.dice})") for table in tables_of(entity, page)]
+    names = [one_line(table.title) for table in tables_of(entity, page)]
     return [f"Tables to roll on: {', '.join(names)}"] if names else []
 
 

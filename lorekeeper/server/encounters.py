@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -63,15 +64,16 @@ async def planned(view: View, arguments: Arguments) -> Plan:
     """
     party, monsters = arguments["party"], arguments.get("monsters")
     levels = parse_party(party if isinstance(party, list) else [party])
-    rules = await rules_of(view, arguments.get("rules"))
-    difficulty = parse_difficulty(arguments.get("difficulty"), rules)
+    asked_rules = arguments.get("rules")
+    usual = await rules_of(view, asked_rules)
+    difficulty = parse_difficulty(arguments.get("difficulty"), asked_rules, usual)
     given = [name for name in (*NARROWING, "seed") if name in arguments]
     if monsters is not None and given:
         raise FilterError(f"monsters are rated as they are given: leave out {', '.join(given)}, or monsters")
     if monsters is not None:
         if not monsters:
             raise FilterError("monsters is empty; leave it out to be proposed some, or list them as in '3 goblin'")
-        return await rate(view, levels, rules, monsters)
+        return _noted(await rate(view, levels, difficulty.rules, monsters), difficulty.note)
     asked = arguments.get("semantic_query", [])
     wanted = Wanted(
         {target: arguments[name] for name, target in FILTERS.items() if name in arguments},
@@ -79,7 +81,13 @@ async def planned(view: View, arguments: Arguments) -> Plan:
         [asked] if isinstance(asked, str) else asked,
         arguments.get("documents"),
     )
-    return await propose(view, levels, rules, difficulty, wanted, arguments.get("seed"))
+    made = await propose(view, levels, difficulty.rules, difficulty.name, wanted, arguments.get("seed"))
+    return _noted(made, difficulty.note)
+
+
+def _noted(found: Plan, note: str | None) -> Plan:
+    """A plan with a further note before the others."""
+    return replace(found, notes=[note, *found.notes]) if note else found
 
 
 # --- structured content ----------------------------------------------------------------------------------------------
@@ -179,9 +187,15 @@ PLAN_ENCOUNTER = Tool(
     arguments=model(
         "plan_encounter",
         {
-            "party": (Party, Field(description='levels: [3,3,4] or "4x3" (four of level 3)')),
-            "difficulty": (str | None, Field(None, description="easy to deadly (2014); low, moderate, high (2024)")),
-            "rules": (Rules | None, Field(None, description="2014, 2024")),
+            "party": (Party, Field(description='levels: [3,3,4], "4x3" or "four level 3"')),
+            "difficulty": (
+                str | None,
+                Field(None, description="easy to deadly (2014); low, moderate, high (2024): chooses the rules"),
+            ),
+            "rules": (
+                Rules | None,
+                Field(None, description="2014, 2024; default: those of difficulty, else of your edition, else 2024"),
+            ),
             "monsters": (Texts | None, Field(None, description='to rate: "3 goblin" or uri; else filters to propose:')),
             "environment": (Texts | None, Field(None)),
             "type": (Texts | None, Field(None)),

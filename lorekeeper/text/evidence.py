@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from lorekeeper.entities import Entity, Value
 from lorekeeper.folding import fold
+from lorekeeper.repairs import repaired_excerpt
 from lorekeeper.text.cleaning import clean, sentences
 from lorekeeper.text.excerpts import ELLIPSIS, SNIPPET_CHARS, snippet
-from lorekeeper.text.facts import facts
+from lorekeeper.text.facts import distance, facts, figure
 from lorekeeper.text.keywords import ASKING_WORDS, subject_words
 from lorekeeper.text.matching import occurring, possible, word_stems
 from lorekeeper.text.notes import BETWEEN, marked, said
@@ -165,7 +166,8 @@ def evidence(
         body = _nearest(entity, prose, nearest, place)
     else:
         body = overview(entity, room, prose)
-    return Evidence(snippet(f"{lead} {body.text}".strip() or facts(entity), limit, FULL), body.section)
+    shown = repaired_excerpt(entity, f"{lead} {body.text}".strip()) or facts(entity)
+    return Evidence(snippet(shown, limit, FULL), body.section)
 
 
 @lru_cache(maxsize=64)
@@ -296,7 +298,9 @@ def _value(value: Value, unit: str) -> str:
         return snippet(", ".join(value), MAX_LIST)
     if unit == "min" and isinstance(value, (int, float)):
         return _time(value)
-    number = f"{value:,g}" if isinstance(value, (int, float)) else str(value)
+    if unit == "ft" and isinstance(value, (int, float)):
+        return distance(value)
+    number = figure(value) if isinstance(value, (int, float)) else str(value)
     return f"{number} {unit}".strip()
 
 

@@ -13,12 +13,21 @@ _LOOSE = re.compile(r" ([,:;.])(?= |$)")
 """Punctuation after words in bold, which have lost their asterisks to a space."""
 
 
+_KEY = re.compile(r"\bsrd:([a-z]{2,30}(?:-[a-z]{1,30}){0,8})")
+"""A key of another entry, where its name is meant."""
+
+
+def without_keys(text: str) -> str:
+    """A text with the names of other entries in the place of their keys: "srd:unseen-attackers" is "unseen attackers"."""
+    return _KEY.sub(lambda match: match[1].replace("-", " "), text) if "srd:" in text else text
+
+
 def snippet(text: str, limit: int = SNIPPET_CHARS, least: float = 1 / 3) -> str:
     """The start of a text in one line, at most ``limit`` characters, up to the end of a sentence or else of a word.
 
     It ends with a sentence if that leaves at least the share ``least`` of the limit.
     """
-    text = " ".join(text.split(maxsplit=limit))  # so many words are longer than the limit
+    text = without_keys(" ".join(text.split(maxsplit=limit)))  # so many words are longer than the limit
     text = _LOOSE.sub(r"\1", text)
     if len(text) <= limit:
         return text

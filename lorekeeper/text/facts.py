@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from lorekeeper.entities import Entity, Value
+from lorekeeper.repairs import with_values
 from lorekeeper.text.notes import folder, session, tags
 
 Fact = Callable[[Entity], str]
 """One fact of an entry in a few words, "" if it is unknown."""
 
 SEPARATOR = " · "
+
+MAX_RANGE = 20
+"""Longest range in words that is shown among the facts, in characters."""
 
 MAX_DURATION = 40
 """Longest duration that is shown among the facts, in characters."""
@@ -76,6 +80,43 @@ def _labelled(label: str, name: str) -> Fact:
     return lambda entity: "" if entity.fields.get(name) is None else f"{label} {entity.fields[name]}"
 
 
+def _figure(name: str, unit: str) -> Fact:
+    """The same, also of millions."""
+
+    def fact(entity: Entity) -> str:
+        value = entity.fields.get(name)
+        return f"{figure(value)} {unit}" if isinstance(value, (int, float)) and value else ""
+
+    return fact
+
+
+MILE = 5280
+"""In feet."""
+
+
+def figure(value: float) -> str:
+    """A number with commas, and without zeros behind its point: 2,640 and 0.25."""
+    return f"{value:,.3f}".rstrip("0").rstrip(".")
+
+
+def distance(feet: float) -> str:
+    """A distance as the books write it: "150 ft", and whole miles as "500 miles"."""
+    miles, rest = divmod(feet, MILE)
+    if miles and not rest:
+        return f"{figure(miles)} mile{'s' if miles > 1 else ''}"
+    return f"{figure(feet)} ft"
+
+
+def _distance(name: str) -> Fact:
+    """The distance of a field in feet, "" for zero."""
+
+    def fact(entity: Entity) -> str:
+        value = entity.fields.get(name)
+        return distance(value) if isinstance(value, (int, float)) and value else ""
+
+    return fact
+
+
 def _flag(name: str, label: str) -> Fact:
     """The label if a field is true."""
     return lambda entity: label if entity.fields.get(name) else ""
@@ -91,7 +132,7 @@ def _amount(name: str, unit: str) -> Fact:
     return fact
 
 
-_LEVEL, _DISTANCE = _labelled("level", "level"), _amount("range", "ft")
+_LEVEL, _RANGE = _labelled("level", "level"), _distance("range")
 _SIZE, _TYPE, _CATEGORY = _first("size"), _first("type"), _first("category")
 
 
@@ -105,10 +146,12 @@ def _challenge_rating(entity: Entity) -> str:
 
 
 def _range(entity: Entity) -> str:
-    """The range in feet, or "self" and "touch"."""
+    """The range in feet or miles, else as the source says it: "self", "sight", "special"."""
     text = entity.data.get("range_text")
     near = text.casefold() if isinstance(text, str) else ""
-    return near if near in ("self", "touch") else _DISTANCE(entity)
+    if near in ("self", "touch"):
+        return near
+    return _RANGE(entity) or (near if len(near) <= MAX_RANGE else "")
 
 
 def _duration(entity: Entity) -> str:
@@ -122,10 +165,17 @@ def _duration(entity: Entity) -> str:
 
 def _speeds(entity: Entity) -> str:
     """The speeds of a creature that does more than walk: "climb 40 ft, fly 80 ft"."""
-    speeds = entity.data.get("speed")
+    speeds = with_values(entity).get("speed")
     modes = speeds if isinstance(speeds, Mapping) else {}
     moving = ((mode, modes.get(mode)) for mode in ("burrow", "climb", "fly", "swim"))
     return ", ".join(f"{mode} {feet:g} ft" for mode, feet in moving if isinstance(feet, (int, float)) and feet > 0)
+
+
+def _creature(entity: Entity) -> str:
+    """Size and type, with both sizes of "medium or small humanoid"."""
+    sizes = entity.fields.get("size")
+    both = " or ".join(reversed(sizes)) if sizes == ("small", "medium") else _SIZE(entity)
+    return _words(both, _TYPE(entity))
 
 
 def _armor_class(entity: Entity) -> str:
@@ -164,7 +214,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
     ),
     "creatures": (
         _challenge_rating,
-        lead,
+        _creature,
         _first("alignment"),
         _labelled("AC", "armor_class"),
         _labelled("HP", "hit_points"),
@@ -175,8 +225,8 @@ FACTS: dict[str, tuple[Fact, ...]] = {
         _flag("requires_attunement", "attunement"),
         _damage,
         _armor_class,
-        _amount("cost", "gp"),
-        _amount("weight", "lb"),
+        _figure("cost", "gp"),
+        _figure("weight", "lb"),
         _field("properties"),
     ),
     "character_options": (lead, _labelled("hit die", "hit_die")),

@@ -1,0 +1,57 @@
+"""What Open5e is known to get wrong, and the object of an entry without it.
+
+Stored entries keep the object that their source wrote; whatever prints or reads one asks here for the repaired object. So a
+new repair needs no download, and no text is embedded again: passages are made of the stored object.
+
+`values` repairs single values of creatures, `texts` the prose of all entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lorekeeper.entities import Entity
+from lorekeeper.repairs.texts import repaired_line, repaired_texts
+from lorekeeper.repairs.values import repaired_values
+
+__all__ = ["repaired", "repaired_excerpt", "with_values"]
+
+OPEN5E = "open5e"
+"""How `Entity.source_api` begins for objects of Open5e. Other sources are printed as they are."""
+
+
+def repaired_excerpt(entity: Entity, text: str) -> str:
+    """Some words of an entry, repaired as its whole text is."""
+    return repaired_line(entity.document, text) if entity.source_api.startswith(OPEN5E) else text
+
+
+def with_values(entity: Entity) -> Mapping[str, Any]:
+    """The object of an entry with repaired values, its texts as they are."""
+    is_open5e = entity.source_api.startswith(OPEN5E)
+    return repaired_values(entity.type, entity.data) if is_open5e else entity.data
+
+
+def repaired(entity: Entity) -> Mapping[str, Any]:
+    """The object of an entry with repaired values and texts; the same object if there is nothing to repair."""
+    if not entity.source_api.startswith(OPEN5E):
+        return entity.data
+    data = repaired_texts(entity.document, with_values(entity))
+    changes = _as_read(entity, data)
+    return {**data, **changes} if changes else data
+
+
+def _as_read(entity: Entity, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that the filters know better than the source, since they are read in the text or in the lists of classes."""
+    fields = entity.fields
+    if entity.type == "equipment":
+        stated = data.get("requires_attunement") is False and fields.get("requires_attunement") is True
+        return {"requires_attunement": True} if stated else {}
+    if entity.type != "spells":
+        return {}
+    changes: dict[str, Any] = {}
+    if data.get("shape_type") and fields.get("area") and fields.get("area_size"):
+        changes |= {"shape_type": fields["area"], "shape_size": fields["area_size"]}
+    if classes := fields.get("classes"):
+        changes["classes"] = list(classes) if isinstance(classes, tuple) else [classes]
+    return {key: value for key, value in changes.items() if data.get(key) != value}

@@ -1,0 +1,172 @@
+"""Values of creatures that Open5e invents, cuts or runs together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lorekeeper.terms import SENSES
+
+Object = Mapping[str, Any]
+
+WITHOUT_ALIGNMENTS = frozenset({"a5e-mm", "bfrd"})
+"""Documents whose stat blocks have no alignment. Open5e calls all of their creatures chaotic evil."""
+
+EVERYWHERE = 20
+"""More environments than any creature has."""
+
+PLACEHOLDERS = frozenset({"tob", "srd-2014"})
+"""Documents that list all 31 environments where they know none: a sea worm in the desert, a golem in the ocean."""
+
+LARGEST = {
+    "speed": 1_000,
+    "armor_class": 60,
+    "hit_points": 10_000,
+    "passive_perception": 60,
+    **dict.fromkeys(SENSES, 1_000),
+}
+"""The largest values that are believed, in feet for speeds and senses. The largest of all books are 360 ft (senses), 160 ft
+(speeds), 25 (armor class) and 1,230 (hit points)."""
+
+MEDIUM_OR_SMALL = {"name": "Medium or Small", "key": "small"}
+"""The size of a creature of 2024 that Open5e has cut to "Small". The key stays: it is the first value of the filter."""
+
+_MEDIUM_DICE = re.compile(r"\d{1,3}d8\b")
+_DICE_AFTER_COST = re.compile(r" ?\(Costs \d+ Actions?\)$")
+_LEGENDARY = ("LEGENDARY_ACTION", "MYTHIC_ACTION")
+
+
+def repaired_values(entity_type: str, data: Object) -> Object:
+    """An object with its known faults repaired; what cannot be repaired is None. Other types are returned as they are."""
+    if entity_type != "creatures":
+        return data
+    changes = {**_alignment(data), **_size(data), **_environments(data), **_numbers(data), **_actions(data)}
+    changed = {key: value for key, value in changes.items() if data.get(key) != value}
+    return {**data, **changed} if changed else data
+
+
+def _key(reference: object) -> str:
+    """The key of a reference, without the document before it."""
+    value = reference.get("key") if isinstance(reference, Mapping) else reference
+    return value.rstrip("/").rpartition("/")[2].rpartition("_")[2] if isinstance(value, str) else ""
+
+
+def _document(data: Object) -> str:
+    return _key(data.get("document__slug") or data.get("document"))
+
+
+def _alignment(data: Object) -> dict[str, Any]:
+    """No alignment where it is invented, or the rest of a type line that was cut at a comma, as in "Shapechanger)"."""
+    alignment = data.get("alignment")
+    invented = _document(data) in WITHOUT_ALIGNMENTS and alignment == "chaotic evil"
+    cut = isinstance(alignment, str) and alignment.count(")") > alignment.count("(")
+    return {"alignment": None} if invented or cut else {}
+
+
+def _size(data: Object) -> dict[str, Any]:
+    """ "Medium or Small" for a small creature of 2024 with the hit dice of a medium one."""
+    document = data.get("document")
+    system = _key(document.get("gamesystem")) if isinstance(document, Mapping) else ""
+    small = _key(data.get("size")) == "small" and system == "5e-2024"
+    return {"size": MEDIUM_OR_SMALL} if small and _MEDIUM_DICE.match(str(data.get("hit_dice") or "")) else {}
+
+
+def _environments(data: Object) -> dict[str, Any]:
+    found = data.get("environments")
+    many = isinstance(found, (list, tuple)) and len(found) > EVERYWHERE
+    return {"environments": None} if many and _document(data) in PLACEHOLDERS else {}
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def _numbers(data: Object) -> dict[str, Any]:
+    """Numbers that no creature has: senses as far as their digits can be read, anything else is left out."""
+    changes: dict[str, Any] = {}
+    for name in ("armor_class", "hit_points", "passive_perception"):
+        if _above(data.get(name), LARGEST[name]):
+            changes[name] = None
+    speeds = data.get("speed")
+    if isinstance(speeds, Mapping) and any(_above(value, LARGEST["speed"]) for value in speeds.values()):
+        changes["speed"] = {mode: value for mode, value in speeds.items() if not _above(value, LARGEST["speed"])}
+    return {**changes, **_senses(data)}
+
+
+def _above(value: object, most: int) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > most
+
+
+def _senses(data: Object) -> dict[str, Any]:
+    """Senses whose numbers are run together: "3010" is what is left of "30 ft. or 10 ft. while deafened"."""
+    wrong = [sense for sense in sorted(SENSES) if _above(data.get(f"{sense}_range"), LARGEST[sense])]
+    changes: dict[str, Any] = {}
+    for sense in wrong:
+        digits = str(int(data[f"{sense}_range"]))
+        twins = [other for other in wrong if data[f"{other}_range"] == data[f"{sense}_range"]]
+        ranges = read_ranges(digits, data.get("passive_perception"), len(twins))
+        changes[f"{sense}_range"] = ranges[twins.index(sense)] if ranges else None
+    return changes
+
+
+def believed(feet: float | None, passive: object = None) -> float | None:
+    """The range of a sense; of one that no creature has, what can be read of its digits, otherwise the range as it is."""
+    if feet is None or feet <= LARGEST[SENSES[0]]:
+        return feet
+    found = read_ranges(str(int(feet)), passive, 1)
+    return found[0] if found else feet
+
+
+def read_ranges(digits: str, passive: object, count: int) -> list[int]:
+    """The ranges of which digits are run together, in feet; [] if they can be read in no way or in several.
+
+    Args:
+        digits: of a number that is too large.
+        passive: passive Perception, which stands behind the senses in a stat block, and is often the other number.
+        count: of the senses that have this number: each has a range of its own then.
+    """
+    if count == 1 and isinstance(passive, int):
+        beside = [
+            rest for rest in (digits.removesuffix(str(passive)), digits.removeprefix(str(passive))) if rest != digits
+        ]
+        found = {int(rest) for rest in beside if _is_range(rest)}
+        if len(found) == 1:
+            return list(found)
+    pairs = [(digits[:place], digits[place:]) for place in range(1, len(digits))]
+    likely = [(int(one), int(other)) for one, other in pairs if _is_range(one) and _is_range(other)]
+    return list(likely[0]) if len(likely) == 1 else []
+
+
+def _is_range(digits: str) -> bool:
+    """Whether digits are a range as stat blocks have them: a multiple of 5 from 5 to 500 feet."""
+    return digits[:1] not in ("", "0") and int(digits) % 5 == 0 and 5 <= int(digits) <= 500
+
+
+# --- actions ---------------------------------------------------------------------------------------------------------
+
+
+def _actions(data: Object) -> dict[str, Any]:
+    """The actions without those that stand among the legendary actions too, with the same text."""
+    actions = data.get("actions")
+    if not isinstance(actions, (list, tuple)):
+        return {}
+    legendary = {_told(action) for action in actions if _kind(action) in _LEGENDARY}
+    legendary |= {_told(action) for key in ("legendary_actions", "mythic_actions") for action in _maps(data.get(key))}
+    kept = [action for action in actions if _kind(action) in _LEGENDARY or _told(action) not in legendary]
+    return {"actions": kept} if len(kept) < len(actions) else {}
+
+
+def _maps(value: object) -> Iterable[Object]:
+    return (each for each in value if isinstance(each, Mapping)) if isinstance(value, (list, tuple)) else ()
+
+
+def _kind(action: object) -> object:
+    return action.get("action_type") if isinstance(action, Mapping) else None
+
+
+def _told(action: object) -> tuple[str, str] | None:
+    """Name and text of an action, without what it costs; None if it is no object, or has no text."""
+    if not isinstance(action, Mapping) or not isinstance(action.get("desc"), str) or not action["desc"].strip():
+        return None
+    name = _DICE_AFTER_COST.sub("", str(action.get("name") or "").strip())
+    return name.casefold(), " ".join(action["desc"].split()).casefold()

@@ -1,0 +1,154 @@
+"""What people say for an encounter is taken as they mean it, and what was chosen for them is said."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from lorekeeper.cache.vectors import VectorCache
+from lorekeeper.composition import open_cache
+from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.encounters.asked import Difficulty, parse_difficulty, parse_party
+from lorekeeper.errors import FilterError, NotFoundError
+from lorekeeper.library import Library
+from lorekeeper.server.answers import Answer
+from lorekeeper.server.encounters import PLAN_ENCOUNTER
+from lorekeeper.vaults.registry import Registry
+from tests.support.bestiary import NEW, OLD, bestiary, books, creature
+from tests.support.libraries import settings
+
+# --- parties ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("party", "levels"),
+    [
+        ("4x5", [5] * 4),
+        ("4 x 5", [5] * 4),
+        ("5,5,5", [5] * 3),
+        ("four level 5", [5] * 4),
+        ("Four 5th-level characters", [5] * 4),
+        ("a party of 4 at level 3", [3] * 4),
+        ("two level 3 and two level 4", [3, 3, 4, 4]),
+        ("4 players at level 7, 1 at level 8", [7, 7, 7, 7, 8]),
+        ("5th level x4", [5] * 4),
+        ("level 5", [5]),
+        ("3 3 4", [3, 3, 4]),
+    ],
+)
+def test_parties_are_read_as_people_write_them(party, levels):
+    assert parse_party([party]) == tuple(levels)
+
+
+@pytest.mark.parametrize(
+    "party", ["four", "fourish", "4 at 5", "3 fighters", "-1", "5.5", "4x0", "level", "", "x", "4x"]
+)
+def test_other_parties_are_refused_with_the_forms(party):
+    with pytest.raises(FilterError, match=r'3,3,4, or 4x5 or "four level 5"'):
+        parse_party([party])
+
+
+# --- difficulties ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("word", "rules", "usual", "chosen", "name", "noted"),
+    [
+        ("medium", None, "2024", "2014", "medium", True),
+        ("Deadly", None, "2024", "2014", "deadly", True),
+        ("moderate", None, "2014", "2024", "moderate", True),
+        ("hard", None, "2014", "2014", "hard", False),
+        ("hard", "2024", "2024", "2024", "high", True),
+        ("low", "2014", "2014", "2014", "easy", True),
+        ("high", "2024", "2024", "2024", "high", False),
+        (None, None, "2014", "2014", "medium", False),
+    ],
+)  # fmt: skip
+def test_a_word_of_one_edition_chooses_its_rules_and_no_mapping_is_silent(word, rules, usual, chosen, name, noted):
+    found = parse_difficulty(word, rules, usual)
+    assert (found.rules, found.name, found.note is not None) == (chosen, name, noted)
+
+
+def test_a_word_of_no_edition_is_refused_with_the_known_ones():
+    with pytest.raises(FilterError, match=r"easy, medium, hard, deadly \(2014\); low, moderate, high \(2024\)"):
+        parse_difficulty("brutal", None, "2024")
+    assert parse_difficulty(None, "2024", "2024") == Difficulty("2024", "moderate")
+
+
+# --- plans -----------------------------------------------------------------------------------------------------------
+
+SOOT = "Idle Soot"
+
+IDLE = [
+    replace(creature(f"{SOOT} {n}", OLD, challenge_rating=7.0, type="elemental"), data={"name": SOOT, "actions": []})
+    for n in range(20)
+]
+NAMED = [
+    creature("Goblin", OLD, challenge_rating=0.25, type="humanoid"),
+    creature("Goblin Warrior", NEW, challenge_rating=0.25, type="fey"),
+    creature("Marsh Lord", OLD, challenge_rating=7.0, type="elemental"),
+]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def library(tmp_path_factory) -> AsyncIterator[Library]:
+    folder = tmp_path_factory.mktemp("words")
+    embedding = EmbeddingService(lambda: HashingProvider(64), VectorCache(folder / "vectors.db"))
+    registry = Registry(folder / "library.vaults", [], folder / "library")
+    cache = open_cache(settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db"), embedding)
+    async with Library(cache, embedding, offline=True, vaults=registry, views=folder / "library.views") as opened:
+        await opened.cache.store_entities(books(), "documents")
+        await opened.cache.store_entities([*NAMED, *IDLE, *bestiary(random.Random(3), 60)], "creatures")
+        yield opened
+
+
+async def plan(library: Library, **arguments: Any) -> Answer:
+    return await PLAN_ENCOUNTER.run(library.view(), PLAN_ENCOUNTER.check(arguments))
+
+
+def names(answer: Answer) -> set[str]:
+    return {monster["name"] for encounter in answer.structured["encounters"] for monster in encounter["monsters"]}
+
+
+@pytest.mark.asyncio(loop_scope="module")
+class TestPlans:
+    async def test_the_rules_of_the_word_are_used_and_said(self, library):
+        answer = await plan(library, party="four level 5", difficulty="hard", seed=1)
+        assert answer.structured["rules"] == "2014"
+        assert answer.structured["difficulty"] == "hard"
+        assert "'hard' is a word of the 2014 rules" in answer.structured["note"]
+        mapped = await plan(library, party="four level 5", difficulty="hard", rules="2024", seed=1)
+        assert mapped.structured["difficulty"] == "high"
+        assert "have 'high' in its place" in mapped.structured["note"]
+
+    async def test_a_creature_of_another_edition_is_named_with_what_this_one_has(self, library):
+        answer = await plan(library, party="4x3", monsters=["4 goblins"], rules="2024")
+        assert f"Goblin is of the 2014 edition ({OLD}); of 2024 there is Goblin Warrior." in answer.structured["note"]
+        same = await plan(library, party="4x3", monsters=["4 goblins"], rules="2014")
+        assert same.structured["note"] is None
+
+    async def test_creatures_without_actions_are_not_proposed(self, library):
+        asked = {"party": "5x7", "rules": "2014", "type": "elemental", "cr_min": 7, "cr_max": 7, "difficulty": "hard"}
+        for seed in range(5):
+            answer = await plan(library, seed=seed, **asked)
+            assert not {name for name in names(answer) if name.startswith(SOOT)}
+            assert "since their source lists no actions: 20." in answer.structured["note"]
+        found = await plan(library, party="5x7", rules="2014", semantic_query="idle soot", seed=1)
+        assert not {name for name in names(found) if name.startswith(SOOT)}
+
+    async def test_creatures_without_actions_are_rated_and_it_is_said(self, library):
+        answer = await plan(library, party="5x7", monsters=[f"2 {SOOT} 3"], rules="2014")
+        assert names(answer) == {f"{SOOT} 3"}
+        assert f"The source lists no actions for this creature: {SOOT} 3." in answer.structured["note"]
+
+    async def test_a_name_that_no_open_licence_covers_is_said_to_be_closed(self, library):
+        with pytest.raises(NotFoundError, match="not open content"):
+            await plan(library, party="4x5", monsters=["2 mind flayers"])
+        with pytest.raises(NotFoundError) as caught:
+            await plan(library, party="4x5", monsters=["grblnx"])
+        assert "not open content" not in str(caught.value)

@@ -1,0 +1,395 @@
+"""What Open5e gets wrong is printed nowhere: page, facts, object and filters agree on the repaired value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lorekeeper.cache.formats import declared, upgraded
+from lorekeeper.differences import differences
+from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.normalize import normalize
+from lorekeeper.normalize.again import fields_again
+from lorekeeper.render.lean import lean
+from lorekeeper.render.pages import markdown
+from lorekeeper.server.answers import entity_answer
+from lorekeeper.text.evidence import evidence
+from lorekeeper.text.excerpts import snippet
+from lorekeeper.text.facts import facts
+from lorekeeper.text.passages import passages
+from tests.support.entities import make
+from tests.support.libraries import open_library
+
+OF_2024 = {"key": "srd-2024", "name": "Rules of 2024", "gamesystem": {"key": "5e-2024"}}
+
+BASE: dict[str, Any] = {
+    "key": "x_gloom-hart",
+    "name": "Gloom Hart",
+    "type": {"name": "Fey", "key": "fey"},
+    "size": {"name": "Large", "key": "large"},
+    "challenge_rating": 3.0,
+    "hit_points": 40,
+    "armor_class": 13,
+    "speed": {"walk": 40, "unit": "feet"},
+    "actions": [{"name": "Horn", "desc": "The hart gores.", "action_type": "ACTION"}],
+    "traits": [],
+}
+
+
+def creature(document: str | dict[str, Any] = "tide-atlas", **values: Any) -> Entity:
+    """A creature as Open5e sends it."""
+    source = document if isinstance(document, dict) else {"key": document, "name": document}
+    (made,) = normalize({**BASE, "document": source, **values})
+    return made
+
+
+def action(text: str, **values: Any) -> dict[str, Any]:
+    return {"name": "Horn", "desc": text, "action_type": "ACTION", **values}
+
+
+def everywhere(entity: Entity) -> str:
+    """All that is shown of an entry."""
+    return f"{markdown(entity)}\n{facts(entity)}\n{lean(entity)}\n{evidence(entity, '').text}"
+
+
+# --- values ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("book", ["a5e-mm", "bfrd"])
+def test_an_invented_alignment_is_shown_nowhere(book):
+    made = creature(book, alignment="chaotic evil")
+    assert "chaotic" not in everywhere(made)
+    assert "*Large fey*" in markdown(made)
+
+
+@pytest.mark.parametrize(("book", "alignment"), [("srd-2014", "chaotic evil"), ("a5e-mm", "lawful good")])
+def test_an_alignment_that_a_source_may_know_is_shown(book, alignment):
+    made = creature(book, alignment=alignment)
+    assert f"*Large fey, {alignment}*" in markdown(made)
+    assert alignment in facts(made)
+    assert lean(made)["alignment"] == alignment
+
+
+def test_the_rest_of_a_type_line_is_no_alignment():
+    assert "Shapechanger)" not in everywhere(creature(alignment="Shapechanger)"))
+
+
+def test_a_comparison_does_not_compare_invented_alignments():
+    compared = differences([creature("bfrd", alignment="chaotic evil"), creature("srd-2014", alignment="unaligned")])
+    assert "chaotic" not in repr(compared.facts)
+
+
+def test_medium_or_small_is_said_whole_and_found_as_both():
+    made = creature(OF_2024, size={"name": "Small", "key": "small"}, hit_dice="6d8 + 6", alignment="neutral")
+    assert "*Medium or small fey, neutral*" in markdown(made)
+    assert "medium or small fey" in facts(made)
+    assert lean(made)["size"] == "Medium or Small"
+    assert made.fields["size"] == ("small", "medium")
+
+
+@pytest.mark.parametrize(
+    ("document", "size", "dice"), [(OF_2024, "small", "6d6"), ("srd-2014", "small", "6d8"), (OF_2024, "medium", "6d8")]
+)
+def test_other_sizes_are_as_the_source_has_them(document, size, dice):
+    made = creature(document, size={"name": size.title(), "key": size}, hit_dice=dice)
+    assert f"*{size.capitalize()} fey*" in markdown(made)
+
+
+def test_a_list_of_every_environment_is_printed_nowhere():
+    places = [{"name": f"Place {n}", "key": f"place-{n}"} for n in range(31)]
+    assert "Place" not in everywhere(creature("tob", environments=places))
+    assert "Place 3" in markdown(creature("tob", environments=places[:4]))
+
+
+@pytest.mark.parametrize(
+    ("printed", "passive", "feet"),
+    [(3010, 13, 30), (14120, 14, 120), (6018, 18, 60), (1208, 8, 120), (99999, 12, None), (1234, 12, None)],
+)
+def test_senses_that_no_creature_has_are_read_by_their_digits_or_left_out(printed, passive, feet):
+    made = creature(blindsight_range=printed, passive_perception=passive)
+    assert made.fields.get("blindsight") == feet
+    assert (f"blindsight {feet} ft." in markdown(made)) == (feet is not None)
+    assert f"{printed:,}" not in everywhere(made)
+    assert str(printed) not in str(lean(made))
+
+
+def test_two_senses_with_one_number_have_a_range_each():
+    made = creature(blindsight_range=30120, darkvision_range=30120, passive_perception=19)
+    assert (made.fields["blindsight"], made.fields["darkvision"]) == (30, 120)
+    assert "blindsight 30 ft., darkvision 120 ft., passive Perception 19" in markdown(made)
+
+
+def test_far_senses_that_creatures_have_stay():
+    made = creature(truesight_range=360.0)
+    assert made.fields["truesight"] == 360
+    assert "truesight 360 ft." in markdown(made)
+
+
+@pytest.mark.parametrize(
+    "values", [{"speed": {"walk": 30, "fly": 3060}}, {"armor_class": 1315}, {"hit_points": 22_000}], ids=str
+)
+def test_other_numbers_that_no_creature_has_are_left_out(values):
+    made = creature(**values)
+    (number,) = (n for v in values.values() for n in (v.values() if isinstance(v, dict) else [v]) if n > 1000)
+    assert f"{number:,}" not in markdown(made)
+    assert number not in made.fields.values()
+
+
+def test_what_a_person_has_written_is_not_repaired():
+    own = {"collection": "creatures", "name": "Bell Titan", "document": "own", "senses": {"truesight": 2000}}
+    (made,) = normalize({**own, "alignment": "chaotic evil", "traits": [{"name": "Deaf", "desc": "Hitom it doesnt."}]})
+    page = markdown(made)
+    assert "truesight 2,000 ft." in page
+    assert "chaotic evil" in page
+    assert "Hitom it doesnt." in page
+
+
+def test_an_item_whose_text_asks_for_attunement_says_so():
+    (made,) = normalize(
+        {
+            "key": "x_reed-crown",
+            "name": "Reed Crown",
+            "desc": "While attuned to this crown you hear the bells.",
+            "document": {"key": "x"},
+            "category": {"name": "Wondrous Item", "key": "wondrous-item"},
+            "rarity": {"name": "Rare", "key": "rare"},
+            "requires_attunement": False,
+            "weight": "0.000",
+        }
+    )
+    assert made.fields["requires_attunement"] is True
+    assert "requires attunement" in markdown(made)
+    assert lean(made)["requires_attunement"] is True
+    assert "weight" not in made.fields, "0 means that the source has no weight"
+
+
+# --- spells ----------------------------------------------------------------------------------------------------------
+
+
+def spell(**values: Any) -> Entity:
+    (made,) = normalize(
+        {
+            "key": "x_bell-lance",
+            "name": "Bell Lance",
+            "document": {"key": "x"},
+            "level": 3,
+            "school": {"name": "Evocation", "key": "evocation"},
+            "casting_time": "action",
+            "duration": "instantaneous",
+            "desc": "A line of sound 100 feet long and 5 feet wide bursts out.",
+            **values,
+        }
+    )
+    return made
+
+
+def test_a_line_is_as_long_as_its_text_says_not_as_it_is_wide():
+    made = spell(shape_type="line", shape_size=5)
+    assert "- **Area** 100-foot line" in markdown(made)
+    assert lean(made)["shape_size"] == made.fields["area_size"] == 100
+
+
+@pytest.mark.parametrize(
+    ("feet", "shown"),
+    [
+        (5280, "1 mile"),
+        (26_400, "5 miles"),
+        (2_640_000, "500 miles"),
+        (600, "600 ft"),
+        (2640, "2,640 ft"),
+        (7.5, "7.5 ft"),
+    ],
+)
+def test_far_ranges_are_in_miles(feet, shown):
+    line = facts(spell(range=feet, range_unit="feet"))
+    assert f" · {shown} · " in line
+
+
+def test_a_price_that_the_material_says_is_said_once():
+    made = spell(material=True, material_specified="Bronze worth at least 400gp", material_cost="400.00")
+    assert "worth 400 gp" not in markdown(made)
+
+
+def test_a_spell_whose_duration_says_concentration_needs_it():
+    assert spell(duration="Concentration + 1 round", concentration=False).fields["concentration"] is True
+
+
+# --- texts -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Melee Attack Roll: +10, reach 5 ft. 14 (2d8 + 5) Piercing damage.", "reach 5 ft. Hit: 14 (2d8 + 5)"),
+        ("Ranged Attack Roll: +4, range 30/120 ft. 5 (1d6 + 2) damage.", "range 30/120 ft. Hit: 5"),
+        ("Melee Attack Roll: +4, reach 5 ft. Hit: 1 damage.", "reach 5 ft. Hit: 1 damage"),
+        ("in a 20-foot-radius Sphere [Area of Effect]|XPHB|Sphere centered there", "radius Sphere centered"),
+        ("it has Cover|XPHB|Total Cover against attacks", "it has Total Cover against"),
+        ("It finishes a Short Rest|XPHB|Short or Long Rest.", "finishes a Short or Long Rest."),
+        ("7 (2d6) damage. HitomThe spear returns.", "damage. Hit or Miss: The spear returns."),
+    ],
+)
+def test_debris_of_other_formats_is_not_printed(text, shown):
+    made = creature(OF_2024, actions=[action(text)])
+    assert shown in markdown(made)
+    assert shown in evidence(made, "spear sphere rest cover damage attack").text + markdown(made)
+    assert "XPHB" not in everywhere(made)
+
+
+def test_an_empty_list_of_spells_is_not_printed():
+    made = creature(OF_2024, actions=[action("It casts:\n\n- **At Will:**\n- **1/Day Each:** Mirk")])
+    assert "At Will" not in markdown(made)
+    assert "- **1/Day Each:** Mirk" in markdown(made)
+
+
+def test_a_legendary_action_stands_once():
+    sweep = "The hart sweeps its horn over the reeds."
+    doubled = action(sweep, name="Sweep (Costs 2 Actions)")
+    legendary = action(sweep, name="Sweep", action_type="LEGENDARY_ACTION", legendary_action_cost=2)
+    page = markdown(creature(actions=[action("It gores."), doubled, legendary]))
+    assert page.count(sweep) == 1
+    assert page.index("## Legendary Actions") < page.index(sweep)
+    other = markdown(creature(actions=[{**doubled, "desc": "Something else."}, legendary]))
+    assert "Something else." in other
+
+
+def test_lists_have_a_blank_after_each_comma():
+    page = markdown(
+        creature(
+            languages={"as_string": "Aquan,Common,1,000 more"},
+            resistances_and_immunities={
+                "damage_immunities_display": "poison,Undead Resilience",
+                "damage_immunities": [],
+            },
+        )
+    )
+    assert "- **Languages** Aquan, Common,1,000 more" in page
+    assert "- **Damage Immunities** poison, Undead Resilience" in page
+
+
+@pytest.mark.parametrize(
+    ("book", "text", "shown"),
+    [
+        ("a5e-mm", "It doesnt stop. On a failure  it sinks.", "It doesn't stop. On a failure, it sinks."),
+        ("a5e-mm", "It speaks thieves cant.", "It speaks thieves cant."),
+        ("tide-atlas", "The doesnt stays.", "The doesnt stays."),
+        ("srd-2014", "TheDay of theday, 10 feeton foot, itsConstitution", "The Day of the day, 10 feet on foot, its Constitution"),
+        ("tide-atlas", "The god Theday", "The god Theday"),
+        ("srd-2024", "half your move- ment", "half your movement"),
+        ("tide-atlas", "in a 30- foot cone, 5- to 20-foot", "in a 30-foot cone, 5- to 20-foot"),
+    ],
+)  # fmt: skip
+def test_lost_and_stray_characters_are_put_right_in_the_books_that_have_them(book, text, shown):
+    assert shown in markdown(creature(book, actions=[action(text)]))
+
+
+def test_repairs_do_not_change_what_is_embedded():
+    made = creature(OF_2024, actions=[action("Melee Attack Roll: +1, reach 5 ft. 3 (1d6) Cold damage. HitomIt flees.")])
+    assert "HitomIt" in " ".join(passage.embedded for passage in passages(made))
+
+
+# --- what is not there -----------------------------------------------------------------------------------------------
+
+
+def test_a_creature_without_actions_says_so():
+    assert "*The source lists no actions for this creature.*" in markdown(creature(actions=[]))
+    assert "lists no actions" not in markdown(creature())
+    legendary = action("It leaps.", action_type="LEGENDARY_ACTION")
+    assert "lists no actions" not in markdown(creature(actions=[legendary]))
+
+
+def test_a_creature_described_in_words_has_no_lists_that_could_be_empty():
+    own = {"collection": "creatures", "name": "Mud Hen", "document": "own", "description": "It pecks."}
+    assert "lists no actions" not in markdown(normalize(own)[0])
+
+
+def test_an_entry_without_text_says_so():
+    assert "*The source has no text for this entry.*" in markdown(spell(desc=""))
+    assert "has no text" not in markdown(spell())
+
+
+def test_no_text_below_marks_of_headings_is_lost():
+    stages = [
+        f"The victim loses its {part}, and cannot speak of it to anybody." for part in ("voice", "name", "shadow")
+    ]
+    made = creature(traits=[{"name": "Rot", "desc": "In this order:\n" + "\n".join(f"# {stage} " for stage in stages)}])
+    assert [f"- {stage}" for stage in stages] == [line for line in markdown(made).split("\n") if "The victim" in line]
+
+
+def test_a_heading_without_a_blank_is_a_heading():
+    (made,) = normalize({"key": "x_reed", "name": "Reed", "desc": "Text.\n###Cantrips\nMore. #tag", "document": "x"})
+    assert "##### Cantrips" in markdown(made)
+    assert "\\#" not in markdown(made)
+
+
+def test_a_table_without_headings_is_a_list():
+    text = "| | |\n|---|---|\n| **Primary Ability** | Wisdom |\n| Die | D8 |"
+    (made,) = normalize({"key": "x_reed", "name": "Reed", "desc": text, "document": "x"})
+    assert "- **Primary Ability** Wisdom\n- **Die** D8" in markdown(made)
+
+
+def test_columns_of_a_class_table_are_no_features():
+    column = {"name": "Rages", "desc": "[Column data]", "feature_type": "CLASS_LEVEL_FEATURE", "gained_at": []}
+    cells = [{"level": 1, "column_value": "2"}]
+    (made,) = normalize(
+        {
+            "key": "x_reaver",
+            "name": "Reaver",
+            "document": {"key": "x"},
+            "hit_dice": "1D12",
+            "features": [
+                {**column, "data_for_class_table": cells},
+                {
+                    "name": "Rage",
+                    "desc": "You rage.",
+                    "feature_type": "CLASS_LEVEL_FEATURE",
+                    "gained_at": [{"level": 1}],
+                },
+            ],
+        }
+    )
+    page = markdown(made)
+    assert "**Rages.**" not in page
+    assert "| Rages |" in page
+    assert "- **Hit Die** d12" in page
+
+
+def test_items_of_a_pack_are_a_list():
+    items = [
+        {"name": name, "key": name, "url": "x"}
+        for name in ("Rope", "Lamp", *(f"Candle of the {n}th bell" for n in range(9)))
+    ]
+    (made,) = normalize({"key": "pack", "name": "Pack", "desc": "", "items": items, "document": "x"}, hint="itemsets")
+    assert "- Rope\n- Lamp" in markdown(made)
+
+
+# --- libraries -------------------------------------------------------------------------------------------------------
+
+
+def test_stored_values_are_renewed_when_a_library_is_opened():
+    made = creature(blindsight_range=3010, passive_perception=13)
+    stored = replace(made, fields={**made.fields, "blindsight": 3010.0})
+    earlier = declared(COLLECTIONS["creatures"]).replace("blindsight:decimal:fold:2", "blindsight:decimal:fold:1")
+    assert upgraded(stored, earlier, fields_again).fields["blindsight"] == 30
+
+
+def test_keys_of_other_entries_are_names_in_snippets():
+    assert (
+        snippet("See srd:unseen-attackers-and-targets, and (srd:web).")
+        == "See unseen attackers and targets, and (web)."
+    )
+
+
+@pytest.mark.asyncio
+async def test_an_entry_without_text_names_one_of_its_name_that_has_it(tmp_path):
+    async with open_library(tmp_path, backend="sqlite") as library:
+        bare, told = (
+            make("mirk", "", name="Mirk", document="new"),
+            make("mirk", "Darkness falls.", name="Mirk", document="old"),
+        )
+        await library.cache.store_entities([bare, told], "spells")
+        answer = await entity_answer(library.view(), bare)
+        assert answer.structured["note"] == "The source has no text for this entry. old has one: lore://spells/old/mirk"
+        assert "note" not in (await entity_answer(library.view(), told)).structured
