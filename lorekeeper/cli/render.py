@@ -156,11 +156,12 @@ def results_table(results: Sequence[Result]) -> Table:
 def _described(result: Result) -> str:
     """Name and facts of a result, its snippet, its source with the edition, its uri, and the wording that found it."""
     variants = f" [dim]also as {plain(', '.join(result.variants))}[/]" if result.variants else ""
+    facts = "; ".join(filter(None, [result.facts, result.others]))
     label = edition_label(result.edition)
     source = result.document_name if label in result.document_name else f"{result.document_name} [{label}]"
     wording = f"  [dim]found by: {plain(result.wording)}[/]" if result.wording else ""
     return (
-        f"[bold]{plain(result.entity.name)}[/]{variants}  [green]{plain(result.facts)}[/]\n{plain(result.snippet)}\n"
+        f"[bold]{plain(result.entity.name)}[/]{variants}  [green]{plain(facts)}[/]\n{plain(result.snippet)}\n"
         f"[cyan]{plain(source)}[/]  [dim]{plain(result.entity.uri)}[/]{wording}"
     )
 

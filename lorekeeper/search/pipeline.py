@@ -251,7 +251,7 @@ class Searcher:
             return await self._sorted(query, fused(retrieved, preferred, {}, tail=True))
         labels = await family_labels(retrieved.heads, self._cache.load)
         few = whole or retrieved.count <= FEW
-        ranking = fused(retrieved, preferred, labels, tail=few)
+        ranking = fused(retrieved, preferred, labels, query.wordings, tail=few)
         left_out = {key for hit in ranking for key in hit.duplicates if key in labels}  # variants
         if like:
             own = like.type, canonical_name(like.name)
@@ -268,12 +268,12 @@ class Searcher:
         """Hits in the reranker's order, if there is one and nothing else decides the order; and a note if it failed."""
         if self._reranker is None or query.mode != "auto" or query.order:
             return hits, None
-        return await self._reranker.reordered(text, hits, retrieved.all_ranked, self._entities)
+        return await self._reranker.reordered(text, hits, retrieved.all_ranked, self._of_hits)
 
     async def _sorted(self, query: Query, hits: list[FusedHit[Key]]) -> list[FusedHit[Key]]:
         """Hits in the order that a query asks for, if it asks for one: then only the most relevant ones."""
         orders = await self._orders(query)
-        return sorted_hits(hits[:SORTED], await self._entities(hits[:SORTED]), orders) if orders else hits
+        return sorted_hits(hits[:SORTED], await self._of_hits(hits[:SORTED]), orders) if orders else hits
 
     async def _similar(self, query: Query, uri: str) -> ResultPage:
         """The entries nearest in meaning to another, and to the query's words if it has any, without that one itself."""
@@ -375,21 +375,35 @@ class Searcher:
         self, query: Query, hits: Sequence[FusedHit[Key]], retrieved: Retrieved, wordings: Sequence[str]
     ) -> list[Result]:
         """The hits with their entities; those that no longer exist are left out."""
-        titles, entities = await self.documents.titles(), await self._entities(hits)
+        titles, entities = await self.documents.titles(), await self._of_hits(hits)
+        variants = await self._entities([key for hit in hits for key in hit.duplicates if key[0] in GROUPED])
         asked = Asked(wordings, query.filtered_fields)
         return [
-            ranked_result(entities[hit.key], hit, titles, retrieved.all_ranked, asked, length)
+            ranked_result(
+                entities[hit.key],
+                hit,
+                titles,
+                retrieved.all_ranked,
+                asked,
+                length,
+                [variants[key] for key in hit.duplicates if key in variants],
+            )
             for hit, length in zip(hits, lengths(len(hits)), strict=True)
             if hit.key in entities
         ]
 
-    async def _entities(self, hits: Sequence[FusedHit[Key]]) -> dict[Key, Entity]:
+    async def _of_hits(self, hits: Sequence[FusedHit[Key]]) -> dict[Key, Entity]:
         """The entities of hits, as far as they still exist."""
+        return await self._entities([hit.key for hit in hits])
+
+    async def _entities(self, keys: Sequence[Key]) -> dict[Key, Entity]:
+        """The entities of some keys, as far as they still exist."""
         entities: dict[Key, Entity] = {}
-        for entity_type in dict.fromkeys(hit.key[0] for hit in hits):
-            identities = [hit.key[1] for hit in hits if hit.key[0] == entity_type]
+        for entity_type in dict.fromkeys(key[0] for key in keys):
             with timed("load"):
-                loaded = await self._cache.load(entity_type, identities)
+                loaded = await self._cache.load(
+                    entity_type, [identity for name, identity in keys if name == entity_type]
+                )
             entities |= {(entity_type, entity.identity): entity for entity in loaded}
         return entities
 

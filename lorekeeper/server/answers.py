@@ -20,6 +20,7 @@ from lorekeeper.printable import lines, one_line, quantity
 from lorekeeper.render import UNRELATED, Related, lean, markdown
 from lorekeeper.rolling.tables import tables_of
 from lorekeeper.search.results import Result, ResultPage
+from lorekeeper.search.variants import label_of
 from lorekeeper.server.linked import related_of
 from lorekeeper.text.evidence import FULL
 from lorekeeper.text.excerpts import snippet
@@ -164,7 +165,7 @@ def _content(result: Result) -> JsonObject:
         "score": result.score,
         "match": result.match,
         "section": capped_path(one_line(result.section), MAX_SECTION),
-        "facts": _short(one_line(result.facts)),
+        "facts": _facts(result),
         "snippet": one_line(result.snippet),
     }
     if result.variants:
@@ -176,25 +177,24 @@ def _content(result: Result) -> JsonObject:
     return content
 
 
+def _facts(result: Result) -> str:
+    """The facts of a result, with those of its variants that differ: what is left out is said with an ellipsis."""
+    if not result.others:
+        return _short(one_line(result.facts))
+    return f"{_short(one_line(result.facts))}; {_short(one_line(result.others))}"
+
+
 def _variants(name: str, variants: Sequence[str]) -> str:
     """The first variants, as far as their names differ, and how many there are besides: "Axe, Club and 17 more"."""
     shown: list[str] = []
     for variant in variants:
-        label = one_line(_difference(name, variant))
+        label = label_of(name, variant)
         if sum(map(len, shown)) + len(label) > MAX_VARIANTS:
             break
         shown.append(label)
     more = len(variants) - len(shown)
     counted = f"{more} more" if shown else f"{more} variant{'s' if more > 1 else ''}"
     return " and ".join(filter(None, [", ".join(shown), counted if more else ""]))
-
-
-def _difference(name: str, variant: str) -> str:
-    """What a variant's name has after the words that it shares with another: "Club" of "Ash Blade (Club)"."""
-    words, others = variant.split(), name.split()
-    shared = next((n for n, (one, other) in enumerate(zip(words, others, strict=False)) if one != other), 0)
-    rest = " ".join(words[shared:])
-    return rest.removeprefix("(").removesuffix(")") if rest.startswith("(") else rest
 
 
 def source_of(content: JsonObject) -> str:
