@@ -127,11 +127,13 @@ def _table(*columns: str, right: Sequence[str] = ()) -> Table:
 
 def print_page(page: ResultPage) -> None:
     """Search results as a table."""
+    if not page.results:
+        from lorekeeper.server.answers import nothing_found
+
+        console.print(plain(nothing_found(page.note)))
+        return
     if page.note:
         console.print(f"[yellow]{plain(page.note)}[/]")
-    if not page.results:
-        console.print("Nothing found.")
-        return
     console.print(results_table(page.results))
     following = "" if page.next_offset is None else f"; more with --offset {page.next_offset}"
     console.print(

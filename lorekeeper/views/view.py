@@ -108,7 +108,8 @@ class View:
         await self._library.begin()
         behind = await self.refresh()
         page = await self._search(query)
-        note = " ".join(filter(None, [page.note, behind if self.viewer.sees_all else ""]))
+        lacks = self.viewer.sees_all and self._library.vaults.concern(query.types, query.documents)
+        note = " ".join(filter(None, [page.note, behind if lacks else ""]))
         return replace(page, note=note) if note else page
 
     async def refresh(self) -> str:
