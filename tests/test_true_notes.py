@@ -1,4 +1,4 @@
-"""What answers say of themselves is true: closed names, nothing found, other languages, unknown words, editions, one SRD of 2014."""
+"""What answers say of themselves is true: closed names, nothing found, other languages, unknown words, editions, twins."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from lorekeeper.entities import Entity
+from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
 from lorekeeper.search.absent import NOT_OPEN, absent, closed_name
 from lorekeeper.search.facets import facets
 from lorekeeper.search.languages import FOREIGN, FOREIGN_NOTES, language_of
 from lorekeeper.search.nothing import BRING_BOOKS, BRING_NOTES
+from lorekeeper.search.one import find_entry
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
 from lorekeeper.search.typed import typed
@@ -83,6 +85,13 @@ async def test_a_search_for_a_closed_name_says_the_same_instead_of_asking_to_rep
     assert "'strahd'" in (page.note or "")
     assert "not open content" in (page.note or "")
     assert "Rephrase" not in (page.note or "")
+
+
+async def test_the_nearest_name_to_a_closed_one_comes_with_that_note(starter):
+    page = await ask(starter, ["creatures"], filters={"name": "beholdr zombie"})
+    assert page.results == [] or "'beholder' is not open content" in (page.note or "")
+    with pytest.raises(NotFoundError, match="'beholder' is not open content"):
+        await find_entry(starter.search, starter.entities_at, "Beholder", ["creatures"])
 
 
 # --- nothing found -----------------------------------------------------------------------------------------------------
@@ -244,7 +253,7 @@ async def test_the_edition_that_is_asked_for_comes_first_among_the_sure_hits(swi
         own = [each == edition for each in sure]
         assert own == sorted(own, reverse=True), (edition, sure)
     wordings = await ask(swimmers, ["rules"], "river swimming cost", also=["how to swim in rivers"], edition=("2024",))
-    assert [r.edition for r in wordings.results if r.sure][0] == "2024"
+    assert next(r.edition for r in wordings.results if r.sure) == "2024"
     assert "of the 2024 edition, and come" in (wordings.note or "") or "is of the 2024 edition" in (wordings.note or "")
 
 

@@ -28,9 +28,9 @@ LONG_BEGINNING = 5
 
 SLANG = frozenset(
     """
-    aint betcha bruh cant cause coulda didja dont dude dunno gimme gonna gotcha gotta hafta innit kinda lemme lotsa lotta mighta musta
-    needa nope oughta outta shoulda sorta thru tryna wanna whatcha woulda wouldve couldve shouldve yall yeah yeet yeeted yoink yoinked
-    borked nerf nerfed pwned noob newbie lol lmao asap please thanks okay stuff things
+    aint betcha bruh cant cause coulda couldve didja dont dude dunno gimme gonna gotcha gotta hafta innit kinda lemme lotsa lotta
+    mighta musta needa nerf nerfed newbie noob nope okay oughta outta please pwned shoulda shouldve sorta stuff thanks things thru
+    tryna wanna whatcha woulda wouldve yall yeah yeet yeeted yoink yoinked
     """.split()
 )
 """Words of talk, folded: contractions and slang."""

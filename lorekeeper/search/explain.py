@@ -106,7 +106,8 @@ class Explainer:
         parts = filter_parts(entity_type, filters)
         scope = scopes[entity_type]
         if page.total:
-            notes = await self._left_out(entity_type, parts, scope)
+            closed = [await self._closed_part(entity_type, part) for part in parts if page.approximate]
+            notes = [*filter(None, closed), *await self._left_out(entity_type, parts, scope)]
         else:
             notes = await self.impossible(entity_type, filters) or await self._emptied(entity_type, parts, scope)
         note = " ".join(filter(None, [page.note, *notes])) or None
@@ -171,6 +172,11 @@ class Explainer:
         hint = f" Did you mean {' or '.join(names)}?" if names else ""
         closed = "" if names else await self._closed(entity_type, wanted)
         return f"No {COLLECTIONS[entity_type].label} has {shown(wanted)} in its name.{hint}{closed}"
+
+    async def _closed_part(self, entity_type: str, part: Part) -> str:
+        """The same of the name that a filter asks for, if it asks for one."""
+        wanted = _wanted_name(part)
+        return (await self._closed(entity_type, wanted)).strip() if wanted else ""
 
     async def _closed(self, entity_type: str, wanted: str) -> str:
         """That what a folded name says is not open content; "" if it may be."""

@@ -12,7 +12,7 @@ from lorekeeper.text.facts import FACTS
 NAMED = 2
 """Most variants whose facts are listed by name; of more, the facts are a range."""
 
-MAX_TEXTS = 3
+MAX_TEXTS = 2
 """Most different texts of a fact that are listed."""
 
 RARITIES = ("common", "uncommon", "rare", "very rare", "legendary", "artifact")
@@ -54,16 +54,18 @@ def label_of(name: str, variant: str) -> str:
 def _differences(own: Sequence[str], theirs: Sequence[Sequence[str]]) -> str:
     """Those facts of some variants that are not all the same as an entry's own."""
     columns = zip(own, zip(*theirs, strict=True), strict=True)
-    return ", ".join(_merged(mine, values) for mine, values in columns if set(values) != {mine})
+    merged = [_merged(mine, values) for mine, values in columns if set(values) != {mine}]
+    further = ["more that differs"] if "" in merged else []
+    return ", ".join([*filter(None, merged), *further])
 
 
 def _merged(mine: str, values: Sequence[str]) -> str:
-    """One fact of several variants in a few words; ``mine`` is that of the entry that is shown."""
+    """One fact of several variants in a few words, "" if these are too many; ``mine`` is that of the entry that is shown."""
     stated = list(dict.fromkeys(filter(None, values)))
     if not stated:
         return _UNSTATED.get(mine.split()[-1], f"not {mine}")
-    merged = _range(stated) or _texts(stated)
-    return merged if all(values) else f"some {merged}"
+    merged = _range(stated) or (" or ".join(stated) if len(stated) <= MAX_TEXTS else "")
+    return merged if all(values) or not merged else f"some {merged}"
 
 
 def _range(values: Sequence[str]) -> str:
@@ -84,8 +86,3 @@ def _rarity(value: str) -> tuple[str, str]:
     """The rarity that a fact begins with, "" for none, and what follows it."""
     rarity = next((each for each in reversed(RARITIES) if f"{value} ".startswith(f"{each} ")), "")
     return rarity, value[len(rarity) :].strip()
-
-
-def _texts(values: Sequence[str]) -> str:
-    shown = " or ".join(values[:MAX_TEXTS])
-    return shown if len(values) <= MAX_TEXTS else f"{shown} or another"

@@ -115,6 +115,8 @@ class Vaults(AsyncClosing):
 
     def concern(self, types: Collection[str], documents: Collection[str] | None) -> bool:
         """Whether a search of these types and documents, None for all, may lack what the last note of `fresh` is about."""
+        if not self._behind:
+            return False
         from lorekeeper.vaults.sync import TYPES
 
         searched = documents is None or not self._behind.isdisjoint(documents)

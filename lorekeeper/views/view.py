@@ -29,6 +29,11 @@ STARTED = (
     "more books."
 )
 
+ADDED = (
+    "The library had no rules yet, so the starter compendium was loaded; 'lorekeeper sync open5e' and 'lorekeeper import PATH' "
+    "bring more books."
+)
+
 
 class Upkeep(Protocol):
     """What a view has the library do before it is read."""
@@ -54,7 +59,7 @@ class Upkeep(Protocol):
         ...
 
     async def begin(self) -> None:
-        """Let a library that does not exist yet begin as a copy of the ready one, if there is one."""
+        """Give the library the starter compendium if it never had it."""
         ...
 
     async def renew(self, types: Collection[str]) -> None:
@@ -62,7 +67,7 @@ class Upkeep(Protocol):
         ...
 
     async def fill(self) -> None:
-        """Load the starter compendium into an empty library; EmbeddingError if that is not possible."""
+        """Load the starter compendium into a library without entries; EmbeddingError if that is not possible."""
         ...
 
     def take_news(self) -> str:
