@@ -117,7 +117,7 @@ async def test_a_name_that_only_texts_have_is_gathered_from_these(tmp_path):
     async with open_library(tmp_path) as opened:
         await opened.cache.store_entities([told, fetch], "notes")
         dossier = await opened.topic("Maudlin Fetch")
-    assert {line.entity.name for part in dossier.parts for line in part.lines} == {"Session 1"}
+    assert names(lines_of(dossier, "about", "said")) == ["Session 1"]
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ async def _misspelt(cache: CacheProtocol, words: Sequence[str]) -> set[str]:
     return {word for word in words if await cache.rank_keyword(NOTES, word, 1)}
 
 
-async def occurring_in(cache: CacheProtocol, types: Sequence[str], words: Collection[str]) -> set[str]:
+async def occurring_in(cache: CacheProtocol, types: Collection[str], words: Collection[str]) -> set[str]:
     """Those of some words that occur in an entry of one of the types."""
     return set[str]().union(*await all_of(cache.known_words(each, words) for each in types if words))
 

@@ -12,7 +12,7 @@ from lorekeeper.printable import MAX_SHOWN, one_line, shown
 from lorekeeper.search.by_name import MAX_NAME_WORDS
 from lorekeeper.search.coverage import occurring_in
 from lorekeeper.search.dossier.lines import Line, Quote
-from lorekeeper.search.dossier.names import EVERYDAY, Called, plain_names, short_names
+from lorekeeper.search.dossier.names import EVERYDAY, TITLES, Called, plain_names, short_names
 from lorekeeper.search.dossier.sources import CANDIDATES, NOTES, SESSION, Sources, Subject, names_in
 from lorekeeper.search.dossier.stretches import Stretch, stretches
 from lorekeeper.search.other_names import known_aliases
@@ -162,7 +162,18 @@ async def _notes_within(sources: Sources, topic: str) -> list[Entity]:
     """The notes whose name, or alias, a question has: of several the longest."""
     names = names_in(topic, await sources.note_names())
     telling = [name for name in names if not EVERYDAY.issuperset(content_words(name))]
-    return await sources.notes_called(telling[:1])
+    notes = await sources.notes_called(telling[:1])
+    if notes and await _is_name(sources, topic):
+        return [note for note in notes if _is_called(note, topic)]
+    return notes
+
+
+def _is_called(note: Entity, topic: str) -> bool:
+    """Whether a longer name may be that of a note: what it has beside the note's own is a title, or in the note's text."""
+    own = {word for name in all_names(note) for word in name.split()}
+    others = [word for word in content_words(fold(topic)) if word not in own and word not in TITLES]
+    text = " ".join([note.name, *(part.text for part in stretches(note))])
+    return all(occurring(word_stems(word), text) for word in others)
 
 
 async def _named(sources: Sources, topic: str, found: Sequence[Entity], note: str | None = None) -> Subject:

@@ -20,7 +20,7 @@ from lorekeeper.search.dossier.sources import Sources, Subject
 from lorekeeper.search.nothing import what_brings
 from lorekeeper.search.query import MAX_LIMIT, MAX_QUERY_CHARS
 from lorekeeper.text.keywords import content_words
-from lorekeeper.text.names import SIMILAR, closest
+from lorekeeper.text.names import SIMILAR, closest, nearest
 
 SUGGESTED = 3
 """Names that are suggested where nothing is known of a topic."""
@@ -79,7 +79,8 @@ def _check(topic: str, limit: int) -> None:
 
 
 def _shares_word(topic: str, name: str) -> bool:
-    return not set(content_words(fold(topic))).isdisjoint(content_words(name))
+    """Whether a folded name has a word of a topic, which may be misspelt."""
+    return any(nearest(word, content_words(name)) for word in content_words(fold(topic)))
 
 
 async def _unknown(sources: Sources, subject: Subject) -> str:
