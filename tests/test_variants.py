@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -17,11 +18,11 @@ from tests.support.libraries import open_library
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def item(slug: str, name: str, text: str, **values: object) -> Entity:
+def item(slug: str, name: str, text: str, **values: Any) -> Entity:
     return make(slug, text, type="equipment", kind="gear", name=name, **values)
 
 
-def elixir(slug: str, strength: str, **values: object) -> Entity:
+def elixir(slug: str, strength: str, **values: Any) -> Entity:
     text = "Who drinks this murky elixir feels warm for an hour, whatever its strength."
     return item(slug, f"Elixir of {strength} Warmth", text, category="potion", **values)
 

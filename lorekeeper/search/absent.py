@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from rapidfuzz import fuzz
-
 from lorekeeper.folding import fold
 from lorekeeper.text.keywords import content_words, subject_words
+from lorekeeper.text.names import similarity
 
 OTHER_GAMES: Mapping[str, str] = {
     "pathfinder": "Pathfinder",
@@ -131,9 +130,7 @@ def _misspelt(words: Sequence[str], occurring: Collection[str]) -> str:
                 part = words[start : start + number]
                 text = "".join(part)
                 if text[:1] == whole[:1] and not set(part).issubset(occurring):
-                    similarity = fuzz.ratio(text, whole) / 100
-                    if (similarity, term) > (best, nearest):
-                        best, nearest = similarity, term
+                    best, nearest = max((best, nearest), (similarity(text, whole), term))
     return nearest
 
 

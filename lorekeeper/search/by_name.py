@@ -126,7 +126,8 @@ async def understand(cache: CacheProtocol, types: Sequence[str], filters: Filter
     subject = COLLECTIONS[types[0]].label if len(types) == 1 else "entry"
     missing = [f"No {subject} is called '{one_line(str(written))}'"] if approximate and named else []
     said = "; ".join([*missing, *reasons])
-    note = f"{said[:1].upper()}{said[1:]}." if said and said.startswith(SHOWING) else f"{said}." if said else None
+    said = said[:1].upper() + said[1:] if said.startswith(SHOWING) else said
+    note = f"{said}." if said else None
     lookups = [lookup for group in named for lookup in _lookups(group, filters)]
     return Understood([*plain, *lookups], note, approximate)
 

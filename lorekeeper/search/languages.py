@@ -57,7 +57,7 @@ class _Language(NamedTuple):
     shared: frozenset[str]
 
     def weight(self, words: Sequence[str]) -> float:
-        return sum(1 if word in self.own else SHARED if word in self.shared else 0 for word in words)
+        return sum(word in self.own for word in words) + SHARED * sum(word in self.shared for word in words)
 
 
 def language_of(text: str, occurring: Collection[str], entries: int) -> str | None:

@@ -243,8 +243,8 @@ class Searcher:
         is_plain = bool(shown) and query.mode == "auto" and len(wordings) == 1 and not (like or missing)
         results = await self._results(query, shown, retrieved, [] if like else wordings)
         unknown = await unknown_words(self._cache, query.types, wordings[0], retrieved) if is_plain else None
-        absent_note = f"{missing.note} {NEAREST}" if missing and results else missing.note if missing else None
-        notes = [note, unused, absent_note, unknown]
+        absent_note = missing.note if missing else None
+        notes = [note, unused, absent_note, NEAREST if absent_note and results else None, unknown]
         if retrieved.unavailable:
             notes.append(
                 f"Semantic search is unavailable, so only keywords and filters were used: {retrieved.unavailable}"

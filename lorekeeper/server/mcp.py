@@ -47,6 +47,9 @@ NO_QUESTIONS = ("subscriptions/listen", "ping")
 """Requests that nobody waits for: the first lasts as long as its client likes, and some clients send the second all the time."""
 
 
+SERVER: dict[str, Any] = {"version": VERSION, "title": "LoreKeeper", "icons": [icon("book")]}
+"""What clients show of the server."""
+
 STEADY = CacheHint(ttl_ms=5 * 60 * 1000)
 """For lists that the program itself declares: they stay the same until another version is started. What a client can show
 decides on a part of the tools' list, so that no two clients share an answer."""
@@ -141,18 +144,15 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
     """The server of a library: its handlers, and what runs beside them as long as it is connected."""
 
     def __init__(self, library: Library, viewer_of: ViewerOf, greeting: View, recorders: Sequence[Recorder]) -> None:
-        self._library = library
-        self._viewer_of, self._greeting = viewer_of, greeting
+        self._library, self._viewer_of, self._greeting = library, viewer_of, greeting
         self._groups: dict[View, _Group] = {}
         self._is_open = False
         self._freshening: asyncio.Task[None] | None = None
         handlers = Handlers(library, self._view_of)
         super().__init__(
             "lorekeeper",
-            version=VERSION,
-            title="LoreKeeper",
+            **SERVER,
             instructions=instructions(remembered(self._books_file)),
-            icons=[icon("book")],
             lifespan=_LoreServer._running,
             cache_hints=CACHED,
             on_list_tools=handlers.list_tools,

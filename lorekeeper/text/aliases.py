@@ -13,11 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from rapidfuzz import fuzz
-
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.folding import fold
-from lorekeeper.text.names import SIMILAR
+from lorekeeper.text.names import SIMILAR, similarity
 
 ALIASES = Path(__file__).parent.parent / "data" / "names"
 """The tables: one file per collection that has any."""
@@ -80,7 +78,7 @@ class Alias(NamedTuple):
         A name that is spelt nearly as the English one may be a misspelling, of which nobody wants to learn in which language it is
         right.
         """
-        if self.language and fuzz.ratio(fold(self.written), fold(self.name)) >= SIMILAR * 100:
+        if self.language and similarity(fold(self.written), fold(self.name)) >= SIMILAR:
             return f"{SHOWING}{self.name}"
         if self.language:
             return f"{self.written} is {self.name} in {self.language}"
