@@ -214,10 +214,13 @@ async def test_slang_misspellings_compounds_and_asides_are_no_missing_words(star
     assert "No entry has the word" not in (page.note or "")
 
 
-@pytest.mark.parametrize("question", ["zeppelin wizard", "what is a gribblefaxer of stone", "photocopier trap"])
-async def test_the_word_that_a_short_question_is_about_is_named(starter, question):
-    note = (await ask(starter, ["spells", "creatures", "equipment", "rules"], question)).note or ""
-    assert any(f"'{word}'" in note for word in ("zeppelin", "gribblefaxer", "photocopier")) or "is close" in note
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [("zeppelin wizard", "zeppelin"), ("laser trap", "laser"), ("photocopier trap", "photocopier")],
+)
+async def test_the_word_that_a_short_question_is_about_is_named(starter, question, word):
+    page = await ask(starter, ["spells", "creatures", "equipment", "rules"], question)
+    assert f"'{word}'" in (page.note or "") or "is close" in (page.note or "")
 
 
 # --- editions ----------------------------------------------------------------------------------------------------------

@@ -23,8 +23,30 @@ MAX_UNKNOWN = 3
 MAX_SUBJECT = 4
 """Words of the longest query of which a word that no entry has is the subject."""
 
-LONG_BEGINNING = 5
-"""Fewest letters of a word of the library with which a longer one begins that is a form of it: "jewellery", "spellcasting"."""
+LONG = 7
+"""Letters from which on a word with one other vowel is taken for the same word; "laser" and "loser" are two."""
+
+_VOWELS = "aeiouy"
+
+_ENDINGS = (
+    "s",
+    "es",
+    "ed",
+    "ing",
+    "er",
+    "ers",
+    "ly",
+    "ry",
+    "lery",
+    "ness",
+    "less",
+    "ful",
+    "full",
+    "able",
+    "ish",
+    "ment",
+    "y",
+)
 
 SLANG = frozenset(
     """
@@ -85,18 +107,26 @@ async def unknown_words(cache: CacheProtocol, types: Sequence[str], text: str, r
 
 
 def _forms(word: str) -> set[str]:
-    """Words that a word may be a misspelling, or another form, of: those one letter away, and its beginnings."""
+    """Words that a word may be mistyped for, or another form of: a letter missing, doubled or swapped, a wrong vowel, an ending."""
     places = range(len(word) + 1)
-    removed = {word[:n] + word[n + 1 :] for n in places}
+    missing = {word[:n] + letter + word[n:] for n in places for letter in ascii_lowercase}
+    doubled = {word[:n] + word[n + 1 :] for n in range(len(word) - 1) if word[n] == word[n + 1]}
     swapped = {word[:n] + word[n + 1] + word[n] + word[n + 2 :] for n in range(len(word) - 1)}
-    changed = {word[:n] + letter + word[n + skip :] for n in places for letter in ascii_lowercase for skip in (0, 1)}
-    beginnings = {word[:n] for n in range(max(LONG_BEGINNING, len(word) // 2), len(word))}
-    return (removed | swapped | changed | beginnings) - {word}
+    vowels = {
+        word[:n] + vowel + word[n + 1 :]
+        for n in range(len(word))
+        for vowel in _VOWELS
+        if word[n] in _VOWELS and len(word) >= LONG
+    }
+    stems = {
+        word[: -len(ending)] for ending in _ENDINGS if word.endswith(ending) and len(word) - len(ending) > SHORT_WORD
+    }
+    return (missing | doubled | swapped | vowels | stems) - {word}
 
 
 async def _is_compound(cache: CacheProtocol, types: Sequence[str], word: str) -> bool:
     """Whether a word is two words of the library in one, as "chainmail" is."""
-    splits = [(word[:n], word[n:]) for n in range(SHORT_WORD, len(word) - SHORT_WORD + 1)]
+    splits = [(word[:n], word[n:]) for n in range(SHORT_WORD + 1, len(word) - SHORT_WORD)]
     known = await occurring_in(cache, types, {part for split in splits for part in split})
     return any(known.issuperset(split) for split in splits)
 
