@@ -10,12 +10,11 @@ from mcp import Client, StdioServerParameters
 from lorekeeper.intake.starter_record import DECLINED, NOT_NEEDED, TYPES
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
-from lorekeeper.settings import Settings
+from lorekeeper.settings import Settings, load_settings
 from lorekeeper.text.phrases import STARTER_DOCUMENT
 from lorekeeper.views.view import ADDED, STARTED
 from tests.support.commands import STARTER_RECORDS, environment, run_lorekeeper
 from tests.support.entities import make
-from tests.support.libraries import settings
 from tests.support.samples import write_lines
 from tests.support.serving import SERVE
 from tests.support.vaults import write
@@ -26,9 +25,8 @@ LORE = Query(["spells", "notes"], "a burst of fire")
 
 def of(folder: Path) -> Settings:
     """The settings of a library in a folder, of which nothing is recorded."""
-    return settings(
-        cache_backend="sqlite", milvus_db_path=folder / "milvus.db", sqlite_db_path=folder / "cache.db", offline=1
-    )
+    chosen = {"CACHE_BACKEND": "sqlite", "SQLITE_DB_PATH": folder / "cache.db", "OFFLINE": 1}
+    return load_settings({f"LOREKEEPER_{name}": str(value) for name, value in chosen.items()}, folder / "no.env")[0]
 
 
 def plain(folder: Path) -> dict[str, str]:
