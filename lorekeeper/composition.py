@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
 from lorekeeper.entities import Entity, Value
+from lorekeeper.intake.starter_record import StarterRecord
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.people.registry import People
 from lorekeeper.settings import BACKENDS, PROVIDERS, Settings
@@ -101,6 +102,12 @@ def glance(settings: Settings) -> Glance:
 def path_beside(settings: Settings, suffix: str) -> Path:
     """A file of ours beside the library of the settings, whose name ends with ``suffix``."""
     return _package(settings.cache_backend).path_beside(settings, suffix)
+
+
+def starter_record_of(settings: Settings) -> StarterRecord:
+    """What records whether the starter compendium was ever loaded into the library of the settings."""
+    on_server = settings.cache_backend == "milvus" and settings.milvus_uri
+    return StarterRecord(path_beside(settings, ".starter"), None if on_server else settings.library_path)
 
 
 def open5e_of(settings: Settings) -> Source:

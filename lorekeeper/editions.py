@@ -39,6 +39,9 @@ DOCUMENTS = {
 }
 """The edition of documents whose source names another game system (Open5e files bfrd under 2014), or none."""
 
+TWINS = (("srd-2014", "wotc-srd"),)
+"""Documents that are parts of one book: Open5e files the rules of the SRD of 2014 apart from its spells, creatures and items."""
+
 REFERENCES = ("srd-2024", "srd-2014", "srd", "wotc-srd")
 """The system reference documents of the two main editions, which other books build on, in order of preference."""
 
@@ -61,6 +64,12 @@ class Book:
     edition: str = ""
     published: str = ""
     last: bool = False
+
+
+def with_twins(keys: Iterable[str]) -> list[str]:
+    """Keys of documents, each with the other parts of its book behind it, once."""
+    books = ([key, *(twin for twins in TWINS if key in twins for twin in twins)] for key in keys)
+    return list(dict.fromkeys(key for book in books for key in book))
 
 
 def edition_of(document_key: str, game_system: str | None) -> str:
@@ -111,6 +120,7 @@ def in_order(books: Iterable[Book], wanted: Sequence[str]) -> list[str]:
     books of the two main editions, and those of other games. Within each of these groups a reference comes before other
     books, and a newer book before an older one.
     """
+    wanted = with_twins(wanted)
     newest_first = sorted(sorted(books, key=lambda book: book.key), key=lambda book: book.published, reverse=True)
     return [book.key for book in sorted(newest_first, key=lambda book: _place(book, wanted))]
 

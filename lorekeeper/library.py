@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, Self
 from lorekeeper.audience import GAME_MASTER, Viewer
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.cache.protocol import Progress, Statistics
-from lorekeeper.composition import embedding_of, marks_of, open5e_of, open_cache, path_beside, registry_of, reranker_of
+from lorekeeper.composition import (
+    embedding_of,
+    marks_of,
+    open5e_of,
+    open_cache,
+    path_beside,
+    registry_of,
+    reranker_of,
+    starter_record_of,
+)
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.model import default_space, known_space
 from lorekeeper.entities import COLLECTIONS
@@ -19,6 +28,7 @@ from lorekeeper.errors import CacheError, ConfigError, EmbeddingError
 from lorekeeper.intake.background import Questions, keep_fresh
 from lorekeeper.intake.ready import ReadyLibrary
 from lorekeeper.intake.reports import ImportReport
+from lorekeeper.intake.starter_record import LOADED, NOT_NEEDED, StarterRecord, is_missing
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.settings import Settings, load_settings
@@ -26,7 +36,7 @@ from lorekeeper.system import AsyncClosing
 from lorekeeper.text.phrases import STARTER
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.vaults import Vaults
-from lorekeeper.views.view import STARTED, View
+from lorekeeper.views.view import ADDED, STARTED, View
 
 if TYPE_CHECKING:
     from lorekeeper.intake.audiences import ListedAudience
@@ -56,6 +66,7 @@ class Library(View, AsyncClosing):
         books_file: file that remembers the titles of the books, for what must not wait until the library is open.
         vaults: which folders of notes it has; None for a library without any.
         ready: what it is a copy of at first if it does not exist yet; None for an empty one.
+        starter: records whether the starter compendium was ever loaded; None for a library that only an empty one loads it into.
         views: folder of what players see of it (see `cache.projections`); None if it has no other viewers.
         asks: who reads where nothing else says so, as on the command line.
         marks: the file with the user's own marks of who may see notes and parts of them; None for none.
@@ -76,6 +87,7 @@ class Library(View, AsyncClosing):
         books_file: Path | None = None,
         vaults: Registry | None = None,
         ready: ReadyLibrary | None = None,
+        starter: StarterRecord | None = None,
         views: Path | None = None,
         asks: Viewer = GAME_MASTER,
         marks: MarksFile | None = None,
@@ -98,6 +110,7 @@ class Library(View, AsyncClosing):
         self._imports = imports
         self._filling = asyncio.Lock()
         self._ready = ready
+        self._starter, self._begun = starter, False
         self._news = ""
         """What the next answer has to say of the library's beginning."""
         self._opened = False
@@ -128,6 +141,7 @@ class Library(View, AsyncClosing):
             books_file=path_beside(settings, ".books"),
             vaults=registry_of(settings),
             ready=ReadyLibrary.shipped(known_space(settings)),
+            starter=starter_record_of(settings),
             views=path_beside(settings, ".views"),
             asks=settings.viewer,
             marks=marks_of(settings),
@@ -217,17 +231,42 @@ class Library(View, AsyncClosing):
         return "searching" if self.embedding.loaded else "opening the library"
 
     async def begin(self) -> None:
-        """Let a library that does not exist yet begin as a copy of the ready one, if there is one."""
-        if self._ready is None:
+        """Give the library the starter compendium if it never had it; a new library begins as a copy of the ready one."""
+        if self._begun:
             return
         async with self._filling:
-            ready, store = self._ready, self.cache.store
-            if ready is not None and await asyncio.to_thread(store.is_new):
-                space = ready.space or await self._space()
-                if await asyncio.to_thread(ready.copy_to, store, space):
-                    self._news = STARTED
-                    self._renewed |= set(COLLECTIONS)  # this version has made it
-            self._ready = None
+            if not self._begun:
+                await self._copy_ready()
+                await self._load_missing_starter()
+            self._begun = True
+
+    async def _copy_ready(self) -> None:
+        ready, store = self._ready, self.cache.store
+        self._ready = None
+        if ready is not None and await asyncio.to_thread(store.is_new):
+            space = ready.space or await self._space()
+            if await asyncio.to_thread(ready.copy_to, store, space):
+                self._news = STARTED
+                self._renewed |= set(COLLECTIONS)  # this version has made it
+                await self._record_starter()
+
+    async def _load_missing_starter(self) -> None:
+        """Load the starter into a library that never had it; if that is not possible now, another time."""
+        if self._starter is None or await asyncio.to_thread(self._starter.holds):
+            return
+        try:
+            if await is_missing(self.cache):
+                has_entries = any((await self.cache.documents()).values())
+                await self.load_starter()
+                self._news = ADDED if has_entries else STARTED
+            else:
+                await self._record_starter(NOT_NEEDED)
+        except (CacheError, EmbeddingError) as error:
+            logger.info("the starter compendium is not loaded yet: %s", error)
+
+    async def _record_starter(self, what: str = LOADED) -> None:
+        if self._starter is not None:
+            await asyncio.to_thread(self._starter.write, what)
 
     async def _space(self) -> str:
         """Fingerprint of the vectors of a new library: the default model's where there is no model now."""
@@ -242,7 +281,7 @@ class Library(View, AsyncClosing):
         return news
 
     async def fill(self) -> None:
-        """Load the starter compendium into an empty library; EmbeddingError if that is not possible."""
+        """Load the starter compendium into a library without entries; EmbeddingError if that is not possible."""
         async with self._filling:
             await self.load_starter()
 
@@ -263,12 +302,14 @@ class Library(View, AsyncClosing):
                 report = await library._load_shipped(notes=notes, **callbacks)
             except EmbeddingError:
                 raise error from None  # without the shipped vectors nothing is loaded, for want of the model
+            await self._record_starter()
             self.searcher.documents.forget()
             return report
         return await self._load_shipped(notes=notes, **callbacks)
 
     async def _load_shipped(self, *, notes: bool, **callbacks: Any) -> ImportReport:
         report = await self.import_paths([STARTER], **callbacks)
+        await self._record_starter()
         if notes:
             from lorekeeper.intake.changes import store_in_batches
             from lorekeeper.intake.shipped_notes import shipped_notes

@@ -169,7 +169,7 @@ async def test_the_name_of_a_wizard_finds_the_spells_that_the_books_call_after_h
     assert page.note == "No spell is called 'Melf'; showing entries whose names in the books have it."
 
 
-@pytest.mark.parametrize("written", ["beholder", "qqqqqqq", "42", "!!!", "a b c d e f g h i j"])
+@pytest.mark.parametrize("written", ["qqqqqqq", "42", "!!!", "a b c d e f g h i j"])
 async def test_what_nothing_is_like_finds_nothing(library, written):
     page = await lookup(library, "creatures", written)
     assert (page.results, page.total, page.note) == ([], 0, f"No creature has {written!r} in its name.")

@@ -100,9 +100,24 @@ async def test_a_theme_has_no_main_entry_but_notes_and_sessions_about_it(library
 async def test_of_something_unknown_it_says_so_and_suggests_names(library):
     dossier = await library.topic("Eelgait Stylt")
     assert (dossier.main, dossier.parts) == (None, [])
-    assert "Nothing in the library is about 'Eelgait Stylt'" in (dossier.note or "")
-    assert "Did you mean Eelgate" in (dossier.note or "")
-    assert dossier.note in topic_text(dossier)
+    assert dossier.note == "No note or entry names 'Eelgait Stylt'. Nearest names: 'Eelgate'."
+    assert topic_text(dossier) == f"# Eelgait Stylt\n{dossier.note}"
+
+
+@pytest.mark.parametrize("topic", ["Maudlin Holya-Gate", "Captain Reed", "Sir Spear of the Capital", "zorblax qwert"])
+async def test_one_shared_word_is_no_topic(library, topic):
+    dossier = await library.topic(topic)
+    assert (dossier.main, dossier.parts) == (None, [])
+    assert (dossier.note or "").startswith(f"No note or entry names {topic!r}.")
+
+
+async def test_a_name_that_only_texts_have_is_gathered_from_these(tmp_path):
+    told = note("Sessions/1.md", "Session 1", "session", {"": "Maudlin Fetch paid us. The Fetch is somebody else."})
+    fetch = note("The Fetch.md", "The Fetch", "faction", {"": "A guild of porters that fetch and carry."})
+    async with open_library(tmp_path) as opened:
+        await opened.cache.store_entities([told, fetch], "notes")
+        dossier = await opened.topic("Maudlin Fetch")
+    assert names(lines_of(dossier, "about", "said")) == ["Session 1"]
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,6 @@ MESSAGES: Sequence[tuple[str, Mapping[str, Any]]] = [
     ("prompts/get", {"name": "last_time"}),
     ("completion/complete", {"ref": NAME, "argument": {"name": "topic", "value": "mi"}}),
     ("completion/complete", {"ref": SLUG, "argument": {"name": "slug", "value": ""}}),
-    ("logging/setLevel", {"level": "debug"}),
     ("ping", {}),
 ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -563,42 +562,7 @@ async def test_nothing_is_counted_while_nobody_says_anything(tmp_path, monkeypat
             await eventually(lambda: counts > before)
 
 
-# --- log messages and progress ---------------------------------------------------------------------------------------
-
-
-def failing(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fail(*_: Any) -> Any:
-        logging.getLogger("lorekeeper.tests").info("about to fail")
-        logging.getLogger("lorekeeper.tests").warning("it\nfails, token=https://me:secret@host/")
-        raise CacheError("it fails")
-
-    monkeypatch.setattr(library, "search", fail)
-
-
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-@pytest.mark.parametrize(
-    ("level", "levels"), [(None, []), ("error", []), ("notice", ["warning"]), ("debug", ["info", "warning"])]
-)
-async def test_log_messages_go_to_clients_that_ask_for_them(library, monkeypatch, mode, level, levels):
-    heard: list[types.LoggingMessageNotificationParams] = []
-
-    async def hear(message: types.LoggingMessageNotificationParams) -> None:
-        if message.logger == "lorekeeper.tests":
-            heard.append(message)
-
-    failing(library, monkeypatch)
-    before = logging.getLogger("lorekeeper").level
-    options = {"log_level": level} if mode == "auto" else {}
-    async with connected(library, mode, logging_callback=hear, **options) as client:
-        if mode == "legacy" and level:
-            request = types.SetLevelRequest(params=types.SetLevelRequestParams(level=level))
-            await client.session.send_request(request, types.EmptyResult)
-        result = await client.call_tool("search_lore", {"query": "x"})
-        await asyncio.sleep(0.1)
-    assert result.is_error
-    assert [message.level for message in heard] == levels
-    assert all("secret" not in message.data and "\n" not in message.data for message in heard)
-    assert logging.getLogger("lorekeeper").level == before
+# --- progress ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -166,3 +166,23 @@ async def test_files_are_packed_for_whoever_takes_it(client):
     assert (packed.headers["content-encoding"], "content-encoding" in plain.headers) == ("gzip", False)
     assert packed.content == plain.content
     assert int(packed.headers["content-length"]) < int(plain.headers["content-length"]) / 2
+
+
+@pytest.mark.parametrize("text", ["level>=abc", "book:nope", "cr:x", "order:foo"])
+@pytest.mark.parametrize("part", ["", "results"])
+async def test_a_wrong_test_alone_in_the_box_is_said_and_stays_there(client, text, part):
+    response = await client.get(
+        "/", params={"q": text}, headers={"hx-request": "true", "hx-target": part} if part else {}
+    )
+    page = unescape(response.text)
+    if not part:
+        assert f'value="{text}"' in page
+    notes = re.findall(r'<p class="note" dir="auto">(.*?)</p>', page)
+    word = text.partition(":")[2] or text.partition("=")[2]
+    assert any(word in note for note in notes)
+
+
+async def test_a_test_that_is_being_typed_is_not_called_wrong_yet(client):
+    typing = {"hx-request": "true", "hx-target": "results", "hx-trigger": "q"}
+    page = (await client.get("/", params={"q": "level>=a"}, headers=typing)).text
+    assert 'class="note"' not in page

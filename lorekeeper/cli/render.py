@@ -196,12 +196,13 @@ def print_page(page: ResultPage, *, explained: bool = False, whole: bool = False
         explained: whether the search is explained.
         whole: whether less sure results are shown below sure ones.
     """
+    if not page.results:
+        from lorekeeper.server.answers import nothing_found
+
+        console.print(plain(nothing_found(page.note)))
+        return
     if page.note:
         console.print(f"[yellow]{plain(page.note)}[/]")
-    if not page.results:
-        if not page.note:
-            console.print("Nothing found.")
-        return
     sure = [result for result in page.results if result.sure]
     results = sure if sure and not (whole or explained) else page.results
     for line in hit_lines(results, console.columns, explained=explained):
@@ -228,6 +229,8 @@ def hit_lines(results: Sequence[Result], width: int, *, explained: bool = False)
             yield Text("Less sure:", "yellow")
         is_sure = result.sure
         yield from _headline(result, width)
+        if result.others:
+            yield Text(f"  {shortened(one_line(result.others), width - 2)}", "green")
         if result.snippet:
             yield Text(f"  {shortened(one_line(result.snippet), width - 2)}")
         if result.wording:

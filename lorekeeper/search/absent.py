@@ -5,13 +5,14 @@ A query about them finds neighbours in meaning, which a reader could take for an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from lorekeeper.folding import fold
 from lorekeeper.text.keywords import content_words, subject_words
+from lorekeeper.text.names import similarity
 
 OTHER_GAMES: Mapping[str, str] = {
     "pathfinder": "Pathfinder",
@@ -38,32 +39,26 @@ OTHER_GAMES: Mapping[str, str] = {
 }
 """Names of other games, and of rules that only they have, folded; and the game to name in the note."""
 
-NOT_OPEN = frozenset(
-    """
-    beholder; mind flayer; illithid; githyanki; githzerai; displacer beast; carrion crawler; umber hulk; yuan ti; slaad;
-    kuo toa; strahd; vecna; tiamat; bahamut; acererak; drizzt; elminster; lolth; asmodeus; demogorgon; orcus; zariel;
-    warforged; kalashtar; changeling; tabaxi; tortle; loxodon; artificer; artificer infusions; blood hunter; bloodhunter;
-    hexblade; bladesinger; eldritch knight; arcane trickster; battle master; gloom stalker; swashbuckler; echo knight;
-    silvery barbs; booming blade; green flame blade; toll the dead; hex warrior; healing spirit; absorb elements;
-    sharpshooter; great weapon master; polearm master; war caster; crossbow expert;
-    eberron; dragonmarks; ravenloft; barovia; waterdeep; baldur s gate; forgotten realms; greyhawk; dragonlance;
-    spelljammer; planescape; exandria; ravnica; theros; strixhaven; candlekeep;
-    wild magic surge table; wild magic table; treasure hoard; hoard table; individual treasure table; treasure table
-    """.replace("\n", " ")
-    .replace("    ", " ")
-    .split("; ")
-)
-"""What people often ask for and no open licence covers, or covered nowhere at the time of writing, folded."""
+DATA = Path(__file__).parent.parent / "data"
+
+NOT_OPEN = frozenset((DATA / "closed_names.txt").read_text("utf-8").split("\n")) - {""}
+"""What people often ask for and no open licence covers, or covered nowhere at the time of writing: folded names, one a line."""
 
 
-_TERMS = tuple(term.strip() for term in [*OTHER_GAMES, *sorted(NOT_OPEN, key=len, reverse=True)])
+_TERMS = (*OTHER_GAMES, *sorted(NOT_OPEN, key=lambda term: (-len(term), term)))
 """Both, in the order in which they are looked for."""
 
-NAMES = Path(__file__).parent.parent / "data" / "not_open.txt"
+NAMES = DATA / "not_open.txt"
 """Further names that no open licence covers, folded, one a line: of spells, creatures, options and items. Some are everyday words
 as well, so a query is about one of them only if it says nothing else."""
 
-CLOSED = "It is not open content, so no sync would bring it."
+CLOSED = "{} is not open content, so no sync would bring it."
+
+MISSPELT = 0.83
+"""Least similarity of a word that no entry has to the closed name that it is a misspelling of: one wrong letter in six."""
+
+MISSPELT_LETTERS = 6
+"""Fewest letters of a closed name that is recognised misspelt: shorter ones are near to too many words."""
 
 
 @dataclass(frozen=True)
@@ -83,28 +78,60 @@ class Absent:
         """What the reader should know."""
         if self.game:
             return f"This asks about {self.game}; the library has nothing on it."
-        return f"No entry is called '{self.name}'. {CLOSED} These are the nearest in meaning."
+        return f"No entry is called '{self.name}'. {CLOSED.format('It')}"
 
 
-def absent(query: str, names: Iterable[str]) -> Absent | None:
+NEAREST = "These are the nearest in meaning."
+
+
+def absent(query: str, names: Iterable[str], occurring: Collection[str]) -> Absent | None:
     """What a query names that no entry is named after; None if there is nothing to say.
 
     Args:
         query: its words.
         names: of the best entries, and the titles of the documents: what has the name there is in the library.
+        occurring: those of its content words that an entry has: the others may be misspelt.
     """
     asked = f" {fold(query)} "
     named = [term for term in _TERMS if f" {term} " in asked]
     subject = tuple(subject_words(fold(query)))
     named += [_names()[subject]] if subject in _names() else []
+    named += filter(None, [_misspelt(subject, occurring)]) if not named else []
     present = [fold(name) for name in names] if named else []
     missing = (term for term in named if not any(term in name for name in present))
     return next((Absent(term, OTHER_GAMES.get(term)) for term in missing), None)
 
 
-def not_open(name: str) -> bool:
-    """Whether a folded name is that of something that is not open content."""
+def is_closed(name: str) -> bool:
+    """Whether a folded name is, as a whole, that of something that is not open content."""
     return name in NOT_OPEN or name in _names().values()
+
+
+def closed_name(name: str, occurring: Collection[str]) -> str:
+    """The closed name that a folded name is, has among its words, or misspells; "" for none.
+
+    Args:
+        name: as it was asked for.
+        occurring: those of its words that an entry has.
+    """
+    if is_closed(name):
+        return name
+    within = (term for term in _TERMS if term in NOT_OPEN and f" {term} " in f" {name} ")
+    return next(within, _misspelt(name.split(), occurring))
+
+
+def _misspelt(words: Sequence[str], occurring: Collection[str]) -> str:
+    """The closed name that is nearest to some adjacent words, one of which no entry has; "" if none is near."""
+    best, nearest = MISSPELT, ""
+    for term in NOT_OPEN:
+        whole, size = term.replace(" ", ""), len(term.split())
+        for number in range(1, size + 1) if len(whole) >= MISSPELT_LETTERS else ():
+            for start in range(len(words) - number + 1):
+                part = words[start : start + number]
+                text = "".join(part)
+                if text[:1] == whole[:1] and not set(part).issubset(occurring):
+                    best, nearest = max((best, nearest), (similarity(text, whole), term))
+    return nearest
 
 
 @cache

@@ -20,7 +20,7 @@ from lorekeeper.search import other_names, sessions
 from lorekeeper.search.coverage import occurring
 from lorekeeper.search.documents import Scopes
 from lorekeeper.search.shelves import NOTES
-from lorekeeper.text.aliases import Alias, alias_names, aliases_of, aliases_with, aliases_within
+from lorekeeper.text.aliases import SHOWING, Alias, alias_names, aliases_of, aliases_with, aliases_within
 from lorekeeper.text.keywords import content_words, subject_words
 from lorekeeper.text.known import KnownNames
 from lorekeeper.text.names import nearest
@@ -125,7 +125,9 @@ async def understand(cache: CacheProtocol, types: Sequence[str], filters: Filter
     reasons = dict.fromkeys(group.reason for group in named if group.reason)
     subject = COLLECTIONS[types[0]].label if len(types) == 1 else "entry"
     missing = [f"No {subject} is called '{one_line(str(written))}'"] if approximate and named else []
-    note = "; ".join([*missing, *reasons]) + "." if missing or reasons else None
+    said = "; ".join([*missing, *reasons])
+    said = said[:1].upper() + said[1:] if said.startswith(SHOWING) else said
+    note = f"{said}." if said else None
     lookups = [lookup for group in named for lookup in _lookups(group, filters)]
     return Understood([*plain, *lookups], note, approximate)
 
@@ -288,7 +290,9 @@ async def _nearest(
     aliases = [alias for name, _ in close for alias in aliases_of(entity_type, name)]
     present = _present(aliases, KnownNames.of(await cache.names(entity_type)))
     if present and close[0][1] > best and not {hit.name for hit in ranked}.issuperset(present):
-        return [(close[0][1], _Group(entity_type, present, f"showing the nearest name; {_explanation(aliases)}"))]
+        told = _explanation(aliases)
+        shown = f": {told.removeprefix(SHOWING)}" if told.startswith(SHOWING) else f"; {told}"
+        return [(close[0][1], _Group(entity_type, present, f"showing the nearest name{shown}"))]
     own = await other_names.nearest_alias(cache, entity_type, wanted, scopes[entity_type], others)
     if own and own[0] > best:
         return [(own[0], _Group(entity_type, own[1], f"showing the nearest name: {own[2]}"))]

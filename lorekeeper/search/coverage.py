@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from string import ascii_lowercase
 
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.folding import fold
@@ -11,13 +12,50 @@ from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.explanation import OFF_TOPIC, Topic
 from lorekeeper.search.retrieved import Retrieved, all_of
 from lorekeeper.search.shelves import NOTES
-from lorekeeper.text.keywords import content_words
+from lorekeeper.text.keywords import content_words, subject_words
 
 SHORT_WORD = 3
 """Letters of a word that is too short to be missed."""
 
 MAX_UNKNOWN = 3
 """Most words that a note names."""
+
+MAX_SUBJECT = 4
+"""Words of the longest query of which a word that no entry has is the subject."""
+
+LONG = 7
+"""Letters from which on a word with one other vowel is taken for the same word; "laser" and "loser" are two."""
+
+_VOWELS = "aeiouy"
+
+_ENDINGS = (
+    "s",
+    "es",
+    "ed",
+    "ing",
+    "er",
+    "ers",
+    "ly",
+    "ry",
+    "lery",
+    "ness",
+    "less",
+    "ful",
+    "full",
+    "able",
+    "ish",
+    "ment",
+    "y",
+)
+
+SLANG = frozenset(
+    """
+    aint betcha bruh cant cause coulda couldve didja dont dude dunno gimme gonna gotcha gotta hafta innit kinda lemme lotsa lotta
+    mighta musta needa nerf nerfed newbie noob nope okay oughta outta please pwned shoulda shouldve sorta stuff thanks things thru
+    tryna wanna whatcha woulda wouldve yall yeah yeet yeeted yoink yoinked
+    """.split()
+)
+"""Words of talk, folded: contractions and slang."""
 
 _DEFINED = re.compile(r"\s*(?:what|who)(?:['’]s|\s+(?:is|are|was|were))\s", re.IGNORECASE)
 """How a query begins that asks what something is."""
@@ -47,20 +85,50 @@ async def topic_of(
     return Topic(closest, share, any(closest < similarity and share <= most for similarity, most in OFF_TOPIC))
 
 
-def unknown_words(text: str, retrieved: Retrieved) -> str | None:
-    """Which words of a query no entry has, for a note; None if it is a name, or the library is small.
+async def unknown_words(cache: CacheProtocol, types: Sequence[str], text: str, retrieved: Retrieved) -> str | None:
+    """Which words that no entry has a query is about, for a note; None if there are none, or the library is small.
 
-    If the query asks what something is, also that no entry has all of its words together: it may be nowhere.
+    A query is about few words: in a long one, a word that no entry has is how its author talks. If it asks what something is, the
+    note also says that no entry has all of its words together: it may be nowhere.
     """
     if retrieved.names or retrieved.count < LARGE_LIBRARY or retrieved.has_all_words:
         return None
-    words = [word for word in content_words(fold(text)) if len(word) > SHORT_WORD and word.isalpha()]
-    unknown = [one_line(word, MAX_SHOWN) for word in words if word not in retrieved.occurring][:MAX_UNKNOWN]
-    if unknown:
-        return f"No entry has the word {' or '.join(map(repr, unknown))}."
-    apart = _DEFINED.match(text) and 1 < len(words) <= MAX_UNKNOWN
+    words = [word for word in subject_words(fold(text)) if len(word) > SHORT_WORD and word.isalpha()]
+    unknown = [word for word in words if word not in retrieved.occurring]
+    if unknown and len(words) <= MAX_SUBJECT:
+        known = await occurring_in(cache, types, {form for word in unknown for form in _forms(word)})
+        unknown = [word for word in unknown if word not in SLANG and known.isdisjoint(_forms(word))][:MAX_UNKNOWN]
+        unknown = [word for word in unknown if not await _is_compound(cache, types, word)]
+        if unknown:
+            return f"No entry has the word {' or '.join(repr(one_line(word, MAX_SHOWN)) for word in unknown)}."
+    apart = _DEFINED.match(text) and 1 < len(words) <= MAX_UNKNOWN and not unknown
     apart = apart and not any(ranked.complete for ranked in retrieved.keyword.values())
     return f"No entry has {_listed(words)} together; these are the nearest in meaning." if apart else None
+
+
+def _forms(word: str) -> set[str]:
+    """Words that a word may be mistyped for, or another form of: a letter missing, doubled or swapped, a wrong vowel, an ending."""
+    places = range(len(word) + 1)
+    missing = {word[:n] + letter + word[n:] for n in places for letter in ascii_lowercase}
+    doubled = {word[:n] + word[n + 1 :] for n in range(len(word) - 1) if word[n] == word[n + 1]}
+    swapped = {word[:n] + word[n + 1] + word[n] + word[n + 2 :] for n in range(len(word) - 1)}
+    vowels = {
+        word[:n] + vowel + word[n + 1 :]
+        for n in range(len(word))
+        for vowel in _VOWELS
+        if word[n] in _VOWELS and len(word) >= LONG
+    }
+    stems = {
+        word[: -len(ending)] for ending in _ENDINGS if word.endswith(ending) and len(word) - len(ending) > SHORT_WORD
+    }
+    return (missing | doubled | swapped | vowels | stems) - {word}
+
+
+async def _is_compound(cache: CacheProtocol, types: Sequence[str], word: str) -> bool:
+    """Whether a word is two words of the library in one, as "chainmail" is."""
+    splits = [(word[:n], word[n:]) for n in range(SHORT_WORD + 1, len(word) - SHORT_WORD)]
+    known = await occurring_in(cache, types, {part for split in splits for part in split})
+    return any(known.issuperset(split) for split in splits)
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -74,7 +142,11 @@ async def _misspelt(cache: CacheProtocol, words: Sequence[str]) -> set[str]:
     return {word for word in words if await cache.rank_keyword(NOTES, word, 1)}
 
 
+async def occurring_in(cache: CacheProtocol, types: Collection[str], words: Collection[str]) -> set[str]:
+    """Those of some words that occur in an entry of one of the types."""
+    return set[str]().union(*await all_of(cache.known_words(each, words) for each in types if words))
+
+
 async def occurring(cache: CacheProtocol, types: Sequence[str], text: str) -> frozenset[str]:
     """The content words of a text that occur in an entry of one of the types."""
-    words = content_words(fold(text))
-    return frozenset[str]().union(*await all_of(cache.known_words(each, words) for each in types if words))
+    return frozenset(await occurring_in(cache, types, content_words(fold(text))))

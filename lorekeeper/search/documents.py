@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lorekeeper.cache.protocol import CacheProtocol
-from lorekeeper.editions import DOCUMENTS, LABELS, REFERENCES, Book, edition_of, in_order
+from lorekeeper.editions import DOCUMENTS, LABELS, REFERENCES, Book, edition_of, in_order, with_twins
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, UnknownDocumentError
 from lorekeeper.filters import unknown_name
@@ -103,7 +103,9 @@ class DocumentRegistry:
         return sorted(sorted(books), key=lambda key: books[key].published, reverse=True)
 
     async def scopes(self, types: Sequence[str], documents: Sequence[str] | None) -> Scopes:
-        """The documents to search: those given, else all but a starter whose entries an SRD has in full.
+        """The documents to search: those given with their twins, else all but a starter whose entries an SRD has in full.
+
+        The parts of one book (`editions.TWINS`) are searched together, whichever of them is given.
 
         Raises:
             UnknownDocumentError: there is no such document.
@@ -111,7 +113,7 @@ class DocumentRegistry:
         """
         if documents is not None:
             await self._check(documents)
-            return {entity_type: list(documents) for entity_type in types}
+            return {entity_type: with_twins(documents) for entity_type in types}
         counts = (await self._snapshot(types)).counts
         return {entity_type: _without_starter(counts[entity_type]) for entity_type in types}
 
@@ -132,7 +134,7 @@ class DocumentRegistry:
         self.forget()
         counts = await self._cache.documents()
         keys = counts.keys() | (await self.titles()).keys()
-        unknown = [key for key in documents if key not in keys]
+        unknown = [key for key in documents if keys.isdisjoint(with_twins([key]))]
         if unknown and keys:
             raise UnknownDocumentError(unknown_name(unknown[0], [*others, *sorted(keys)], what))
 

@@ -1,4 +1,4 @@
-"""Editions of a page of results: which one each result is of, and what the books of an edition lack."""
+"""Editions of a page of results: those that are asked for come first, each result says its own, and what one lacks is said."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lorekeeper.editions import LABELS, edition_label
+from lorekeeper.editions import LABELS, edition_label, with_twins
 from lorekeeper.search.documents import DocumentRegistry
-from lorekeeper.search.results import Result, ResultPage
+from lorekeeper.search.fusion import FusedHit
+from lorekeeper.search.results import Key, Result, ResultPage
+from lorekeeper.search.shelves import NOTES
 
 COMPLETE = 0.5
 """Share of another edition's largest book from which on a book has as good a choice of a type. Books are compared one by
@@ -18,18 +20,56 @@ LEADING = 3
 """How many of the first results are looked at."""
 
 
-async def with_editions(documents: DocumentRegistry, wanted: Sequence[str], page: ResultPage) -> ResultPage:
-    """A page whose results say their editions; its note says if the books of the edition that comes first have too few.
+async def editions_first(
+    documents: DocumentRegistry, wanted: Sequence[str], hits: Sequence[FusedHit[Key]]
+) -> list[FusedHit[Key]]:
+    """Hits with those of the wanted editions and documents first, among the sure ones and among the others; each keeps its score.
+
+    Notes are of no edition: they are what the reader's own game adds to all of them, and stay where they are among the first.
+    """
+    if not wanted:
+        return list(hits)
+    wanted = with_twins(wanted)
+    editions = {key: await documents.edition_of(key) for key in dict.fromkeys(hit.key[1][0] for hit in hits)}
+
+    def place(hit: FusedHit[Key]) -> int:
+        entity_type, (document, _) = hit.key
+        names = (document, editions[document])
+        return 0 if entity_type == NOTES else next((n for n, name in enumerate(wanted) if name in names), len(wanted))
+
+    return sorted(hits, key=lambda hit: (not hit.sure, place(hit)))
+
+
+async def with_editions(
+    documents: DocumentRegistry, wanted: Sequence[str], page: ResultPage, *, asked: bool
+) -> ResultPage:
+    """A page whose results say their editions; its note says what the wanted edition lacks, and what follows it.
 
     Args:
         documents: of the library.
         wanted: editions and documents that come first.
         page: the page.
+        asked: whether the search asks for them, beside what the reader has set for good.
     """
     results = [replace(r, edition=await documents.edition_of(r.entity.document)) for r in page.results]
     edition = next((name for name in wanted if name in LABELS), None)
     lack = await _lack(documents, edition, results[:LEADING]) if edition else None
-    return replace(page, results=results, note=" ".join(filter(None, [page.note, lack])) or None)
+    own = _of_editions(wanted, results, ranked=page.mode != "structured") if asked and edition else None
+    return replace(page, results=results, note=" ".join(filter(None, [page.note, own, lack])) or None)
+
+
+def _of_editions(wanted: Sequence[str], results: Sequence[Result], *, ranked: bool) -> str | None:
+    """Which of some results are of an edition that was asked for; None if all are."""
+    editions = [name for name in wanted if name in LABELS]
+    books = [result for result in results if result.entity.type != NOTES]
+    own = [result for result in books if result.edition in editions or result.entity.document in wanted]
+    labels = " or ".join(map(edition_label, editions))
+    if not books or len(own) == len(books):
+        return None
+    if not own:
+        return f"None of these is of the {labels} edition."
+    first = ", and come before others that are as sure" if ranked else ""
+    return f"{len(own)} of these {len(books)} {'is' if len(own) == 1 else 'are'} of the {labels} edition{first}."
 
 
 async def _lack(documents: DocumentRegistry, wanted: str, leading: Sequence[Result]) -> str | None:

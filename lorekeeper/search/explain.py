@@ -12,7 +12,7 @@ from lorekeeper.cache.protocol import CacheProtocol, ValueCounts
 from lorekeeper.entities import COLLECTIONS, NAME, Collection, Field, FieldType
 from lorekeeper.filters import WHERE, Condition, loaded, parse_filters, where_text, without_bound
 from lorekeeper.printable import one_line, quantity, shown
-from lorekeeper.search.absent import CLOSED, not_open
+from lorekeeper.search.absent import CLOSED, closed_name, is_closed
 from lorekeeper.search.documents import Scopes
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explanation import Explained, Explanation, Side, Topic
@@ -106,7 +106,8 @@ class Explainer:
         parts = filter_parts(entity_type, filters)
         scope = scopes[entity_type]
         if page.total:
-            notes = await self._left_out(entity_type, parts, scope)
+            closed = [await self._closed_part(entity_type, part) for part in parts if page.approximate]
+            notes = [*filter(None, closed), *await self._left_out(entity_type, parts, scope)]
         else:
             notes = await self.impossible(entity_type, filters) or await self._emptied(entity_type, parts, scope)
         note = " ".join(filter(None, [page.note, *notes])) or None
@@ -128,7 +129,7 @@ class Explainer:
         So does the name of what is not open content.
         """
         for part in filter_parts(entity_type, filters):
-            if not_open(_wanted_name(part) or ""):
+            if is_closed(_wanted_name(part) or ""):
                 return True
             for condition in part.conditions:
                 ruled = RULES.get((entity_type, condition.field.name))
@@ -169,8 +170,19 @@ class Explainer:
         entities = await self._cache.load(entity_type, [near.identity for near in ranked[:CANDIDATES]])
         names = list(dict.fromkeys(one_line(entity.name) for entity in entities))[:MAX_NAMES]
         hint = f" Did you mean {' or '.join(names)}?" if names else ""
-        closed = f" {CLOSED}" if not names and not_open(wanted) else ""
+        closed = "" if names else await self._closed(entity_type, wanted)
         return f"No {COLLECTIONS[entity_type].label} has {shown(wanted)} in its name.{hint}{closed}"
+
+    async def _closed_part(self, entity_type: str, part: Part) -> str:
+        """The same of the name that a filter asks for, if it asks for one."""
+        wanted = _wanted_name(part)
+        return (await self._closed(entity_type, wanted)).strip() if wanted else ""
+
+    async def _closed(self, entity_type: str, wanted: str) -> str:
+        """That what a folded name says is not open content; "" if it may be."""
+        name = closed_name(wanted, await self._cache.known_words(entity_type, wanted.split()))
+        subject = "It" if name == wanted else shown(name)
+        return f" {CLOSED.format(subject)}" if name else ""
 
     async def _left_out(self, entity_type: str, parts: Sequence[Part], scope: list[str] | None) -> list[str]:
         """How many entries the filters left out because they do not say, of those that meet the other filters."""

@@ -7,10 +7,11 @@ words all entries under the filters. Everything is read through a searcher, so t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lorekeeper.cache.protocol import Documents, Identity, ValueCounts
+from lorekeeper.editions import TWINS, with_twins
 from lorekeeper.entities import COLLECTIONS, Field, FieldType
 from lorekeeper.field_values import Stored
 from lorekeeper.search import by_name
@@ -29,6 +30,8 @@ MOST_NUMBERS = 40
 
 _SHARED = _KIND, _DOCUMENT = ("kind", "document")
 """Fields of all types, which are counted over all of them."""
+
+_TWINS = [key for twins in TWINS for key in twins]
 
 Value = str | int | float | bool
 
@@ -147,14 +150,26 @@ def _facets(sought: Typed, counted: _Counts, titles: Mapping[str, str]) -> Itera
     chosen = sought.chosen.get(IN, frozenset())
     yield _facet(IN, None, [FacetValue(name, name.replace("_", " "), totals[name], name in chosen) for name in types])
     chosen = sought.chosen.get(BOOK, frozenset())
-    books = _sum([counts[_DOCUMENT] for counts in counted.values()]).counts
-    yield _facet(BOOK, None, [FacetValue(str(k), titles.get(str(k), str(k)), n, k in chosen) for k, n in books.items()])
+    books = _books(_sum([counts[_DOCUMENT] for counts in counted.values()]).counts, {str(key) for key in chosen})
+    yield _facet(BOOK, None, [FacetValue(k, titles.get(k, k), n, k in chosen) for k, n in books.items()])
     kind = next(iter(COLLECTIONS.values())).field(_KIND)
     yield _of_field(sought, None, kind, _sum([counts[_KIND] for counts in counted.values()]))
     for entity_type in types:
         for field in _declared(entity_type):
             if field.name in counted[entity_type] and field.name not in _SHARED:
                 yield _of_field(sought, entity_type, field, counted[entity_type][field.name])
+
+
+def _books(counts: Mapping[Value, int], chosen: Collection[str]) -> dict[str, int]:
+    """The numbers of entries by book; the parts of one book together, under the key that is chosen, else the first one."""
+    books: dict[str, int] = {}
+    for key in map(str, counts):
+        parts = [part for part in with_twins([key]) if part in counts]
+        shown = next(
+            (part for part in parts if part in chosen), min(parts, key=_TWINS.index) if len(parts) > 1 else key
+        )
+        books[shown] = sum(counts[part] for part in parts)
+    return books
 
 
 def _of_field(sought: Typed, entity_type: str | None, field: Field, counts: ValueCounts) -> Facet:

@@ -11,6 +11,8 @@ from lorekeeper.cache.protocol import Identity
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.search.results import Key
+from lorekeeper.text.keywords import content_words
+from lorekeeper.text.matching import STEM
 from lorekeeper.text.names import base_name, canonical_name
 from lorekeeper.text.sections import sections
 
@@ -35,11 +37,11 @@ class Place:
 
     Attributes:
         entity: what is shown.
-        variants: the names of its variants, which it stands for.
+        variants: its variants, which it stands for.
     """
 
     entity: Entity
-    variants: tuple[str, ...] = ()
+    variants: tuple[Entity, ...] = ()
 
 
 def text_label(entity: Entity) -> Hashable:
@@ -65,7 +67,7 @@ def places(entities: Sequence[Entity], limit: int) -> tuple[list[Place], int]:
             break
         groups.setdefault(label, []).append(entity)
         used += 1
-    return [Place(group[0], tuple(other.name for other in group[1:])) for group in groups.values()], used
+    return [Place(group[0], tuple(group[1:])) for group in groups.values()], used
 
 
 async def family_labels(
@@ -102,3 +104,10 @@ def _label(text: Hashable, variants: Sequence[Entity]) -> Hashable:
     first, *others = [base_name(variant.name).split() for variant in variants]
     shared = [word for word in first if all(word in other for other in others)]
     return canonical_name(" ".join(shared)) if shared else text
+
+
+def asked_words(name: str, wordings: Sequence[str]) -> int:
+    """How many words of a query a name has, compared by their first letters: the variant with most of them leads its group."""
+    own = fold(name).split()
+    words = {word[:STEM] for wording in wordings for word in content_words(fold(wording))}
+    return sum(any(each == word or (len(word) == STEM and each.startswith(word)) for each in own) for word in words)

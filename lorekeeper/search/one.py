@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import FilterError, NotFoundError
+from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
+from lorekeeper.search.absent import closed_name
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
 from lorekeeper.text.names import canonical_name
@@ -109,7 +111,9 @@ async def _no_entry(
     page = await search(Query(types, wanted, documents=documents, limit=SUGGESTED, mode="keyword"))
     found = _listed([result.entity for result in page.results])
     hint = f"a search for it finds {found}" if found else "a search finds entries by meaning"
-    return f"no entry is called {shown(wanted)}; {hint}"
+    closed = closed_name(fold(wanted), fold(wanted).split())
+    closed = f" ({shown(closed)} is not open content, so no sync would bring it)" if closed else ""
+    return f"no entry is called {shown(wanted)}{closed}; {hint}"
 
 
 def _listed(entities: Sequence[Entity]) -> str:

@@ -16,18 +16,20 @@ from lorekeeper.measures import timed
 from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search import by_name, unfinished
-from lorekeeper.search.absent import Absent, absent
+from lorekeeper.search.absent import NEAREST, Absent, absent
 from lorekeeper.search.asked_type import asked_type
 from lorekeeper.search.coverage import occurring, topic_of, unknown_words
 from lorekeeper.search.documents import DocumentRegistry, Scopes
-from lorekeeper.search.editions import with_editions
+from lorekeeper.search.editions import editions_first, with_editions
 from lorekeeper.search.expansion import expanded_keywords
 from lorekeeper.search.explain import Explainer, explanation_of, with_filters
 from lorekeeper.search.features import with_features
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import stated_conditions, type_asked_for
+from lorekeeper.search.languages import foreign_note, in_language, language_of
 from lorekeeper.search.mentioned import with_named
+from lorekeeper.search.nothing import why_nothing
 from lorekeeper.search.pages import PageCache
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.raised import with_raised_notes
@@ -94,18 +96,24 @@ class Searcher:
     async def _search(self, query: Query) -> ResultPage:
         if query.edition is not None:
             await self.documents.require_edition(query.edition)
-        own = self.documents.edition if query.documents is None else ()
-        edition = own if query.edition is None else query.edition
         seed = query.seed if query.seed is not None else drawn_seed(query.order)
         drawn, query = seed != query.seed, replace(query.resolved(), seed=seed)
-        page = await with_editions(self.documents, edition, await self._page(query))
+        asked = query.edition is not None
+        page = await with_editions(self.documents, self._edition(query), await self._page(query), asked=asked)
         if query.filters and not query.offset:
             scopes = await self.documents.scopes(query.types, query.documents)
             page = await with_filters(page, self.explainer, query, scopes)
             if len(query.types) == 1:
                 page = await self.explainer.explained(page, query.types[0], query.filters, scopes)
         drew = REPEAT.format(seed) if drawn and page.results else None
-        return replace(page, note=" ".join(filter(None, [page.note, order_hint(query, page), drew])) or None)
+        nothing = await why_nothing(self.documents, query, page)
+        notes = [nothing] if nothing else [page.note, order_hint(query, page), drew]
+        return replace(page, note=" ".join(filter(None, notes)) or None)
+
+    def _edition(self, query: Query) -> Sequence[str]:
+        """The editions and documents that come first: those of the query, else the library's own, unless it names documents."""
+        own = self.documents.edition if query.documents is None else ()
+        return own if query.edition is None else query.edition
 
     async def _page(self, query: Query) -> ResultPage:
         if query.similar_to is not None:
@@ -197,10 +205,17 @@ class Searcher:
         text, filtered = " ".join(wordings), bool(query.filters)
         hybrid = _mode(query, retrieved) == "hybrid"
         topic = await topic_of(self._cache, query.types, text, retrieved, filtered=filtered) if hybrid else None
-        if topic and topic.off:
-            page = ResultPage([], 0, "hybrid", note=NOTHING_CLOSE)
+        missing = await self._missing(query, wordings, retrieved)
+        language = None
+        if hybrid and not (like or missing):
+            language = language_of(text, retrieved.occurring, retrieved.count)
+        if missing and (missing.game or (topic and topic.off)):
+            page = ResultPage([], 0, _mode(query, retrieved), note=missing.note)
+        elif topic and topic.off:
+            page = ResultPage([], 0, "hybrid", note=NOTHING_CLOSE if language is None else foreign_note(query.types))
         else:
-            page = await self._relevant(query, wordings, retrieved, note, like=like, whole=whole)
+            page = await self._relevant(query, wordings, retrieved, note, missing, like=like, whole=whole)
+            page = page if language is None else in_language(page, language, query.types)
         if not query.explain:
             return page
         return replace(page, explanation=explanation_of(page, wordings, retrieved, topic))
@@ -211,24 +226,25 @@ class Searcher:
         wordings: Sequence[str],
         retrieved: Retrieved,
         note: str | None,
+        missing: Absent | None,
         *,
         like: Entity | None,
         whole: bool,
     ) -> ResultPage:
         """The page of those hits that answer the query; ``note`` comes before what else its note says."""
         mode = _mode(query, retrieved)
-        missing = await self._missing(query, wordings, retrieved)
-        if missing and missing.game:
-            return ResultPage([], 0, mode, note=missing.note)
         hits = await self._hits(query, retrieved, like, whole=whole)
         hits, unused = await self._reranked(query, "; ".join(wordings), retrieved, hits)
+        if query.mode == "auto" and not (query.order or like):
+            hits = await editions_first(self.documents, self._edition(query), hits)
         counted = not (like or query.order) and (whole or mode == "semantic")
         total = max(retrieved.count, len(hits)) if counted else len(hits)
         shown = hits[query.offset : query.offset + query.limit]
         is_plain = bool(shown) and query.mode == "auto" and len(wordings) == 1 and not (like or missing)
         results = await self._results(query, shown, retrieved, [] if like else wordings)
-        unknown = unknown_words(wordings[0], retrieved) if is_plain else None
-        notes = [note, unused, missing.note if missing and results else None, unknown]
+        unknown = await unknown_words(self._cache, query.types, wordings[0], retrieved) if is_plain else None
+        absent_note = missing.note if missing else None
+        notes = [note, unused, absent_note, NEAREST if absent_note and results else None, unknown]
         if retrieved.unavailable:
             notes.append(
                 f"Semantic search is unavailable, so only keywords and filters were used: {retrieved.unavailable}"
@@ -251,7 +267,7 @@ class Searcher:
             return await self._sorted(query, fused(retrieved, preferred, {}, tail=True))
         labels = await family_labels(retrieved.heads, self._cache.load)
         few = whole or retrieved.count <= FEW
-        ranking = fused(retrieved, preferred, labels, tail=few)
+        ranking = fused(retrieved, preferred, labels, query.wordings, tail=few)
         left_out = {key for hit in ranking for key in hit.duplicates if key in labels}  # variants
         if like:
             own = like.type, canonical_name(like.name)
@@ -268,12 +284,12 @@ class Searcher:
         """Hits in the reranker's order, if there is one and nothing else decides the order; and a note if it failed."""
         if self._reranker is None or query.mode != "auto" or query.order:
             return hits, None
-        return await self._reranker.reordered(text, hits, retrieved.all_ranked, self._entities)
+        return await self._reranker.reordered(text, hits, retrieved.all_ranked, self._of_hits)
 
     async def _sorted(self, query: Query, hits: list[FusedHit[Key]]) -> list[FusedHit[Key]]:
         """Hits in the order that a query asks for, if it asks for one: then only the most relevant ones."""
         orders = await self._orders(query)
-        return sorted_hits(hits[:SORTED], await self._entities(hits[:SORTED]), orders) if orders else hits
+        return sorted_hits(hits[:SORTED], await self._of_hits(hits[:SORTED]), orders) if orders else hits
 
     async def _similar(self, query: Query, uri: str) -> ResultPage:
         """The entries nearest in meaning to another, and to the query's words if it has any, without that one itself."""
@@ -369,27 +385,41 @@ class Searcher:
             return None
         names = [ranked.name for ranked in retrieved.all_ranked.values()]
         names += (await self.documents.titles()).values()
-        return next((missing for wording in wordings if (missing := absent(wording, names))), None)
+        return next((missing for wording in wordings if (missing := absent(wording, names, retrieved.occurring))), None)
 
     async def _results(
         self, query: Query, hits: Sequence[FusedHit[Key]], retrieved: Retrieved, wordings: Sequence[str]
     ) -> list[Result]:
         """The hits with their entities; those that no longer exist are left out."""
-        titles, entities = await self.documents.titles(), await self._entities(hits)
+        titles, entities = await self.documents.titles(), await self._of_hits(hits)
+        variants = await self._entities([key for hit in hits for key in hit.duplicates if key[0] in GROUPED])
         asked = Asked(wordings, query.filtered_fields)
         return [
-            ranked_result(entities[hit.key], hit, titles, retrieved.all_ranked, asked, length)
+            ranked_result(
+                entities[hit.key],
+                hit,
+                titles,
+                retrieved.all_ranked,
+                asked,
+                length,
+                [variants[key] for key in hit.duplicates if key in variants],
+            )
             for hit, length in zip(hits, lengths(len(hits)), strict=True)
             if hit.key in entities
         ]
 
-    async def _entities(self, hits: Sequence[FusedHit[Key]]) -> dict[Key, Entity]:
+    async def _of_hits(self, hits: Sequence[FusedHit[Key]]) -> dict[Key, Entity]:
         """The entities of hits, as far as they still exist."""
+        return await self._entities([hit.key for hit in hits])
+
+    async def _entities(self, keys: Sequence[Key]) -> dict[Key, Entity]:
+        """The entities of some keys, as far as they still exist."""
         entities: dict[Key, Entity] = {}
-        for entity_type in dict.fromkeys(hit.key[0] for hit in hits):
-            identities = [hit.key[1] for hit in hits if hit.key[0] == entity_type]
+        for entity_type in dict.fromkeys(key[0] for key in keys):
             with timed("load"):
-                loaded = await self._cache.load(entity_type, identities)
+                loaded = await self._cache.load(
+                    entity_type, [identity for name, identity in keys if name == entity_type]
+                )
             entities |= {(entity_type, entity.identity): entity for entity in loaded}
         return entities
 

@@ -11,6 +11,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.search.explanation import Explanation
 from lorekeeper.search.fusion import FusedHit, Retriever
+from lorekeeper.search.variants import other_facts
 from lorekeeper.search.wordings import found_by
 from lorekeeper.text.evidence import evidence, read
 from lorekeeper.text.excerpts import SNIPPET_CHARS
@@ -38,6 +39,7 @@ class Result:
         section: heading of the section that the snippet is from, "" for the main text.
         path: the same as the entry has it: of the text below the title of a note "", not the title.
         variants: names of the variants of the same thing that it stands for.
+        others: those facts of the variants that differ from its own, "" for none.
         sure: whether it is close enough to the best result to be taken for an answer.
         edition: code of its document's edition, "" if that is unknown.
         wording: of a query in several wordings, the one that found it; "" for others.
@@ -53,6 +55,7 @@ class Result:
     section: str = ""
     path: str = ""
     variants: tuple[str, ...] = ()
+    others: str = ""
     sure: bool = True
     edition: str = ""
     wording: str = ""
@@ -102,7 +105,7 @@ def unranked_result(
     titles: Mapping[str, str],
     match: Retriever | None,
     asked: Asked,
-    variants: Sequence[str] = (),
+    variants: Sequence[Entity] = (),
     limit: int = SNIPPET_CHARS,
 ) -> Result:
     """An entry of a structured lookup; ``titles`` has the title of each document by key."""
@@ -116,7 +119,8 @@ def unranked_result(
         snippet=shown.text,
         section=shown.section,
         path=shown.section,
-        variants=tuple(variants),
+        variants=tuple(variant.name for variant in variants),
+        others=other_facts(entity, variants),
     )
 
 
@@ -127,6 +131,7 @@ def ranked_result(
     ranked: Mapping[Key, Ranked],
     asked: Asked,
     limit: int = SNIPPET_CHARS,
+    variants: Sequence[Entity] = (),
 ) -> Result:
     """A hit as a result.
 
@@ -137,6 +142,7 @@ def ranked_result(
         ranked: the places of all entries in any ranking; those of the semantic one have the passage nearest to the query.
         asked: what the search asks for.
         limit: most characters of the snippet.
+        variants: those of its duplicates that are variants of one thing.
     """
     elsewhere = dict.fromkeys(document for _, (document, _) in hit.duplicates if document != entity.document)
     also = [f"also in {', '.join(elsewhere)}"] if elsewhere else []
@@ -155,6 +161,7 @@ def ranked_result(
         section=section_shown(entity, shown.section),
         path=shown.section,
         variants=_other_names(entity, [ranked[key].name for key in hit.duplicates if key in ranked]),
+        others=other_facts(entity, _otherwise_named(entity, variants)),
         sure=hit.sure,
         wording=wording if len(asked.wordings) > 1 else "",
         hit=hit,
@@ -168,6 +175,15 @@ def _other_names(entity: Entity, names: Sequence[str]) -> tuple[str, ...]:
         return ()
     others.pop(name_key(fold(entity.name)), None)
     return tuple(others.values())
+
+
+def _otherwise_named(entity: Entity, variants: Sequence[Entity]) -> list[Entity]:
+    """Variants with other names than an entry's own, one of each name: if possible that of its document."""
+    own = name_key(fold(entity.name))
+    named: dict[str, Entity] = {}
+    for variant in sorted(variants, key=lambda each: each.document != entity.document):
+        named.setdefault(name_key(fold(variant.name)), variant)
+    return [variant for key, variant in named.items() if key != own]
 
 
 def _title(entity: Entity, titles: Mapping[str, str]) -> str:

@@ -14,7 +14,7 @@ from lorekeeper.errors import EmbeddingError
 from lorekeeper.folding import fold
 from lorekeeper.search.asked_type import AskedType
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Shelf, fuse
-from lorekeeper.search.grouping import ALONE
+from lorekeeper.search.grouping import ALONE, asked_words
 from lorekeeper.search.relevance import CLOSE
 from lorekeeper.search.results import Key
 from lorekeeper.search.shelves import BOOKS, PHRASES, PHRASES_REWORDED, first, shelf_name, shelves
@@ -174,20 +174,30 @@ class Retrieved:
 
 
 def fused(
-    retrieved: Retrieved, preferred: Sequence[str], labels: Mapping[Key, Hashable], *, tail: bool
+    retrieved: Retrieved,
+    preferred: Sequence[str],
+    labels: Mapping[Key, Hashable],
+    wordings: Sequence[str] = (),
+    *,
+    tail: bool,
 ) -> list[FusedHit[Key]]:
     """The rankings as one, duplicates in groups: variants of one thing, and entries of one type and canonical name.
 
-    One from the earliest of the preferred documents stands for its duplicates.
+    Of variants the one with most words of the query in its name stands for the others, then, as among all duplicates, the one
+    from the earliest of the preferred documents.
     """
     places = {document: place for place, document in enumerate(preferred)}
     ranked, weighed = retrieved.all_ranked, retrieved.shelves
+
+    def preference(key: Key) -> tuple[int, int]:
+        return -asked_words(ranked[key].name, wordings), places.get(key[1][0], len(places))
+
     return fuse(
         retrieved.meant,
         _scores(retrieved.keyword),
         _scores(retrieved.names),
         group=lambda key: labels.get(key) or (key if key[0] in ALONE else (key[0], canonical_name(ranked[key].name))),
-        preference=lambda key: places.get(key[1][0], len(places)),
+        preference=preference,
         shelf=lambda key: weighed[shelf_name(key[0])],
         phrases=retrieved.phrases,
         weight=lambda key: retrieved.asked.weight(key[0]) if retrieved.asked else 1.0,

@@ -118,16 +118,23 @@ class Typed:
         )
 
 
-def typed(text: str, titles: Mapping[str, str] = NO_TITLES, types: Sequence[str] = tuple(COLLECTIONS)) -> Typed:
+def typed(
+    text: str,
+    titles: Mapping[str, str] = NO_TITLES,
+    types: Sequence[str] = tuple(COLLECTIONS),
+    *,
+    ended: bool = False,
+) -> Typed:
     """What a text asks for.
 
     Args:
         text: of the search box.
         titles: of all documents, by key: what ``book:`` chooses from.
         types: the entity types to search unless the text chooses others, or asks for fields that only others have.
+        ended: whether nobody is typing it any more, so that what its last part has wrong is said too.
     """
     read = list(map(meant, parts(cleaned(text))))
-    reading = _Reading(titles, list(types), tested=any(map(is_test, read)))
+    reading = _Reading(titles, list(types), tested=any(map(is_test, read)), ended=ended)
     reading.choose(read)
     reading.narrow(read)
     reading.words_of(read)
@@ -137,8 +144,8 @@ def typed(text: str, titles: Mapping[str, str] = NO_TITLES, types: Sequence[str]
 class _Reading:
     """A text on its way to a search; its parts are taken in three rounds, since what is chosen decides what others mean."""
 
-    def __init__(self, titles: Mapping[str, str], types: list[str], *, tested: bool) -> None:
-        self._titles, self._default, self._tested = titles, types, tested
+    def __init__(self, titles: Mapping[str, str], types: list[str], *, tested: bool, ended: bool) -> None:
+        self._titles, self._default, self._tested, self._ended = titles, types, tested, ended
         self._types = list(COLLECTIONS)
         self._words: list[str] = []
         self._phrases: list[str] = []
@@ -201,7 +208,7 @@ class _Reading:
             self._types = [name for name in self._types if name not in named] or self._types
         elif named:
             self._chosen.setdefault(IN, set()).update(named)
-        elif not part.last:
+        elif self._ended or not part.last:
             self._notes.append(unknown_name(" ".join(test.values), list(COLLECTIONS), "type"))
 
     def _choose_books(self, part: Part, test: FieldTest) -> None:
@@ -249,7 +256,7 @@ class _Reading:
 
     def _leave_out(self, part: Part, reason: str) -> None:
         """Leave a part out, and say so unless it may not be typed to its end."""
-        if not part.last:
+        if self._ended or not part.last:
             self._notes.append(f"{shown(part.text)} is left out: {reason}")
 
     def _valid_order(self, types: Sequence[str]) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lorekeeper.attribution import Attribution, attribution
-from lorekeeper.editions import edition_label
+from lorekeeper.editions import edition_label, with_twins
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import unknown_name
@@ -20,6 +20,7 @@ from lorekeeper.printable import lines, one_line, quantity
 from lorekeeper.render import UNRELATED, Related, lean, markdown
 from lorekeeper.rolling.tables import tables_of
 from lorekeeper.search.results import Result, ResultPage
+from lorekeeper.search.variants import label_of
 from lorekeeper.server.linked import related_of
 from lorekeeper.server.twins import without_text
 from lorekeeper.text.evidence import FULL
@@ -47,6 +48,11 @@ MIN_SNIPPET = 60
 """Characters that a snippet keeps."""
 
 LESS_SURE = "Less sure:"
+
+NOTHING = "Nothing found."
+
+NEGATIONS = ("Nothing ", "No ", "None ", "The library has no ")
+"""How notes begin that say themselves that nothing was found."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +110,8 @@ def _page_content(page: ResultPage, contents: Sequence[JsonObject], *, full: boo
 
 def _page_text(page: ResultPage, contents: Sequence[JsonObject], texts: Sequence[str]) -> str:
     """``texts`` are those of the whole entries, which stand in the place of the snippets if there are any."""
+    if not page.results:
+        return nothing_found(page.note)
     parts = [_heading(page)]
     if page.note:
         parts.append(f"Note: {one_line(page.note)}")
@@ -122,10 +130,14 @@ def _page_text(page: ResultPage, contents: Sequence[JsonObject], texts: Sequence
     return "\n".join(parts)
 
 
+def nothing_found(note: str | None) -> str:
+    """What a page without results says: its note, if that says it already, else with "Nothing found." before it."""
+    said = one_line(note or "")
+    return said if said.startswith(NEGATIONS) else f"{NOTHING} {said}".strip()
+
+
 def _heading(page: ResultPage) -> str:
     """How much there is: of a ranked search, the number of relevant entries; of a lookup, that of all that match."""
-    if not page.results:
-        return "Nothing found."
     number = len(page.results) + sum(len(result.variants) for result in page.results)
     if page.mode != "structured" or number == len(page.results):
         best = "best " if page.mode != "structured" and page.total > len(page.results) else ""
@@ -165,7 +177,7 @@ def _content(result: Result) -> JsonObject:
         "score": result.score,
         "match": result.match,
         "section": capped_path(one_line(result.section), MAX_SECTION),
-        "facts": _short(one_line(result.facts)),
+        "facts": _facts(result),
         "snippet": one_line(result.snippet),
     }
     if result.variants:
@@ -177,25 +189,24 @@ def _content(result: Result) -> JsonObject:
     return content
 
 
+def _facts(result: Result) -> str:
+    """The facts of a result, with those of its variants that differ: what is left out is said with an ellipsis."""
+    if not result.others:
+        return _short(one_line(result.facts))
+    return f"{_short(one_line(result.facts))}; {_short(one_line(result.others))}"
+
+
 def _variants(name: str, variants: Sequence[str]) -> str:
     """The first variants, as far as their names differ, and how many there are besides: "Axe, Club and 17 more"."""
     shown: list[str] = []
     for variant in variants:
-        label = one_line(_difference(name, variant))
+        label = label_of(name, variant)
         if sum(map(len, shown)) + len(label) > MAX_VARIANTS:
             break
         shown.append(label)
     more = len(variants) - len(shown)
     counted = f"{more} more" if shown else f"{more} variant{'s' if more > 1 else ''}"
     return " and ".join(filter(None, [", ".join(shown), counted if more else ""]))
-
-
-def _difference(name: str, variant: str) -> str:
-    """What a variant's name has after the words that it shares with another: "Club" of "Ash Blade (Club)"."""
-    words, others = variant.split(), name.split()
-    shared = next((n for n, (one, other) in enumerate(zip(words, others, strict=False)) if one != other), 0)
-    rest = " ".join(words[shared:])
-    return rest.removeprefix("(").removesuffix(")") if rest.startswith("(") else rest
 
 
 def source_of(content: JsonObject) -> str:
@@ -302,7 +313,8 @@ def _document_line(document: JsonObject) -> str:
     licences = f" [{', '.join(document['licenses'])}]" if document["licenses"] else ""
     people = document["publisher"] or document["author"]
     by = f" by {people}" if people else ""
-    return f"{one_line(document['key'])}: {document['name']}{by}{licences}: {counts}"
+    twins = f" (searched together with {', '.join(document['searched_with'])})" if "searched_with" in document else ""
+    return f"{one_line(document['key'])}: {document['name']}{by}{licences}: {counts}{twins}"
 
 
 async def document_list(view: View, entity_type: str | None = None) -> list[JsonObject]:
@@ -321,7 +333,8 @@ async def document_list(view: View, entity_type: str | None = None) -> list[Json
         shown = {t: n for t, n in by_type.items() if t != "documents" and entity_type in (None, t)}
         if shown or entity_type is None:
             source = await _attribution(view, key, by_type, records.get(key))
-            documents.append(_document(key, source, shown))
+            twins = [twin for twin in with_twins([key]) if twin != key and twin in counts]
+            documents.append(_document(key, source, shown) | ({"searched_with": twins} if twins else {}))
     return documents
 
 

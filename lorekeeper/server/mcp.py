@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
+from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 
@@ -19,12 +20,11 @@ from lorekeeper.audience import Viewer
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import ConfigError, EmbeddingError, LoreKeeperError
 from lorekeeper.library import Library
-from lorekeeper.server import stdio
+from lorekeeper.server import apps, stdio
 from lorekeeper.server.exchange import Recorder
 from lorekeeper.server.handlers import Handlers
 from lorekeeper.server.icons import icon
 from lorekeeper.server.instructions import books_of, instructions, remember, remembered
-from lorekeeper.server.logs import LogToClients
 from lorekeeper.server.notifications import CallNext, Clients, Watch
 from lorekeeper.server.recording import RecordedCalls, ViewerOf
 from lorekeeper.settings import Settings
@@ -46,6 +46,20 @@ ANYBODY = (
 NO_QUESTIONS = ("subscriptions/listen", "ping")
 """Requests that nobody waits for: the first lasts as long as its client likes, and some clients send the second all the time."""
 
+
+SERVER: dict[str, Any] = {"version": VERSION, "title": "LoreKeeper", "icons": [icon("book")]}
+"""What clients show of the server."""
+
+STEADY = CacheHint(ttl_ms=5 * 60 * 1000)
+"""For lists that the program itself declares: they stay the same until another version is started. What a client can show
+decides on a part of the tools' list, so that no two clients share an answer."""
+
+CACHED: dict[CacheableMethod, CacheHint] = {
+    "tools/list": STEADY,
+    "prompts/list": STEADY,
+    "resources/templates/list": STEADY,
+}
+"""How long clients may use an answer without asking again, by method; not at all where nothing is stated."""
 
 BEFORE_QUESTIONS = ("initialize", *NO_QUESTIONS)
 """Requests that are answered without any entry."""
@@ -130,20 +144,17 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
     """The server of a library: its handlers, and what runs beside them as long as it is connected."""
 
     def __init__(self, library: Library, viewer_of: ViewerOf, greeting: View, recorders: Sequence[Recorder]) -> None:
-        self._library = library
-        self._viewer_of, self._greeting = viewer_of, greeting
+        self._library, self._viewer_of, self._greeting = library, viewer_of, greeting
         self._groups: dict[View, _Group] = {}
         self._is_open = False
-        self._logs: LogToClients | None = None
         self._freshening: asyncio.Task[None] | None = None
         handlers = Handlers(library, self._view_of)
         super().__init__(
             "lorekeeper",
-            version=VERSION,
-            title="LoreKeeper",
+            **SERVER,
             instructions=instructions(remembered(self._books_file)),
-            icons=[icon("book")],
             lifespan=_LoreServer._running,
+            cache_hints=CACHED,
             on_list_tools=handlers.list_tools,
             on_call_tool=handlers.call_tool,
             on_list_prompts=handlers.list_prompts,
@@ -156,9 +167,13 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
             on_unsubscribe_resource=self._unsubscribe,
             on_subscriptions_listen=self._subscriptions,
         )
-        # not as an argument: the SDK would warn on stderr that the next protocol has it no more
-        self.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
-        self.middleware += [RecordedCalls(recorders, viewer_of), self._listen, _Opening(library, self._opened)]
+        self.extensions[apps.EXTENSION] = {}  # a client uses an extension only if the server announces it too
+        self.middleware += [
+            _announced,
+            RecordedCalls(recorders, viewer_of),
+            self._listen,
+            _Opening(library, self._opened),
+        ]
 
     def create_initialization_options(self, *arguments: Any, **options: Any) -> InitializationOptions:
         """As declared, with changes of the resources."""
@@ -169,11 +184,9 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
     @contextlib.asynccontextmanager
     async def _running(self) -> AsyncIterator[dict[str, Any]]:
         """From the first connection to the end of the last."""
-        self._logs = LogToClients(self._group(self._library).clients)  # they may tell of secrets
         try:
-            with self._logs.attached():
-                async with self._library.vaults.watching():
-                    yield {}
+            async with self._library.vaults.watching():
+                yield {}
         finally:
             for group in self._groups.values():
                 group.watch.stop()
@@ -203,25 +216,16 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
         return self._groups[view]
 
     async def _listen(self, context: Any, call_next: CallNext) -> Any:
-        """Remember who says something; log messages of a request go where it wants them, if nothing is kept from its viewer."""
+        """Remember which client sends a message, and have a player's view brought up to date before a question."""
         group = self._group_of(context)
         if not group.view.viewer.sees_all and context.method not in BEFORE_QUESTIONS:
             await group.view.refresh()
-        logs = self._logs if group.view.viewer.sees_all else None
-        with logs.answering(context) if logs else contextlib.nullcontext():
-            try:
-                return await call_next(context)
-            finally:
-                group.clients.met(context.session)
-                for each in (group, self._group(self._greeting)):
-                    each.watch.message()
-
-    async def _set_level(self, context: Any, params: types.SetLevelRequestParams) -> types.EmptyResult:
-        group = self._group_of(context)
-        group.clients.set_level(context.session, params.level)
-        if self._logs and group.view.viewer.sees_all:
-            self._logs.lower_to(params.level)
-        return types.EmptyResult()
+        try:
+            return await call_next(context)
+        finally:
+            group.clients.met(context.session)
+            for each in (group, self._group(self._greeting)):
+                each.watch.message()
 
     async def _subscribe(self, context: Any, params: types.SubscribeRequestParams) -> types.EmptyResult:
         await self._group_of(context).watch.follow(context.session, str(params.uri))
@@ -244,6 +248,14 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
     def _books_file(self) -> Path | None:
         """Where the books are remembered; those that a player sees are not."""
         return self._library.books_file if self._greeting is self._library else None
+
+
+async def _announced(context: Any, call_next: CallNext) -> Any:
+    """Announce the extensions to clients of the handshake too: the SDK drops them, as that schema does not name them."""
+    answer = await call_next(context)
+    if context.method == "initialize" and isinstance(answer, dict):
+        answer["capabilities"]["extensions"] = {apps.EXTENSION: {}}
+    return answer
 
 
 class _Group:

@@ -33,7 +33,7 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 METHODS = frozenset(
     {"initialize", "tools/list", "prompts/list", "prompts/get", "resources/list", "resources/templates/list"}
-    | {"resources/read", "resources/subscribe", "resources/unsubscribe", "completion/complete", "logging/setLevel"}
+    | {"resources/read", "resources/subscribe", "resources/unsubscribe", "completion/complete"}
     | {"subscriptions/listen", "server/discover"}
 )
 """Methods of MCP that have a label of their own."""

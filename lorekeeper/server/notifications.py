@@ -8,7 +8,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, get_args
+from typing import Any
 
 import mcp_types as types
 from mcp.server.session import ServerSession
@@ -37,9 +37,6 @@ MAX_FOLLOWED = 100
 SEND_SECONDS = 5.0
 """How long a client may take to accept a notification; one that takes longer goes without it, and holds up nobody else."""
 
-LEVELS: tuple[str, ...] = get_args(types.LoggingLevel)
-"""Levels of log messages, the least important first."""
-
 CallNext = Callable[[Any], Awaitable[Any]]
 """Answers a message, for what stands around that (`mcp.server.context.CallNext`)."""
 
@@ -63,7 +60,6 @@ class Clients:
 
     def __init__(self) -> None:
         self._sessions: dict[int, ServerSession] = {}
-        self._levels: dict[int, str] = {}
         self._uris: dict[int, set[str]] = {}
 
     def met(self, session: ServerSession) -> None:
@@ -75,18 +71,8 @@ class Clients:
         self._sessions[number] = session
         if len(self._sessions) > MAX_CLIENTS:
             oldest = next(iter(self._sessions))
-            for known in (self._sessions, self._levels, self._uris):
+            for known in (self._sessions, self._uris):
                 known.pop(oldest, None)
-
-    def set_level(self, session: ServerSession, level: str) -> None:
-        """Send this client log messages of a level and above."""
-        self._levels[id(session.client_params)] = level
-
-    def listening(self, level: str) -> list[ServerSession]:
-        """The clients that want log messages of that level."""
-        wanted = LEVELS.index(level)
-        levels = self._levels.items()
-        return [self._sessions[n] for n, least in levels if n in self._sessions and LEVELS.index(least) <= wanted]
 
     def subscribe(self, session: ServerSession, uri: str) -> None:
         """Tell this client when a resource changes; MCPError if it follows `MAX_FOLLOWED` others already."""

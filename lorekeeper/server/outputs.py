@@ -71,7 +71,7 @@ ENTRY: JsonObject = {
 
 DOCUMENTS: JsonObject = {
     "type": "object",
-    "description": "documents: key, name, publisher, author, game_system, licenses, url, counts (entries by type)",
+    "description": "documents: key, name, publisher, author, game_system, licenses, url, counts (entries by type), searched_with",
 }
 """Of `list_documents`."""
 

@@ -86,7 +86,7 @@ _PAGING: dict[str, Parameter] = {
     "documents": (Texts | None, Field(None)),
     "edition": (
         str | None,
-        Field(None, description=f"first: {', '.join(LABELS)} or keys", max_length=MAX_EDITION),
+        Field(None, description=f"comes first: {', '.join(LABELS)} or keys", max_length=MAX_EDITION),
     ),
     "limit": (int, Field(10, ge=1, le=MAX_LIMIT)),
     "offset": (int, Field(0, ge=0)),
@@ -94,7 +94,7 @@ _PAGING: dict[str, Parameter] = {
 }
 
 
-_SHORT_EDITION: Parameter = (str | None, Field(None, description="first, as 2024", max_length=MAX_EDITION))
+_SHORT_EDITION: Parameter = (str | None, Field(None, description="comes first, as 2024", max_length=MAX_EDITION))
 """The same for lookups: `search_lore` says what there is."""
 
 

@@ -10,10 +10,8 @@ from collections.abc import Iterator, Sequence
 from lorekeeper.entities import Entity
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.dossier.lines import Dossier, Line, Part, Quote, date_of, session_of
-from lorekeeper.server.answers import Answer
+from lorekeeper.server.answers import Answer, nothing_found
 from lorekeeper.views.view import View
-
-NOTHING = "Nothing found."
 
 
 async def topic_answer(view: View, topic: str, types: Sequence[str] | None, limit: int) -> Answer:
@@ -26,10 +24,10 @@ def topic_text(dossier: Dossier) -> str:
     """A dossier as Markdown: a heading for each part, and for each line its entry, section and uri, then what it says."""
     name = dossier.main.name if dossier.main else dossier.topic
     head = [f"# {one_line(name, MAX_SHOWN)}"]
+    if not dossier.parts:
+        return "\n".join([*head, nothing_found(dossier.note)])
     if dossier.note:
         head.append(f"Note: {one_line(dossier.note)}")
-    if not dossier.parts:
-        head.append(NOTHING)
     return "\n".join([*head, *(line for part in dossier.parts for line in _part(part))])
 
 

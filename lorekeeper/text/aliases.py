@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.folding import fold
+from lorekeeper.text.names import SIMILAR, similarity
 
 ALIASES = Path(__file__).parent.parent / "data" / "names"
 """The tables: one file per collection that has any."""
@@ -40,6 +41,9 @@ ENGLISH = frozenset(
     """.split()
 )
 """Longer names of one word that are not recognised within a sentence either, since they are words of English texts."""
+
+SHOWING = "showing "
+"""How an explanation begins that only says what is shown."""
 
 NAMES_KEPT = 1024
 """Names whose entries are kept: to find those of one takes a look at every line of its table."""
@@ -69,7 +73,13 @@ class Alias(NamedTuple):
 
     @property
     def explanation(self) -> str:
-        """What the name stands for, as a sentence without its full stop."""
+        """What the name stands for, as a sentence without its full stop.
+
+        A name that is spelt nearly as the English one may be a misspelling, of which nobody wants to learn in which language it is
+        right.
+        """
+        if self.language and similarity(fold(self.written), fold(self.name)) >= SIMILAR:
+            return f"{SHOWING}{self.name}"
         if self.language:
             return f"{self.written} is {self.name} in {self.language}"
         return f"{self.written} is called {self.name} in the SRD"

@@ -57,6 +57,11 @@ def similar_names(
     return sorted(best.items(), key=lambda item: (-item[1], item[0]))[:limit]
 
 
+def similarity(one: str, other: str) -> float:
+    """The normalised indel similarity of two texts, 0 to 1."""
+    return fuzz.ratio(one, other) / 100
+
+
 def nearest(text: str, names: Sequence[str]) -> list[tuple[str, float]]:
     """The names nearest to a folded text and their similarity, which is the same for all and at least `SIMILAR`.
 

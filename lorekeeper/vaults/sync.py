@@ -332,6 +332,12 @@ def changed_entities(vault: Vault, state: State) -> list[str]:
     return [uri_of(entity_type, vault.key, slug) for entity_type, _, slug in keys]
 
 
+def has_changed(vault: Vault, state: State) -> bool:
+    """Whether a file of a vault is new, changed or gone since the vault was read. Blocking."""
+    files, rows = scan(vault.path, vault.exclude).files, state.rows(vault.key)
+    return files.keys() != rows.keys() or not all(_is_unchanged(row, files[path]) for path, row in rows.items())
+
+
 def _is_missing(found: Scan, summary: Summary) -> bool:
     """Whether a folder is not there, or an empty one stands in its place, as where a drive was."""
     if found.root is None:

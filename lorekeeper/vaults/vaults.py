@@ -85,6 +85,8 @@ class Vaults(AsyncClosing):
         self.steps = Steps()
         """How far the reading of what was noticed has got."""
         self._progressed = asyncio.Condition()
+        self._behind: frozenset[str] = frozenset()
+        """Keys of the vaults that the last note of `fresh` is about."""
 
     @property
     def exist(self) -> bool:
@@ -102,13 +104,23 @@ class Vaults(AsyncClosing):
         """Bring the library in step with what was saved before this call; what is not in it after `WAIT_SECONDS`, as a note.
 
         Without changes it takes half a millisecond, and without vaults nothing. Reading goes on if it takes longer: a question
-        that comes when it has taken so long already does not wait for it.
+        that comes when it has taken so long already does not wait for it. If no file differs from what was read of it, as where a
+        vault is only compared with the library, there is nothing to say.
         """
         if not self.exist:
             return ""
         await self._notice()
         is_long = self._done < self._noticed and self._began < time.monotonic() - WAIT_SECONDS
         return await self._wait(0.0 if is_long else WAIT_SECONDS)
+
+    def concern(self, types: Collection[str], documents: Collection[str] | None) -> bool:
+        """Whether a search of these types and documents, None for all, may lack what the last note of `fresh` is about."""
+        if not self._behind:
+            return False
+        from lorekeeper.vaults.sync import TYPES
+
+        searched = documents is None or not self._behind.isdisjoint(documents)
+        return searched and not set(types).isdisjoint(TYPES)
 
     async def unread(self) -> frozenset[str]:
         """Uris of the entries whose files differ from what was read of them, as they were saved since or cannot be read."""
@@ -282,8 +294,22 @@ class Vaults(AsyncClosing):
             async with asyncio.timeout(seconds), self._progressed:
                 await self._progressed.wait_for(lambda: self._done >= wanted)
         except TimeoutError:
-            return BEHIND
+            self._behind = await asyncio.to_thread(self._changed_vaults)
+            return BEHIND if self._behind else ""
+        self._behind = frozenset(vault.key for vault in self.registry.vaults()) if self._failure else frozenset()
         return f"The notes of the vaults may be out of date: {self._failure}" if self._failure else ""
+
+    def _changed_vaults(self) -> frozenset[str]:
+        """Keys of the vaults of which the library may lack something: those with changed files, or to be read by other marks."""
+        from lorekeeper.vaults.sync import has_changed
+
+        try:
+            marked = {vault.key for vault in self._marked_otherwise()}
+            changed = {vault.key for vault in self.registry.vaults() if has_changed(vault, self._state)}
+        except LoreKeeperError as error:
+            logger.info("what has changed in the vaults is not known: %s", error)
+            return frozenset(vault.key for vault in self.registry.vaults())
+        return frozenset(marked | changed | {path.name for path in self.registry.new()})
 
     async def _keep_up(self) -> None:
         """Sync until all is in the library that was noticed."""

@@ -29,6 +29,11 @@ STARTED = (
     "more books."
 )
 
+ADDED = (
+    "The library had no rules yet, so the starter compendium was loaded; 'lorekeeper sync open5e' and 'lorekeeper import PATH' "
+    "bring more books."
+)
+
 
 class Upkeep(Protocol):
     """What a view has the library do before it is read."""
@@ -54,7 +59,7 @@ class Upkeep(Protocol):
         ...
 
     async def begin(self) -> None:
-        """Let a library that does not exist yet begin as a copy of the ready one, if there is one."""
+        """Give the library the starter compendium if it never had it."""
         ...
 
     async def renew(self, types: Collection[str]) -> None:
@@ -62,7 +67,7 @@ class Upkeep(Protocol):
         ...
 
     async def fill(self) -> None:
-        """Load the starter compendium into an empty library; EmbeddingError if that is not possible."""
+        """Load the starter compendium into a library without entries; EmbeddingError if that is not possible."""
         ...
 
     def take_news(self) -> str:
@@ -108,7 +113,8 @@ class View:
         await self._library.begin()
         behind = await self.refresh()
         page = await self._search(query)
-        note = " ".join(filter(None, [page.note, behind if self.viewer.sees_all else ""]))
+        lacks = self.viewer.sees_all and self._library.vaults.concern(query.types, query.documents)
+        note = " ".join(filter(None, [page.note, behind if lacks else ""]))
         return replace(page, note=note) if note else page
 
     async def refresh(self) -> str:

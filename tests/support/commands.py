@@ -13,13 +13,20 @@ from pathlib import Path
 import pytest
 
 from lorekeeper.cli.main import main
+from lorekeeper.intake.starter_record import DECLINED
 
 ROOT = Path(__file__).parents[2]
 """Where `tests` and `lorekeeper` can be imported from."""
 
 
+STARTER_RECORDS = ("milvus.db.starter", "cache.db.starter")
+"""The files that record whether the starter compendium was loaded into a library."""
+
+
 def variables(folder: Path, backend: str = "milvus") -> dict[str, str]:
-    """The variables that put a library into that folder."""
+    """The variables that put a library into that folder: one that declines the starter, so that tests count what they store."""
+    for name in STARTER_RECORDS if folder.is_dir() else ():
+        (folder / name).write_text(DECLINED)
     return {
         "LOREKEEPER_CACHE_BACKEND": backend,
         "LOREKEEPER_MILVUS_DB_PATH": str(folder / "milvus.db"),

@@ -17,6 +17,7 @@ import lorekeeper
 from lorekeeper.composition import open5e_of, open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
+from lorekeeper.intake.starter_record import DECLINED
 from lorekeeper.library import Library
 from lorekeeper.settings import Settings, load_settings
 from tests.support.commands import run_lorekeeper, variables
@@ -26,7 +27,11 @@ from tests.support.samples import SAMPLES, write_lines
 
 
 def settings(**values: object) -> Settings:
-    """Settings with these values, and defaults for the rest."""
+    """Settings with these values, and defaults for the rest; libraries in folders that exist decline the starter compendium."""
+    for name in ("milvus_db_path", "sqlite_db_path"):
+        path = Path(str(values.get(name, "")))
+        if name in values and path.parent.is_dir():
+            path.with_name(f"{path.name}.starter").write_text(DECLINED)
     return load_settings({f"LOREKEEPER_{k.upper()}": str(v) for k, v in values.items()}, Path("no.env"))[0]
 
 

@@ -47,7 +47,6 @@ class _Mcp:
         self._number = 0
         self.request("initialize", **INITIALIZE)
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        self.request("logging/setLevel", level="debug")
 
     def request(self, method: str, **params: Any) -> dict[str, Any]:
         """The response to a request."""

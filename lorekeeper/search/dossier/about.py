@@ -10,8 +10,9 @@ from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
 from lorekeeper.search.by_name import MAX_NAME_WORDS
+from lorekeeper.search.coverage import occurring_in
 from lorekeeper.search.dossier.lines import Line, Quote
-from lorekeeper.search.dossier.names import EVERYDAY, Called, plain_names, short_names
+from lorekeeper.search.dossier.names import EVERYDAY, TITLES, Called, plain_names, short_names
 from lorekeeper.search.dossier.sources import CANDIDATES, NOTES, SESSION, Sources, Subject, names_in
 from lorekeeper.search.dossier.stretches import Stretch, stretches
 from lorekeeper.search.other_names import known_aliases
@@ -69,7 +70,31 @@ async def subject_of(sources: Sources, topic: str) -> Subject:
     if topic.startswith("lore://"):
         return await _named(sources, topic, [await _entity_at(sources, topic)])
     by_name = await _by_name(sources, topic)
-    return by_name or await _theme(sources, topic)
+    if by_name:
+        return by_name
+    if await _is_name(sources, topic):
+        return await _mentioned(sources, topic)
+    return await _theme(sources, topic)
+
+
+async def _is_name(sources: Sources, topic: str) -> bool:
+    """Whether a topic is a name rather than a theme: its words have capitals, or the library does not know half of them."""
+    words = topic.split()[: MAX_NAME_WORDS + 1]
+    content = [word for word in words if content_words(fold(word))]
+    if not 1 < len(content) <= len(words) <= MAX_NAME_WORDS:
+        return False
+    if all(word[0].isupper() for word in content):
+        return True
+    asked = content_words(fold(topic))
+    known = await occurring_in(sources.cache, sources.types, asked)
+    return 2 * len(known) <= len(asked)
+
+
+async def _mentioned(sources: Sources, topic: str) -> Subject:
+    """Whatever has a name in its text that no entry is called by: entries that share one of its words are not about it."""
+    page = await sources.search(Query(list(sources.types), topic, phrases=[topic], limit=NEAREST))
+    about = [result.entity for result in page.results if result.entity.type == NOTES and result.entity.kind != SESSION]
+    return Subject(topic, about[: 1 + FURTHER], nearest=page.results, is_name=True)
 
 
 async def _entity_at(sources: Sources, uri: str) -> Entity:
@@ -137,7 +162,18 @@ async def _notes_within(sources: Sources, topic: str) -> list[Entity]:
     """The notes whose name, or alias, a question has: of several the longest."""
     names = names_in(topic, await sources.note_names())
     telling = [name for name in names if not EVERYDAY.issuperset(content_words(name))]
-    return await sources.notes_called(telling[:1])
+    notes = await sources.notes_called(telling[:1])
+    if notes and await _is_name(sources, topic):
+        return [note for note in notes if _is_called(note, topic)]
+    return notes
+
+
+def _is_called(note: Entity, topic: str) -> bool:
+    """Whether a longer name may be that of a note: what it has beside the note's own is a title, or in the note's text."""
+    own = {word for name in all_names(note) for word in name.split()}
+    others = [word for word in content_words(fold(topic)) if word not in own and word not in TITLES]
+    text = " ".join([note.name, *(part.text for part in stretches(note))])
+    return all(occurring(word_stems(word), text) for word in others)
 
 
 async def _named(sources: Sources, topic: str, found: Sequence[Entity], note: str | None = None) -> Subject:

@@ -9,7 +9,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import require_unicode
 from lorekeeper.folding import fold
-from lorekeeper.printable import MAX_SHOWN, one_line, shown
+from lorekeeper.printable import shown
 from lorekeeper.search.dossier.about import about_lines, subject_of
 from lorekeeper.search.dossier.belonging import belonging_lines
 from lorekeeper.search.dossier.lines import Dossier, Line
@@ -17,8 +17,10 @@ from lorekeeper.search.dossier.mentions import notes_naming, said_lines, said_of
 from lorekeeper.search.dossier.packing import Draft, fitted
 from lorekeeper.search.dossier.relations import relation_lines
 from lorekeeper.search.dossier.sources import Sources, Subject
+from lorekeeper.search.nothing import what_brings
 from lorekeeper.search.query import MAX_LIMIT, MAX_QUERY_CHARS
-from lorekeeper.text.names import closest
+from lorekeeper.text.keywords import content_words
+from lorekeeper.text.names import SIMILAR, closest, nearest
 
 SUGGESTED = 3
 """Names that are suggested where nothing is known of a topic."""
@@ -41,8 +43,9 @@ async def gather(sources: Sources, topic: str, limit: int = 10) -> Dossier:
     """
     _check(topic, limit)
     subject = await subject_of(sources, topic.strip())
-    drafts = await _drafts(sources, subject) if subject.main or await sources.knows(topic) else []
-    note = subject.note if any(draft.lines for draft in drafts) else await _unknown(sources, topic)
+    is_known = bool(subject.nearest) if subject.is_name else subject.main or await sources.knows(topic)
+    drafts = await _drafts(sources, subject) if is_known else []
+    note = subject.note if any(draft.lines for draft in drafts) else await _unknown(sources, subject)
     return await asyncio.to_thread(fitted, Dossier(topic.strip(), subject.main, [], note), drafts, limit)
 
 
@@ -75,13 +78,25 @@ def _check(topic: str, limit: int) -> None:
         raise FilterError(f"limit must be 1 to {MAX_LIMIT}, not {limit}")
 
 
-async def _unknown(sources: Sources, topic: str) -> str:
-    """That nothing is known of a topic, with the names that are nearest to it."""
+def _shares_word(topic: str, name: str) -> bool:
+    """Whether a folded name has a word of a topic, which may be misspelt."""
+    return any(nearest(word, content_words(name)) for word in content_words(fold(topic)))
+
+
+async def _unknown(sources: Sources, subject: Subject) -> str:
+    """That nothing is known of a topic, with the names that are nearest to it; or that there is nothing at all to know."""
+    topic = subject.topic
+    if not any([await sources.cache.count_entities(entity_type) for entity_type in sources.types]):
+        return f"The library has nothing of what is gathered here: {what_brings(list(sources.types))}."
     near: list[tuple[float, Entity]] = []
     for entity_type in sources.types:
         names = closest(fold(topic), await sources.names(entity_type), SUGGESTED)
         for name, similarity in names:
+            if subject.is_name and similarity < SIMILAR and not _shares_word(topic, name):
+                continue  # its letters are near, but nobody would call it so
             near += [(similarity, entity) for entity in await sources.called(entity_type, [name])]
-    best = dict.fromkeys(one_line(entity.name, MAX_SHOWN) for _, entity in sorted(near, key=lambda each: -each[0]))
-    meant = f" Did you mean {', '.join(list(best)[:SUGGESTED])}?" if best else ""
-    return f"Nothing in the library is about {shown(topic.strip())}.{meant}"
+    best = dict.fromkeys(shown(entity.name) for _, entity in sorted(near, key=lambda each: -each[0]))
+    listed = ", ".join(list(best)[:SUGGESTED])
+    if subject.is_name:
+        return f"No note or entry names {shown(topic)}.{f' Nearest names: {listed}.' if listed else ''}"
+    return f"Nothing in the library is about {shown(topic)}.{f' Did you mean {listed}?' if listed else ''}"

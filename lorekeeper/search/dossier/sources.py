@@ -143,7 +143,8 @@ class Subject:
         about: the entries that are about it, the main one first; [] if none is.
         called: the names to look for in texts; None for a theme, which is looked for by meaning.
         note: how the topic was understood, None if as written.
-        nearest: of a theme, all that search finds, the best first.
+        nearest: of a theme, all that search finds, the best first; of a name that no entry has, all that mentions it.
+        is_name: whether it is such a name.
     """
 
     topic: str
@@ -151,6 +152,7 @@ class Subject:
     called: Called | None = None
     note: str | None = None
     nearest: Sequence[Result] = ()
+    is_name: bool = False
 
     @property
     def notes(self) -> list[Entity]:

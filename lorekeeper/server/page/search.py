@@ -83,11 +83,12 @@ class Shown:
 async def _search(site: Site, request: Request) -> Response:
     """The whole page, or the part of it that an element is to be filled with: the list, the entry, or the facets."""
     sought, view, part = Sought.of(request), site.view(request), target(request)
-    asked = await _typed(view, sought)
+    asked = await _typed(view, sought, ended=not is_key(request))
     values: dict[str, object] = {
         "sought": sought,
         "limit": LIMIT,
         "page": None,
+        "notes": asked.notes,
         "shown": [],
         "entity": None,
         "key": is_key(request),
@@ -102,7 +103,6 @@ async def _search(site: Site, request: Request) -> Response:
         values |= {
             "page": page,
             "shown": [_shown(result, sought, asked) for result in page.results],
-            "notes": asked.notes,
         }
     if part == "results":
         return site.page(request, "_results.html", **values)
@@ -114,8 +114,8 @@ async def _search(site: Site, request: Request) -> Response:
     return site.page(request, "search.html", **values)
 
 
-async def _typed(view: View, sought: Sought) -> Typed:
-    return typed(sought.text, await view.searcher.documents.titled(), SEARCHED)
+async def _typed(view: View, sought: Sought, *, ended: bool = True) -> Typed:
+    return typed(sought.text, await view.searcher.documents.titled(), SEARCHED, ended=ended)
 
 
 def is_key(request: Request) -> bool:

@@ -126,7 +126,8 @@ SHAPES: Mapping[str, JsonObject] = {
             "licenses": (TEXTS, ""),
             "url": (MAYBE_TEXT, ""),
             "counts": ({"type": "object", "additionalProperties": {"type": "integer"}}, "number of entries by type"),
-        }
+        },
+        {"searched_with": (TEXTS, "keys of the other parts of the same book, which a search of one searches too")},
     ),
     "Documents": _object({"documents": (_list("Document"), "by key")}),
     "Type": _object(

@@ -1,0 +1,129 @@
+"""The language of a question: books in English are searched in English, and a question in another language finds little.
+
+The words are in `lorekeeper/data/function_words.tsv`: articles, pronouns, prepositions, conjunctions, auxiliary verbs and question
+words of five languages, compiled for this file, folded. They are closed classes, so that a few dozen words mark most sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from lorekeeper.folding import fold
+from lorekeeper.printable import MAX_SHOWN, one_line
+from lorekeeper.search.coverage import LARGE_LIBRARY
+from lorekeeper.search.results import Result, ResultPage
+from lorekeeper.search.shelves import NOTES
+from lorekeeper.text.keywords import STOP_WORDS
+from lorekeeper.text.sections import sections
+
+WORDS = Path(__file__).parent.parent / "data" / "function_words.tsv"
+
+SHARED = 0.5
+"""What a function word counts that English, or names, have too: "die", "la"."""
+
+PROOF = 2
+"""Function words that show a language whatever the other words are."""
+
+UNKNOWN = 0.5
+"""Share of the other words that no entry has from which on fewer function words do."""
+
+LEADING = 5
+"""How many of the first results are looked at for notes in the language of the question."""
+
+NOTE_CHARS, NOTE_WORDS = 3000, 4
+"""Characters of a note that are looked at, and function words that show its language."""
+
+PARTICLES = frozenset("al d da das de del della den der des di do dos du el il la las le les los van von y".split())
+"""Function words that names have in English texts too: "Ser Aldric van der Mere"."""
+
+MAX_NAMED = 3
+"""Most names of entries that a note lists."""
+
+OTHER = "another language"
+"""The language of a question in letters that English has not, without a function word that is known."""
+
+FOREIGN = "The books are in English; ask in English, or by the entry's name."
+
+FOREIGN_NOTES = "No note is close to this query; ask in the language of the notes, or by a note's name."
+
+
+class _Language(NamedTuple):
+    name: str
+    own: frozenset[str]
+    shared: frozenset[str]
+
+    def weight(self, words: Sequence[str]) -> float:
+        return sum(word in self.own for word in words) + SHARED * sum(word in self.shared for word in words)
+
+
+def language_of(text: str, occurring: Collection[str], entries: int) -> str | None:
+    """The language of a question, None for English or if nothing shows that it is another one.
+
+    Args:
+        text: the question.
+        occurring: those of its content words that an entry has.
+        entries: how many there are: in a small library, a word that no entry has says nothing.
+    """
+    if _is_name(text):
+        return None
+    words = fold(text).split()
+    language = max(_languages(), key=lambda each: each.weight(words))
+    weight = language.weight(words)
+    others = [word for word in words if word not in language.own | language.shared and not word.isdigit()]
+    unknown = [word for word in others if word not in occurring and word not in STOP_WORDS]
+    english = sum(word in STOP_WORDS for word in others)
+    if weight > english and weight >= PROOF:
+        return language.name
+    if entries < LARGE_LIBRARY:
+        return None
+    if weight > english and unknown and len(unknown) >= UNKNOWN * len(others):
+        return language.name
+    is_foreign = any(char.isalpha() and not char.isascii() for char in text)
+    return OTHER if is_foreign and others and len(unknown) == len(others) else None
+
+
+def _is_name(text: str) -> bool:
+    """Whether all words of a text but the particles of names begin with a capital, and there are such particles."""
+    words = text.split()
+    others = [word for word in words if fold(word) not in PARTICLES]
+    return 0 < len(others) < len(words) and all(word[0].isupper() for word in others)
+
+
+def foreign_note(types: Sequence[str]) -> str:
+    """What to say of a question in another language to which nothing was found."""
+    return FOREIGN_NOTES if set(types) == {NOTES} else FOREIGN
+
+
+def in_language(page: ResultPage, language: str, types: Sequence[str]) -> ResultPage:
+    """A page that answers a question in another language, with a note, and sure only of what the question names.
+
+    A page with notes in that language stays as it is: they answer the question.
+    """
+    if _answered_by_notes(language, page.results):
+        return page
+    results = [result if result.match == "name" else replace(result, sure=False) for result in page.results]
+    named = list(dict.fromkeys(result.entity.name for result in results if result.match == "name"))[:MAX_NAMED]
+    names = f"It names {', '.join(one_line(name, MAX_SHOWN) for name in named)}." if named else ""
+    note = " ".join(filter(None, [foreign_note(types), names, page.note]))
+    return replace(page, results=results, note=note)
+
+
+def _answered_by_notes(language: str, results: Sequence[Result]) -> bool:
+    """Whether a note in that language is among the first results: then not everything in the library is in English."""
+    known = next((each for each in _languages() if each.name == language), None)
+    notes = [result.entity for result in results[:LEADING] if result.entity.type == NOTES]
+    texts = (" ".join(section.text for section in sections(note))[:NOTE_CHARS] for note in notes)
+    if known is None:
+        return any(sum(char.isalpha() and not char.isascii() for char in text) >= NOTE_WORDS for text in texts)
+    return any(sum(word in known.own for word in fold(text).split()) >= NOTE_WORDS for text in texts)
+
+
+@cache
+def _languages() -> tuple[_Language, ...]:
+    lines = WORDS.read_text("utf-8").splitlines()[1:]
+    rows = (line.split("\t") for line in lines)
+    return tuple(_Language(name, frozenset(own.split()), frozenset(shared.split())) for name, own, shared in rows)

@@ -1,0 +1,51 @@
+"""Why a page has no results where its filters do not explain it: nothing of the type is there, or the page is beyond the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.printable import MAX_SHOWN, one_line
+from lorekeeper.search.documents import DocumentRegistry
+from lorekeeper.search.query import Query
+from lorekeeper.search.results import ResultPage
+from lorekeeper.search.shelves import NOTES
+
+BRING_NOTES = "'lorekeeper vault add FOLDER' adds a folder of notes"
+
+BRING_BOOKS = "'lorekeeper sync open5e' and 'lorekeeper import PATH' add books"
+
+
+async def why_nothing(documents: DocumentRegistry, query: Query, page: ResultPage) -> str | None:
+    """What to say of a page without results; None if it has some, or if its entries are there but none is meant.
+
+    Args:
+        documents: those of the library, as the viewer sees them.
+        query: the search.
+        page: its page.
+    """
+    if page.results:
+        return None
+    if page.total and query.offset >= page.total:
+        return f"offset={query.offset} is beyond the end: {page.total:,} found in all, so offset goes up to {page.total - 1}."
+    if await documents.count(await documents.scopes(query.types, query.documents)):
+        return None
+    if not await documents.count(await documents.scopes(list(COLLECTIONS), None)):
+        return None  # the first search of a library without any entry loads the starter compendium, and says so
+    labels = _listed([f"{COLLECTIONS[name].label}s" for name in query.types])
+    if query.documents and await documents.count(await documents.scopes(query.types, None)):
+        keys = _listed([repr(one_line(key, MAX_SHOWN)) for key in query.documents])
+        return f"The library has {labels}, but not in {keys}; list_documents counts what each document has."
+    return f"The library has no {labels} to search: {what_brings(query.types)}."
+
+
+def what_brings(types: Sequence[str]) -> str:
+    """The commands that bring entries of some types."""
+    books = [BRING_BOOKS] if set(types) != {NOTES} else []
+    notes = [BRING_NOTES] if NOTES in types else []
+    return "; ".join([*books, *notes])
+
+
+def _listed(words: Sequence[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last

@@ -1,0 +1,55 @@
+"""The note that notes are still being read: said only where an answer may lack something."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from lorekeeper.library import Library
+from lorekeeper.search.query import Query
+from lorekeeper.vaults import sync as sync_module
+from lorekeeper.vaults import vaults as vaults_module
+from tests.support.vaults import vault_library, write
+
+STILL = "still being read"
+
+
+@pytest.fixture
+async def read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Library, Path, Path]]:
+    """A library whose two vaults were read before, in a process that begins to compare them and never waits; and the vaults."""
+    monkeypatch.setattr(sync_module, "RACY_NANOSECONDS", 0)
+    saga, atlas = (write(tmp_path / name, {"Ford.md": "# Ford\nAn inn stands there.\n"}) for name in ("saga", "atlas"))
+    async with vault_library(tmp_path) as library:
+        for vault in (saga, atlas):
+            await library.vaults.add(vault)
+        await library.vaults.sync()
+    monkeypatch.setattr(vaults_module, "WAIT_SECONDS", 0.0)
+    async with vault_library(tmp_path) as library:
+        yield library, saga, atlas
+
+
+async def note(library: Library, *types: str, documents: list[str] | None = None) -> str:
+    return (await library.search(Query(types, filters={"name": "ford"}, documents=documents))).note or ""
+
+
+async def test_nothing_is_said_while_vaults_are_only_compared(read_again):
+    library, *_ = read_again
+    assert STILL not in await note(library, "notes")
+
+
+async def test_it_is_said_of_a_changed_vault_to_those_who_search_it(read_again):
+    library, saga, _ = read_again
+    write(saga, {"Mill.md": "# Mill\nIt grinds barley.\n"})
+    library.vaults._noticed += 1  # as a sync under way has it
+    assert STILL in await note(library, "notes")
+
+
+@pytest.mark.parametrize(
+    ("types", "documents"), [(("spells",), None), (("notes",), ["atlas"]), (("equipment", "character_options"), None)]
+)
+async def test_it_is_not_said_of_another_vault_or_of_types_that_no_note_gives(read_again, types, documents):
+    library, saga, _ = read_again
+    write(saga, {f"Mill {n}.md": f"# Mill {n}\nIt grinds barley.\n" for n in range(40)})
+    assert STILL not in await note(library, *types, documents=documents)

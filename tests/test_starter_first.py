@@ -1,0 +1,133 @@
+"""The starter compendium is loaded whenever it never was, whatever came first, and stays deleted where it was deleted."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from mcp import Client, StdioServerParameters
+
+from lorekeeper.intake.starter_record import DECLINED, NOT_NEEDED, TYPES
+from lorekeeper.library import Library
+from lorekeeper.search.query import Query
+from lorekeeper.settings import Settings, load_settings
+from lorekeeper.text.phrases import STARTER_DOCUMENT
+from lorekeeper.views.view import ADDED, STARTED
+from tests.support.commands import STARTER_RECORDS, environment, run_lorekeeper
+from tests.support.entities import make
+from tests.support.samples import write_lines
+from tests.support.serving import SERVE
+from tests.support.vaults import write
+
+FIREBALL = Query(["spells"], filters={"name": "fireball"})
+LORE = Query(["spells", "notes"], "a burst of fire")
+
+
+def of(folder: Path) -> Settings:
+    """The settings of a library in a folder, of which nothing is recorded."""
+    chosen = {"CACHE_BACKEND": "sqlite", "SQLITE_DB_PATH": folder / "cache.db", "OFFLINE": 1}
+    return load_settings({f"LOREKEEPER_{name}": str(value) for name, value in chosen.items()}, folder / "no.env")[0]
+
+
+def plain(folder: Path) -> dict[str, str]:
+    """The environment of such a library."""
+    env = environment(folder, CACHE_BACKEND="sqlite")
+    for name in STARTER_RECORDS:
+        (folder / name).unlink(missing_ok=True)
+    return env
+
+
+def notes(folder: Path) -> Path:
+    return write(folder / "vault", {"Mirra.md": "# Mirra\nShe keeps an inn at the ford.\n"})
+
+
+async def number(folder: Path, document: str | None = STARTER_DOCUMENT) -> int:
+    async with Library.from_settings(of(folder)) as library:
+        return await library.cache.count_entities("spells", document)
+
+
+async def test_a_vault_first_and_then_a_question_about_the_rules(tmp_path):
+    added = await asyncio.to_thread(run_lorekeeper, tmp_path, "vault", "add", str(notes(tmp_path)), env=plain(tmp_path))
+    assert added.returncode == 0, added.stderr
+    async with Library.from_settings(of(tmp_path)) as library:
+        page = await library.search(FIREBALL)
+        assert page.results[0].entity.name == "Fireball"
+        assert await library.cache.count_entities("notes") == 1
+
+
+async def test_an_import_first_and_then_a_question(tmp_path):
+    own = write_lines(tmp_path / "own.jsonl", [{"collection": "spells", "name": "Own Spell"}])
+    async with Library.from_settings(of(tmp_path)) as library:
+        await library.import_paths([own])
+        assert await library.cache.count_entities("spells") == 1
+    async with Library.from_settings(of(tmp_path)) as library:
+        first, second = await library.search(LORE), await library.search(LORE)
+    assert ADDED in (first.note or "")
+    assert ADDED not in (second.note or "")
+    assert await number(tmp_path) > 300
+
+
+async def test_a_vault_first_and_then_a_server_that_nobody_asks(tmp_path):
+    env = plain(tmp_path)
+    await asyncio.to_thread(run_lorekeeper, tmp_path, "vault", "add", str(notes(tmp_path)), env=env)
+    (tmp_path / "cache.db.starter").unlink()
+    async with Library.from_settings(of(tmp_path)) as library:
+        await library.cache.delete_document(STARTER_DOCUMENT)
+    server = StdioServerParameters(command=SERVE[0], args=SERVE[1:], env=env)
+    async with Client(server, read_timeout_seconds=60) as client:
+        await client.list_prompts()
+        for _ in range(600):
+            if (tmp_path / "cache.db.starter").exists():
+                break
+            await asyncio.sleep(0.1)
+    assert await number(tmp_path) > 300
+
+
+async def test_a_question_first_and_a_starter_that_was_deleted_is_not_loaded_again(tmp_path):
+    async with Library.from_settings(of(tmp_path)) as library:
+        page = await library.search(FIREBALL)
+        assert (page.results[0].entity.name, STARTED in (page.note or "")) == ("Fireball", True)
+        await library.cache.store_entities([make("own", "Mine.")], "spells")
+        await library.cache.delete_document(STARTER_DOCUMENT)
+    async with Library.from_settings(of(tmp_path)) as library:
+        page = await library.search(FIREBALL)
+        assert page.total == 0
+        assert await library.cache.count_entities("spells") == 1
+
+
+async def test_a_library_that_is_removed_and_made_anew_has_the_starter_again(tmp_path):
+    async with Library.from_settings(of(tmp_path)) as library:
+        await library.search(FIREBALL)
+    for path in tmp_path.glob("cache.db*"):
+        if not path.name.endswith(".starter"):
+            path.unlink()
+    await asyncio.to_thread(
+        run_lorekeeper, tmp_path, "vault", "add", str(notes(tmp_path)), env=environment_kept(tmp_path)
+    )
+    assert await number(tmp_path) > 300
+
+
+def environment_kept(folder: Path) -> dict[str, str]:
+    """The environment of a library, with the record that it has."""
+    record = (folder / "cache.db.starter").read_text()
+    env = environment(folder, CACHE_BACKEND="sqlite")
+    (folder / "cache.db.starter").write_text(record)
+    return env
+
+
+async def test_a_library_with_an_srd_needs_no_starter(tmp_path):
+    async with Library.from_settings(of(tmp_path)) as library:
+        for name in TYPES:
+            await library.cache.store_entities([make("one", "Text.", type=name, document="srd-2024")], name)
+    async with Library.from_settings(of(tmp_path)) as library:
+        assert (await library.search(FIREBALL)).note != ADDED
+    assert await number(tmp_path) == 0
+    assert (tmp_path / "cache.db.starter").read_text().strip() == NOT_NEEDED
+
+
+async def test_a_record_may_decline_it(tmp_path):
+    (tmp_path / "cache.db.starter").write_text(DECLINED)
+    async with Library.from_settings(of(tmp_path)) as library:
+        await library.cache.store_entities([make("own", "Mine.")], "spells")
+        assert (await library.search(FIREBALL)).total == 0
+    assert await number(tmp_path) == 0

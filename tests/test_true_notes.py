@@ -1,0 +1,326 @@
+"""What answers say of themselves is true: closed names, nothing found, other languages, unknown words, editions, twins."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lorekeeper.entities import Entity
+from lorekeeper.errors import NotFoundError
+from lorekeeper.folding import fold
+from lorekeeper.library import Library
+from lorekeeper.search.absent import NOT_OPEN, absent, closed_name
+from lorekeeper.search.facets import facets
+from lorekeeper.search.languages import FOREIGN, FOREIGN_NOTES, language_of
+from lorekeeper.search.nothing import BRING_BOOKS, BRING_NOTES
+from lorekeeper.search.one import find_entry
+from lorekeeper.search.query import Query
+from lorekeeper.search.results import ResultPage
+from lorekeeper.search.typed import typed
+from lorekeeper.server.answers import documents_answer, page_text
+from lorekeeper.text.keywords import content_words
+from tests.support.entities import make
+from tests.support.libraries import open_library
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture(scope="module")
+async def starter(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Library]:
+    """A library with the starter compendium, and no notes."""
+    async with open_library(tmp_path_factory.mktemp("starter"), backend="sqlite") as opened:
+        await opened.load_starter()
+        yield opened
+
+
+async def ask(library: Library, types: list[str], text: str | None = None, **values: Any) -> ResultPage:
+    return await library.search(Query(types, text, **values))
+
+
+# --- names that no open licence covers -------------------------------------------------------------------------------
+
+
+async def test_closed_names_are_clean_data():
+    assert len(NOT_OPEN) > 70
+    assert all(name == fold(name) for name in NOT_OPEN)
+
+
+@pytest.mark.parametrize(
+    ("name", "closed"),
+    [
+        ("beholder", "beholder"),
+        ("beholders", "beholder"),
+        ("beholdr", "beholder"),
+        ("mindflayer", "mind flayer"),
+        ("mind flayer arcanist", "mind flayer"),
+        ("strahd von zarovich", "strahd"),
+        ("githyanky knight", "githyanki"),
+        ("kuo toa warrior", "kuo toa"),
+        ("goblin", ""),
+        ("orcas", ""),
+        ("treasure map", ""),
+    ],
+)
+async def test_a_closed_name_is_recognised_as_a_whole_word_and_misspelt(name, closed):
+    assert closed_name(name, {"goblin", "treasure", "map", "warrior", "knight", "arcanist", "von"}) == closed
+
+
+async def test_a_word_that_the_library_has_is_no_misspelling_of_a_closed_name():
+    assert closed_name("changing", {"changing"}) == ""
+    assert absent("a changing landscape", [], ["changing", "landscape"]) is None
+
+
+@pytest.mark.parametrize("name", ["beholder", "Mind Flayer", "Strahd von Zarovich", "eberron", "spelljammer"])
+async def test_a_lookup_by_a_closed_name_says_that_it_is_not_open(starter, name):
+    note = (await ask(starter, ["creatures"], filters={"name": name})).note
+    assert note is not None
+    assert note.endswith("is not open content, so no sync would bring it.")
+
+
+async def test_a_search_for_a_closed_name_says_the_same_instead_of_asking_to_rephrase(starter):
+    page = await ask(starter, ["spells", "creatures"], "Strahd von Zarovich")
+    assert "'strahd'" in (page.note or "")
+    assert "not open content" in (page.note or "")
+    assert "Rephrase" not in (page.note or "")
+
+
+async def test_the_nearest_name_to_a_closed_one_comes_with_that_note(starter):
+    page = await ask(starter, ["creatures"], filters={"name": "beholdr zombie"})
+    assert page.results == [] or "'beholder' is not open content" in (page.note or "")
+    with pytest.raises(NotFoundError, match="'beholder' is not open content"):
+        await find_entry(starter.search, starter.entities_at, "Beholder", ["creatures"])
+
+
+# --- nothing found -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_type_without_any_entry_is_said_with_the_command_that_brings_some(starter):
+    for query in (Query(["notes"], filters={"name": "mirra"}), Query(["notes"], "what did we promise")):
+        page = await starter.search(query)
+        assert page_text(page) == f"The library has no notes to search: {BRING_NOTES}."
+
+
+async def test_books_that_are_not_there_are_said_too(tmp_path):
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities([make("mirra", "An innkeeper.", type="notes", name="Mirra")], "notes")
+        page = await ask(library, ["spells"], "a ball of fire")
+        both = await ask(library, ["spells", "rules"], filters={"name": "fire"})
+    assert page_text(page) == f"The library has no spells to search: {BRING_BOOKS}."
+    assert page_text(both) == f"The library has no spells or rules to search: {BRING_BOOKS}."
+
+
+async def test_a_document_without_the_type_is_not_the_whole_library(starter):
+    await starter.cache.store_entities([make("glass-rat", "A rat.", type="creatures", document="zoo")], "creatures")
+    starter.searcher.documents.forget()
+    page = await ask(starter, ["spells"], filters={"level": 3}, documents=["zoo"])
+    assert "has spells, but not in 'zoo'" in (page.note or "")
+
+
+@pytest.mark.parametrize(("text", "filters"), [(None, {"level": 1}), ("a burst of fire", {})])
+async def test_an_offset_beyond_the_end_says_how_many_there_are(starter, text, filters):
+    total = (await ask(starter, ["spells"], text, filters=filters)).total
+    page = await ask(starter, ["spells"], text, filters=filters, offset=5000)
+    assert page.results == []
+    assert f"{total:,} found in all" in page_text(page)
+
+
+async def test_nothing_found_is_one_sentence(starter):
+    page = await ask(starter, ["spells", "rules"], "qqzx vrrp xkcdq")
+    assert page_text(page).startswith("Nothing in the library is close")
+    assert "Nothing found" not in page_text(page)
+
+
+# --- other languages ---------------------------------------------------------------------------------------------------
+
+FOREIGN_QUESTIONS = [
+    "Welcher Zauber macht mich unsichtbar",
+    "Waffe gegen Werwölfe",
+    "quelle créature se nourrit de cauchemars",
+    "un sort pour réparer une corde",
+    "criatura que devora gemas",
+    "cómo se curan los venenos",
+    "qual incantesimo serve per respirare sott'acqua",
+    "magia para encontrar armadilhas",
+    "o que faz um mago de nível cinco",
+    "Как работает захват",
+]
+
+
+@pytest.mark.parametrize("question", FOREIGN_QUESTIONS)
+async def test_a_question_in_another_language_is_told_that_the_books_are_in_english(starter, question):
+    page = await ask(starter, ["spells", "creatures", "rules"], question)
+    assert (page.note or "").startswith(FOREIGN)
+    assert "Nothing in the library is close" not in page_text(page)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "die of thirst in the desert",
+        "war caster with a spear",
+        "the count of Las Mareas",
+        "El Corvo",
+        "con artist background",
+        "sans sword",
+        "Ser Aldric van der Mere",
+        "how do I not die",
+        "so was it a hat",
+        "me in a bar",
+    ],
+)
+async def test_english_questions_with_words_of_other_languages_are_english(question):
+    words = content_words(fold(question))
+    names = {"mareas", "corvo", "mere", "aldric"}
+    assert language_of(question, [word for word in words if word not in names], 9000) is None
+
+
+async def test_a_name_in_another_language_is_found_and_named(starter):
+    page = await ask(starter, ["spells"], "Wie viel Schaden macht ein Feuerball")
+    assert page.results[0].entity.name == "Fireball"
+    assert page.results[0].sure
+    assert "It names Fireball." in (page.note or "")
+
+
+async def test_notes_in_the_language_of_the_question_answer_it_without_that_note(tmp_path):
+    text = "Die Wirtin hat uns gebeten, nach dem Boten zu suchen, weil er seit drei Tagen nicht mehr da ist. "
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities([make("wirtin", text, type="notes", name="Die Wirtin")], "notes")
+        german = await ask(library, ["notes"], "worum hat uns die Wirtin gebeten und warum")
+        french = await ask(library, ["notes"], "qu'est-ce que nous avons promis et pourquoi")
+    assert german.note is None
+    assert (french.note or "").startswith(FOREIGN_NOTES)
+
+
+# --- words that no entry has -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "kinda sneaky spells for rogues",
+        "wanna fly around",
+        "chainmail armor",
+        "firball spell damge",
+        "colourfull spray",
+        "we yeeted the goblin king off a bridge and now his zorbonauts follow us through every town of the valley",
+        "gonna need a bigger boat",
+    ],
+)
+async def test_slang_misspellings_compounds_and_asides_are_no_missing_words(starter, question):
+    page = await ask(starter, ["spells", "creatures", "equipment", "rules"], question)
+    assert "No entry has the word" not in (page.note or "")
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [("zeppelin wizard", "zeppelin"), ("laser trap", "laser"), ("photocopier trap", "photocopier")],
+)
+async def test_the_word_that_a_short_question_is_about_is_named(starter, question, word):
+    page = await ask(starter, ["spells", "creatures", "equipment", "rules"], question)
+    assert f"'{word}'" in (page.note or "") or "is close" in (page.note or "")
+
+
+# --- editions ----------------------------------------------------------------------------------------------------------
+
+
+def rule(slug: str, document: str, text: str) -> Entity:
+    return make(slug, text, type="rules", kind="rule", name=slug.title(), document=document)
+
+
+SWIMMING = [
+    rule("swimming in rivers", "srd-2014", "Swimming in rivers: swimming costs extra movement, in rivers even more."),
+    rule(
+        "swimming and diving",
+        "srd-2014",
+        "Swimming and diving in rivers, lakes and seas: how long you hold your breath.",
+    ),
+    rule("water", "srd-2024", "Water: swimming in rivers costs one extra foot."),
+    rule("rivers", "a5e-ag", "Rivers: swimming in a river."),
+]
+
+
+@pytest.fixture(scope="module")
+async def swimmers(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Library]:
+    async with open_library(tmp_path_factory.mktemp("swimmers"), backend="sqlite") as opened:
+        await opened.cache.store_entities(SWIMMING, "rules")
+        yield opened
+
+
+async def test_the_edition_that_is_asked_for_comes_first_among_the_sure_hits(swimmers):
+    for edition in ("2024", "2014"):
+        page = await ask(swimmers, ["rules"], "swimming in rivers", edition=(edition,), mode="auto")
+        sure = [result.edition for result in page.results if result.sure]
+        own = [each == edition for each in sure]
+        assert own == sorted(own, reverse=True), (edition, sure)
+    wordings = await ask(swimmers, ["rules"], "river swimming cost", also=["how to swim in rivers"], edition=("2024",))
+    assert next(r.edition for r in wordings.results if r.sure) == "2024"
+    assert "of the 2024 edition, and come" in (wordings.note or "") or "is of the 2024 edition" in (wordings.note or "")
+
+
+async def test_pages_in_the_order_of_an_edition_neither_overlap_nor_miss_any(swimmers):
+    asked = Query(["rules"], "swimming in rivers", edition=("2024",), limit=1)
+    pages = [await swimmers.search(replace(asked, offset=n)) for n in range(4)]
+    whole = await swimmers.search(replace(asked, limit=10))
+    assert [p.results[0].entity.uri for p in pages if p.results] == [r.entity.uri for r in whole.results]
+
+
+async def test_that_nothing_is_of_the_edition_is_said(swimmers):
+    page = await ask(swimmers, ["rules"], filters={"name": "diving"}, edition=("2024",))
+    assert "None of these is of the 2024 edition." in (page.note or "")
+
+
+# --- the SRD of 2014 is one book -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["milvus", "sqlite"])
+async def halves(request: pytest.FixtureRequest, tmp_path: Any) -> AsyncIterator[Library]:
+    """A library with both parts of the SRD of 2014, and another book."""
+    async with open_library(tmp_path, backend=request.param) as opened:
+        await opened.cache.store_entities(
+            [
+                rule("rest", "wotc-srd", "A rest of one hour is short, one of eight is long."),
+                rule("madness", "srd-2014", "A mind that breaks needs a rest."),
+                rule("repose", "a5e-ag", "A rest is called repose."),
+            ],
+            "rules",
+        )
+        await opened.cache.store_entities([make("spark", "A spark.", document="srd-2014")], "spells")
+        yield opened
+
+
+@pytest.mark.parametrize("key", ["srd-2014", "wotc-srd"])
+@pytest.mark.parametrize("text", [None, "rest"])
+async def test_either_key_of_the_srd_of_2014_finds_both_of_its_parts(halves, key, text):
+    page = await ask(halves, ["rules"], text, documents=[key])
+    assert {result.entity.document for result in page.results} == {"srd-2014", "wotc-srd"}
+    assert {result.edition for result in page.results} == {"2014"}
+    assert [r.entity.name for r in (await ask(halves, ["spells"], text and "spark", documents=[key])).results] == [
+        "spark"
+    ]
+
+
+async def test_the_list_of_documents_says_that_they_are_one_book(halves):
+    answer = await documents_answer(halves)
+    by_key = {document["key"]: document for document in answer.structured["documents"]}
+    assert by_key["srd-2014"]["searched_with"] == ["wotc-srd"]
+    assert by_key["wotc-srd"]["searched_with"] == ["srd-2014"]
+    assert "searched_with" not in by_key["a5e-ag"]
+    assert "searched together with wotc-srd" in answer.text
+
+
+@pytest.mark.parametrize("key", ["srd-2014", "wotc-srd"])
+async def test_the_facet_of_books_counts_what_choosing_the_book_finds(halves, key):
+    titles = await halves.searcher.documents.titled()
+    sought = typed(f"type:rule book:{key}", titles, ["rules", "spells"])
+    book = next(facet for facet in await facets(halves.searcher, sought) if facet.name == "book")
+    assert [(value.value, value.count, value.chosen) for value in book.values] == [(key, 2, True)]
+    assert (await halves.search(sought.query())).total == 2
+
+
+async def test_a_library_with_one_part_takes_the_key_of_the_other(tmp_path):
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities([rule("rest", "wotc-srd", "A rest.")], "rules")
+        assert (await ask(library, ["rules"], documents=["srd-2014"])).total == 1
