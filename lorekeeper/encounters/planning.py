@@ -20,7 +20,7 @@ from lorekeeper.folding import fold
 from lorekeeper.printable import one_line, shown
 from lorekeeper.render.creature import NO_ACTIONS, lacks_actions
 from lorekeeper.render.source import amount
-from lorekeeper.search.absent import CLOSED, not_open
+from lorekeeper.search.absent import CLOSED, is_closed
 from lorekeeper.search.one import find_entry
 from lorekeeper.search.query import MAX_LIMIT, Query
 from lorekeeper.search.results import ResultPage
@@ -145,8 +145,9 @@ async def _creature(view: View, name: str, rules: str) -> tuple[Entity, str | No
         if found.entity.type != CREATURES:
             raise FilterError(f"{shown(name)} is no creature, but of {found.entity.type}; take uris of creatures")
         return found.entity, found.note
-    if any(not_open(fold(each)) for each in names):
-        raise NotFoundError(f"no creature is called {shown(name)}. {CLOSED} Rate another creature, or one of your own.")
+    if any(is_closed(fold(each)) for each in names):
+        closed = CLOSED.format("It")
+        raise NotFoundError(f"no creature is called {shown(name)}. {closed} Rate another creature, or one of your own.")
     found = await find_entry(search, view.entities_at, name, [CREATURES])
     return found.entity, found.note
 
