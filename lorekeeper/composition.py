@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
-from lorekeeper.entities import Entity, Value
+from lorekeeper.entities import COLLECTIONS, Entity, Value
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.people.registry import People
 from lorekeeper.settings import BACKENDS, PROVIDERS, Settings
@@ -49,9 +49,9 @@ def embedding_of(settings: Settings) -> EmbeddingService:
     return EmbeddingService(lambda: load_provider(settings), vector_cache(settings))
 
 
-def open_store(settings: Settings) -> Store:
-    """The store of the settings; it opens at first use, and is upgraded then if it has an earlier format."""
-    return _package(settings.cache_backend).open_store(settings, _fields_again)
+def open_store(settings: Settings, types: Sequence[str] | None = None) -> Store:
+    """The store of the settings, with these types; it opens at first use, and an earlier format is upgraded then."""
+    return _package(settings.cache_backend).open_store(settings, _fields_again, types or tuple(COLLECTIONS))
 
 
 def _fields_again(entity: Entity) -> Mapping[str, Value]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,12 +21,13 @@ DimensionOf = Callable[[str], int | None]
 class BackendPackage(Protocol):
     """The functions of a backend's package; each imports what it needs, so that no other backend is loaded."""
 
-    def open_store(self, settings: Settings, normalized: Normalized, /) -> Store:
+    def open_store(self, settings: Settings, normalized: Normalized, types: Sequence[str], /) -> Store:
         """The library of the settings; it opens at first use, and is upgraded then if it has an earlier format.
 
         Args:
             settings: say which library.
             normalized: gives the filter values that follow from an entity's data, for an upgrade.
+            types: the types of entity that it holds.
 
         Raises:
             ConfigError: the settings forbid to connect to its server.

@@ -33,6 +33,9 @@ class Store(Protocol):
     ``embedding`` is the fingerprint of model and chunker that vectors were made with.
     """
 
+    types: Sequence[str]
+    """The types of entity that it holds."""
+
     marks_all_writes: bool
     """Whether `mark` changes at once with every write, also of other processes and machines."""
 

@@ -20,7 +20,7 @@ from lorekeeper.cache.protocol import LOOKED, SECTIONED, Identity, Ranked, neare
 from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.cache.store import Chunked
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.entities import Entity, declared_type
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection, name_rank
 from lorekeeper.order import BY_NAME, Order, arranged
@@ -164,7 +164,7 @@ class Collections:
         if self._backend.has_collection(name):
             self._backend.drop_collection(name)
         info = CollectionInfo.new(entity_type, store, embedding, dimension, self._backend.capabilities)
-        columns = info.written_layout.columns(COLLECTIONS[entity_type], dimension, words=info.words is not None)
+        columns = info.written_layout.columns(declared_type(entity_type), dimension, words=info.words is not None)
         self._backend.create_collection(name, columns, info.as_text())
         return info
 

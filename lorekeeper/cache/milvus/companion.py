@@ -41,9 +41,9 @@ _MARKS = (
 class Companion(Catalogue):
     """The companion of one Milvus library. Blocking, and safe to use from several threads and processes."""
 
-    def __init__(self, path: Path) -> None:
-        tables = [*_MARKS, *statements()]
-        super().__init__(SqliteFile(path, "the keyword index", APPLICATION, LAYOUTS, tables, durable=True))
+    def __init__(self, path: Path, types: Sequence[str] | None = None) -> None:
+        tables = [*_MARKS, *statements(types)]
+        super().__init__(SqliteFile(path, "the keyword index", APPLICATION, LAYOUTS, tables, durable=True, types=types))
         self.path = path
         self._known: dict[tuple[str, str], tuple[object, Any]] = {}
 

@@ -25,7 +25,7 @@ from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.cache.store import Chunked
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
 from lorekeeper.order import BY_NAME, Order
@@ -46,14 +46,18 @@ class EmbeddedStore(MilvusStore):
         path: folder of the library.
         companion_path: file of its companion.
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
+        types: the types of entity that it holds.
     """
 
-    def __init__(self, path: Path, companion_path: Path, normalized: Normalized) -> None:
+    def __init__(
+        self, path: Path, companion_path: Path, normalized: Normalized, types: Sequence[str] | None = None
+    ) -> None:
         self.path = path
         self.embedded = EmbeddedBackend(path)
         collections = Collections(self.embedded, self.verify)
         self._differences: dict[str, str | None] = {}  # those that lasted, so that nobody waits for them again
-        super().__init__(self.embedded, collections, Companion(companion_path), normalized)
+        companion = Companion(companion_path, types)
+        super().__init__(self.embedded, collections, companion, normalized)
 
     # --- beginning -------------------------------------------------------------------------------------------------
 
@@ -134,7 +138,7 @@ class EmbeddedStore(MilvusStore):
         return self.companion.rank_keyword(selection, query, limit) if ready else []
 
     def statistics(self) -> Statistics:
-        kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in COLLECTIONS}
+        kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in self.types}
         details = {"role": self.embedded.role, "keyword index": str(self.companion.path)}
         if self.embedded.role == "server":
             from lorekeeper.cache.milvus.lite import status

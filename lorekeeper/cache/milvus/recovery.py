@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ import numpy as np
 
 from lorekeeper.cache.milvus.schema import REBUILT, UPGRADED, Column, Row, type_of
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import COLLECTIONS
 
 if TYPE_CHECKING:
     from lorekeeper.cache.milvus.lite import Engine
@@ -37,7 +36,7 @@ class RecoveredEngine:
     def __init__(self, engine: Engine, path: Path) -> None:
         self._engine = engine
         self._path = path
-        self._recovering = {entity_type: threading.Lock() for entity_type in COLLECTIONS}
+        self._recovering = defaultdict[str, threading.Lock](threading.Lock)
         self._recovered: set[str] = set()
 
     def list_collections(self) -> list[str]:
@@ -94,7 +93,7 @@ class RecoveredEngine:
         return self._engine
 
     def _recover(self, entity_type: str) -> None:
-        if entity_type in self._recovered or entity_type not in COLLECTIONS:
+        if entity_type in self._recovered:
             return
         with self._recovering[entity_type]:
             if entity_type not in self._recovered:

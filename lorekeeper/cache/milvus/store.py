@@ -20,7 +20,7 @@ from lorekeeper.cache.milvus.upgrade import CollectionUpgrade
 from lorekeeper.cache.protocol import Choose, Identity, Ranked, Statistics, ValueCounts
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, WriteLock, require_dimension, require_model
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import COLLECTIONS, Entity, Field
+from lorekeeper.entities import Entity, Field
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
 
@@ -40,6 +40,7 @@ class MilvusStore:
     def __init__(
         self, backend: LazyBackend, collections: Collections, companion: Companion, normalized: Normalized
     ) -> None:
+        self.types = companion.file.types
         self.backend, self.collections, self.companion = backend, collections, companion
         self._normalized = normalized
         self._lock = WriteLock(Path(f"{companion.path}.lock"), backend.location)
@@ -49,7 +50,7 @@ class MilvusStore:
             self._lock.hold,
             lambda: companion.upgrade(normalized),
         )
-        self._upgrades = {entity_type: self._upgrade_of(entity_type) for entity_type in COLLECTIONS}
+        self._upgrades = {entity_type: self._upgrade_of(entity_type) for entity_type in self.types}
         self._rebuilding: dict[str, CollectionInfo] = {}
 
     @contextmanager
@@ -129,7 +130,7 @@ class MilvusStore:
         """The collection of a type, created if need be; EmbeddingError if it has vectors of another model."""
         info = self.collections.info(entity_type)
         if info is None:
-            for other in COLLECTIONS:
+            for other in self.types:
                 require_model(self.embedding_of(other), embedding)
             info = self.collections.create(entity_type, embedding, vectors.shape[1])
             self.companion.rebuild(entity_type, info.store, list)
@@ -213,13 +214,13 @@ class MilvusStore:
             upgrade.forget()
 
     def _statistics(self, kinds: dict[str, dict[str, int]], details: dict[str, str]) -> Statistics:
-        infos = {entity_type: self.collections.info(entity_type) for entity_type in COLLECTIONS}
+        infos = {entity_type: self.collections.info(entity_type) for entity_type in self.types}
         return Statistics(
             backend="milvus",
             location=self.backend.location,
-            counts={entity_type: sum(kinds[entity_type].values()) for entity_type in COLLECTIONS},
+            counts={entity_type: sum(kinds[entity_type].values()) for entity_type in self.types},
             kinds=kinds,
-            passages={entity_type: self.collections.count_passages(entity_type) for entity_type in COLLECTIONS},
+            passages={entity_type: self.collections.count_passages(entity_type) for entity_type in self.types},
             embedding=", ".join(sorted({info.embedding for info in infos.values() if info})) or None,
             details=details,
         )

@@ -14,6 +14,7 @@ from typing import TypeVar
 from filelock import FileLock
 
 from lorekeeper.cache.formats import FIRST_DECLARATIONS, Format, declarations, parse_declarations
+from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import name_rank
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_file, private_folder
@@ -59,6 +60,7 @@ class SqliteFile:
         application: SQLite's application_id of files of this kind.
         layouts: the layouts that can be read, kept as SQLite's user_version; the last one is written.
         statements: what makes the tables of an empty file.
+        types: the types of entity that it has tables for.
         durable: whether every commit is synced to the disk; else the last ones can be lost when the power fails.
     """
 
@@ -66,9 +68,18 @@ class SqliteFile:
     """What to do if it cannot be opened."""
 
     def __init__(
-        self, path: Path, kind: str, application: int, layouts: range, statements: Sequence[str], *, durable: bool
+        self,
+        path: Path,
+        kind: str,
+        application: int,
+        layouts: range,
+        statements: Sequence[str],
+        *,
+        durable: bool,
+        types: Sequence[str] | None = None,
     ) -> None:
         self.path, self.kind = path, kind
+        self.types = tuple(COLLECTIONS) if types is None else types
         self._application, self._layouts = application, layouts
         self._statements = [*statements, _META]
         self._synchronous = "FULL" if durable else "NORMAL"
@@ -113,7 +124,7 @@ class SqliteFile:
         """
         if not self.path.exists():
             return False
-        current = self.read(read_format).is_current(self.layout)
+        current = self.read(read_format).is_current(self.layout, self.types)
         if not current:
             self.close()
         return not current
@@ -166,10 +177,10 @@ class SqliteFile:
         if connection.execute("PRAGMA application_id").fetchone()[0] != self._application:
             self.refuse(connection)
         file_format = read_format(connection)
-        file_format.require_known(f"{self.kind} {self.path}", self.layout)
+        file_format.require_known(f"{self.kind} {self.path}", self.layout, self.types)
         if file_format.layout not in self._layouts:
             raise DamagedFileError(f"{self.kind} {self.path} has the unknown layout {file_format.layout}")
-        if not file_format.is_current(self.layout):
+        if not file_format.is_current(self.layout, self.types):
             if not side.read_only:
                 raise CacheError(f"{self.kind} {self.path} has an earlier format and must be upgraded first")
             self._add_missing(connection)
@@ -225,7 +236,8 @@ class SqliteFile:
         for statement in self._statements:
             if not any(columns(connection, table) for table in _CREATED.findall(statement)):
                 connection.execute(statement)
-        stamp = {"fields": json.dumps(declarations()), "version": VERSION}
+        further = read_format(connection).fields if connection.execute("SELECT 1 FROM meta").fetchone() else {}
+        stamp = {"fields": json.dumps({**further, **declarations(self.types)}), "version": VERSION}
         connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", stamp.items())
 
     def guarded(self, function: Callable[[], R]) -> R:

@@ -49,11 +49,12 @@ _COLUMNS = (
 )
 
 
-def statements() -> list[str]:
-    """What makes the tables of an empty library."""
+def statements(types: Iterable[str] | None = None) -> list[str]:
+    """What makes the tables of an empty library, for these types."""
+    types = list(COLLECTIONS if types is None else types)
     return [
-        *catalogue.statements(),
-        *(f"CREATE TABLE {name}_passages {_COLUMNS}" for name in COLLECTIONS),
+        *catalogue.statements(types),
+        *(f"CREATE TABLE {name}_passages {_COLUMNS}" for name in types),
         "CREATE TABLE models (type TEXT PRIMARY KEY, embedding TEXT NOT NULL, following TEXT)",
     ]
 
@@ -63,8 +64,8 @@ class LibraryFile(SqliteFile):
 
     advice = "check LOREKEEPER_SQLITE_DB_PATH, and the permissions of the file and its folder"
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, "the library", APPLICATION, LAYOUTS, statements(), durable=True)
+    def __init__(self, path: Path, types: Sequence[str] | None = None) -> None:
+        super().__init__(path, "the library", APPLICATION, LAYOUTS, statements(types), durable=True, types=types)
 
     def refuse(self, connection: sqlite3.Connection) -> None:
         """Name what the database is instead."""
@@ -87,13 +88,14 @@ class SqliteStore(Catalogue):
     Args:
         path: the file; created at first use, and upgraded if it has an earlier format.
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
+        types: the types of entity that it holds.
     """
 
     marks_all_writes = True
 
-    def __init__(self, path: Path, normalized: Normalized) -> None:
-        super().__init__(LibraryFile(path))
-        self.path = path
+    def __init__(self, path: Path, normalized: Normalized, types: Sequence[str] | None = None) -> None:
+        super().__init__(LibraryFile(path, types))
+        self.path, self.types = path, self.file.types
         self._lock = WriteLock(Path(f"{path}.lock"), str(path))
         self._normalized = normalized
         self._upgrade = Upgrade(f"the library {path}", self.file.outdated, self._lock.hold, self._upgrade_file)
@@ -138,7 +140,7 @@ class SqliteStore(Catalogue):
 
         def store(c: sqlite3.Connection) -> None:
             made_with = _embedding(c, entity_type)
-            for other in COLLECTIONS if made_with is None else [entity_type]:
+            for other in self.types if made_with is None else [entity_type]:
                 require_model(_embedding(c, other), embedding)
             require_dimension(_dimension(c, entity_type), vectors)
             c.execute("INSERT OR IGNORE INTO models VALUES (?, ?, NULL)", (entity_type, embedding))
@@ -235,7 +237,7 @@ class SqliteStore(Catalogue):
 
     def packed_vectors(self) -> Iterator[list[tuple[bytes, bytes]]]:
         """All vectors of the library that can be read, packed."""
-        for entity_type in COLLECTIONS:
+        for entity_type in self.types:
             sql, last = f"SELECT rowid, key, vector FROM {entity_type}_passages WHERE rowid > ? LIMIT {VECTORS}", 0
             with suppress(CacheError):
                 while rows := self._rows(sql, [last]):
@@ -249,14 +251,14 @@ class SqliteStore(Catalogue):
 
     def statistics(self) -> Statistics:
         """Counts, model, size."""
-        kinds = {t: self.count_by(t, "kind_name") for t in COLLECTIONS}
+        kinds = {t: self.count_by(t, "kind_name") for t in self.types}
         models = {embedding for (embedding,) in self._rows("SELECT embedding FROM models")}
         return Statistics(
             backend="sqlite",
             location=str(self.path),
-            counts={t: sum(kinds[t].values()) for t in COLLECTIONS},
+            counts={t: sum(kinds[t].values()) for t in self.types},
             kinds=kinds,
-            passages={t: self._rows(f"SELECT count(*) FROM {t}_passages")[0][0] for t in COLLECTIONS},
+            passages={t: self._rows(f"SELECT count(*) FROM {t}_passages")[0][0] for t in self.types},
             embedding=", ".join(sorted(models)) or None,
             details={"size": f"{self.path.stat().st_size / 1e6:,.1f} MB"},
         )
