@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lorekeeper.cache.async_cache import ThreadedCache
-from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
+from lorekeeper.embedding import EmbeddingService
+from lorekeeper.embedding.configured import load_provider
 from lorekeeper.entities import COLLECTIONS, Entity, Value
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.people.registry import People
-from lorekeeper.settings import BACKENDS, PROVIDERS, Settings
+from lorekeeper.settings import BACKENDS, Settings
 from lorekeeper.text.phrases import SHIPPED_VECTORS
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry
 
 if TYPE_CHECKING:
     from lorekeeper.cache.backends import BackendPackage
+    from lorekeeper.cache.completed import CompletedCache
     from lorekeeper.cache.glance import Glance
     from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.sqlite.foreign import SqliteSource
@@ -38,12 +40,6 @@ def vector_cache(settings: Settings) -> VectorCache:
     return VectorCache(settings.library_path.parent / VECTORS, SHIPPED_VECTORS, OpenVectors(packaged_file))
 
 
-def load_provider(settings: Settings) -> EmbeddingProvider:
-    """The provider of the settings. Blocking; EmbeddingError if it cannot be loaded."""
-    provider: EmbeddingProvider = import_module(PROVIDERS[settings.embedding_provider]).load(settings)
-    return provider
-
-
 def embedding_of(settings: Settings) -> EmbeddingService:
     """The embedding of the settings; its provider is loaded at first use."""
     return EmbeddingService(lambda: load_provider(settings), vector_cache(settings))
@@ -61,9 +57,19 @@ def _fields_again(entity: Entity) -> Mapping[str, Value]:
     return fields_again(entity)
 
 
-def open_cache(settings: Settings, embedding: EmbeddingService) -> ThreadedCache:
-    """The cache of the settings; it opens at first use."""
-    return ThreadedCache(open_store(settings), embedding)
+def open_cache(
+    settings: Settings, embedding: EmbeddingService, types: Sequence[str] | None = None
+) -> ThreadedCache | CompletedCache:
+    """The cache of the settings, with these types, by default `COLLECTIONS`; it opens at first use.
+
+    Raises:
+        ConfigError: it is of another package, which cannot be used.
+    """
+    if settings.cache_backend not in BACKENDS:
+        from lorekeeper.cache.installed import open_installed
+
+        return open_installed(settings, embedding, types or tuple(COLLECTIONS))
+    return ThreadedCache(open_store(settings, types), embedding)
 
 
 def open_file(path: Path) -> SqliteSource:
@@ -143,5 +149,5 @@ def marks_of(settings: Settings) -> MarksFile:
 
 
 def _package(backend: str) -> BackendPackage:
-    package: BackendPackage = import_module(BACKENDS[backend])
+    package: BackendPackage = import_module(BACKENDS.get(backend, "lorekeeper.cache.installed"))
     return package

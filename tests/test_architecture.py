@@ -83,6 +83,7 @@ MAY_KNOW = {
     "encounters": FOUNDATION | {"text", "render", "search", "views"},
     "composition": FOUNDATION
     | {"vaults", "settings", "people", "text", "normalize", "embedding", "cache", "search", "intake"},
+    "plugin": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "composition"},
     "library": FOUNDATION
     | {"vaults", "views", "settings", "text", "normalize", "embedding", "cache", "search", "intake", "composition"},
     "maintenance": FOUNDATION
@@ -111,6 +112,7 @@ MAY_KNOW = {
         "version",
         "errors",
         "entities",
+        "filters",
         "settings",
         "text",
         "embedding",
@@ -118,6 +120,7 @@ MAY_KNOW = {
         "search",
         "intake",
         "composition",
+        "plugin",
         "library",
     },
 }

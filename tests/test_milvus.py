@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from lorekeeper.cache.milvus.companion import Companion
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.cache.sqlite.records import pack
 from lorekeeper.composition import open_cache
@@ -51,12 +51,12 @@ def start(embedded: Caches) -> Iterator[Start]:
             program.kill()
 
 
-async def role(cache: CacheProtocol) -> str:
+async def role(cache: SearchCache) -> str:
     await cache.count_entities("spells")
     return (await cache.statistics()).details["role"]
 
 
-async def sides(cache: CacheProtocol) -> list[set[str]]:
+async def sides(cache: SearchCache) -> list[set[str]]:
     """What the store, the keyword index and the vectors know, by slug; each entity once on each side."""
     stored = [e.slug for e in await everything(cache)]
     listed = [e.slug for e in await cache.get_entities("spells")]

@@ -1,4 +1,4 @@
-"""`CacheProtocol` on any store: checks arguments, embeds, and runs all blocking work in threads."""
+"""`SearchCache` on any store: checks arguments, embeds, and runs all blocking work in threads."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lorekeeper.cache import phrase_vectors
+from lorekeeper.cache.checks import require_storable
 from lorekeeper.cache.given_vectors import GivenVectors
 from lorekeeper.cache.protocol import (
     BATCH,
@@ -23,12 +24,13 @@ from lorekeeper.cache.protocol import (
     Statistics,
     ValueCounts,
 )
+from lorekeeper.cache.selecting import require_type, selected
 from lorekeeper.cache.store import Chunked, Store
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.entities import Entity
-from lorekeeper.errors import CacheError, FilterError
-from lorekeeper.filters import Selection, collection_of, field_of, parse_filters, unknown_name
+from lorekeeper.errors import CacheError
+from lorekeeper.filters import Selection, collection_of, field_of
 from lorekeeper.order import BY_NAME, Order
 from lorekeeper.system import AsyncClosing, in_thread
 from lorekeeper.text.keywords import KeywordQuery
@@ -76,9 +78,7 @@ class ThreadedCache(EntitySearches, AsyncClosing):
         self, entities: Sequence[Entity], entity_type: str, progress: Progress | None = None
     ) -> int:
         self._type(entity_type)
-        for entity in entities:
-            if entity.type != entity_type:
-                raise FilterError(f"{entity.uri} does not belong to {entity_type}; store it under {entity.type}")
+        require_storable(entities, entity_type)
         latest = list({e.identity: e for e in entities}.values())
         write: asyncio.Task[None] | None = None
         try:
@@ -296,12 +296,7 @@ class ThreadedCache(EntitySearches, AsyncClosing):
         return self._embedding.fingerprint or (await self._embedding.provider()).fingerprint
 
     def _type(self, entity_type: str) -> str:
-        """The name of a type that this cache holds; FilterError, with the known ones, for others."""
-        if entity_type not in self.types:
-            raise FilterError(unknown_name(str(entity_type), list(self.types), "type"))
-        return entity_type
+        return require_type(entity_type, self.types)
 
     def _selected(self, entity_type: str, document: Documents, filters: Mapping[str, Any]) -> Selection:
-        conditions = parse_filters(self._type(entity_type), filters)
-        documents = [document] if isinstance(document, str) else document
-        return Selection(entity_type, conditions, None if documents is None else list(documents))
+        return selected(entity_type, self.types, document, filters)

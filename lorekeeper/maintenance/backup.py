@@ -82,7 +82,7 @@ async def _back_up(
     start: Progress | None = None,
     progress: Progress | None = None,
 ) -> ArchiveReport:
-    report, store = ArchiveReport(str(target)), library.cache.store
+    report, store = ArchiveReport(str(target)), library.store
     with report.measured(library.embedding):
         async with in_thread(await asyncio.to_thread(ArchiveWriter, target)) as archive:
             statistics = await library.statistics()  # which also updates the keyword index, before writers are kept out
@@ -193,7 +193,7 @@ async def _apply(
         report.unchanged += len(change.unchanged)
         batches = archive.entities(entity_type, change.to_store)
         while batch := await asyncio.to_thread(next, batches, None):
-            report.stored += await library.cache.store_entities(batch, entity_type, progress)
+            report.stored += await library.store_entities(batch, entity_type, progress)
     for entity_type, change in changes.items():
         report.removed += await library.cache.delete_entities(entity_type, sorted(change.removed))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.explanation import OFF_TOPIC, Topic
@@ -27,7 +27,7 @@ LARGE_LIBRARY = 300
 
 
 async def topic_of(
-    cache: CacheProtocol, types: Sequence[str], text: str, retrieved: Retrieved, *, filtered: bool
+    cache: SearchCache, types: Sequence[str], text: str, retrieved: Retrieved, *, filtered: bool
 ) -> Topic | None:
     """Whether a text is off-topic: nothing is similar, and few of its words occur.
 
@@ -69,12 +69,12 @@ def _listed(words: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}"
 
 
-async def _misspelt(cache: CacheProtocol, words: Sequence[str]) -> set[str]:
+async def _misspelt(cache: SearchCache, words: Sequence[str]) -> set[str]:
     """The names that are near to a word of a note: a keyword search of notes sets them right."""
     return {word for word in words if await cache.rank_keyword(NOTES, word, 1)}
 
 
-async def occurring(cache: CacheProtocol, types: Sequence[str], text: str) -> frozenset[str]:
+async def occurring(cache: SearchCache, types: Sequence[str], text: str) -> frozenset[str]:
     """The content words of a text that occur in an entry of one of the types."""
     words = content_words(fold(text))
     return frozenset[str]().union(*await all_of(cache.known_words(each, words) for each in types if words))

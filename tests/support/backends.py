@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider
 from lorekeeper.settings import Settings
@@ -90,9 +90,9 @@ class Caches:
     settings: Settings
 
     def __post_init__(self) -> None:
-        self._opened: list[tuple[CacheProtocol, EmbeddingService]] = []
+        self._opened: list[tuple[SearchCache, EmbeddingService]] = []
 
-    def open(self, provider: EmbeddingProvider | None = None) -> CacheProtocol:
+    def open(self, provider: EmbeddingProvider | None = None) -> SearchCache:
         """One more cache on the store; the hashing provider if no other is given."""
         chosen = provider or HashingProvider(512)
         service = EmbeddingService(lambda: chosen)
@@ -118,7 +118,7 @@ def drop_collections(uri: str) -> None:
         client.close()
 
 
-def change_capabilities(cache: CacheProtocol, **values: Any) -> None:
+def change_capabilities(cache: SearchCache, **values: Any) -> None:
     """Let a cache take its Milvus server for one that can do other things, or make collections as an older version."""
     server: MilvusServer = cache._store.server  # type: ignore[attr-defined]
     client, capabilities = server._open()
