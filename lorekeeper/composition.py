@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.configured import load_provider
 from lorekeeper.entities import COLLECTIONS, Entity, Value
+from lorekeeper.errors import CacheError
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.people.registry import People
 from lorekeeper.settings import BACKENDS, Settings
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from lorekeeper.cache.store import Store
     from lorekeeper.cache.vectors import VectorCache
     from lorekeeper.search.rerank import Reranker
+
+logger = logging.getLogger(__name__)
 
 VECTORS = "vectors.db"
 """The file of the embedding cache, beside the library: libraries of one folder share it."""
@@ -84,6 +88,21 @@ def open_file(path: Path) -> SqliteSource:
     layouts = {kind: numbers for package in packages for kind, numbers in package.file_layouts().items()}
     file = next((file for package in packages if (file := package.file_at(path))), path)
     return SqliteSource(file, layouts)
+
+
+def vectors_at(path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
+    """The vectors of a library at a path, of any backend: rows of `VectorCache.add`, in batches. Blocking.
+
+    First those of the embedding cache beside it, which are soonest read; those of an SQLite library are in its `open_file`.
+    """
+    from lorekeeper.cache.vectors import VectorCache
+
+    yield from VectorCache(path.parent / VECTORS).rows()
+    for name in BACKENDS:
+        try:
+            yield from _package(name).stored_vectors(path)
+        except (CacheError, OSError) as error:
+            logger.warning("the vectors of %s cannot be read, so its texts are embedded again: %s", path, error)
 
 
 def same_library(settings: Settings, path: Path) -> bool:

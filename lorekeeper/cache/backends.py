@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -58,6 +58,15 @@ class BackendPackage(Protocol):
 
     def file_at(self, path: Path) -> Path | None:
         """The SQLite file that holds a library's entries, if there may be a library of this backend at a path."""
+        ...
+
+    def stored_vectors(self, path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
+        """Vectors of the library at a path that are not in its `file_at`: rows of `VectorCache.add`, in batches.
+
+        Raises:
+            CacheError: they cannot be read.
+            OSError: there is no room to read them.
+        """
         ...
 
     def file_layouts(self) -> dict[int, range]:

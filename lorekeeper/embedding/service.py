@@ -324,7 +324,7 @@ def _loader(model: Model | None) -> Callable[[], EmbeddingProvider]:
         return partial(shared_provider, model)
     if isinstance(model, type) or not hasattr(model, "embed"):
         return cast(Callable[[], EmbeddingProvider], model)
-    provider = model
+    provider = cast(EmbeddingProvider, model)
     return lambda: provider
 
 

@@ -193,7 +193,7 @@ async def _apply(
         report.unchanged += len(change.unchanged)
         batches = archive.entities(entity_type, change.to_store)
         while batch := await asyncio.to_thread(next, batches, None):
-            report.stored += await library.store_entities(batch, entity_type, progress)
+            report.stored += await library.cache.store_entities(batch, entity_type, progress)
     for entity_type, change in changes.items():
         report.removed += await library.cache.delete_entities(entity_type, sorted(change.removed))
 

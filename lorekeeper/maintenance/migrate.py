@@ -6,6 +6,7 @@ What the library already has is left alone, so that a migration can be stopped a
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cache.protocol import Identity, Progress
-from lorekeeper.composition import open_file, same_library, vector_cache
+from lorekeeper.composition import open_file, same_library, vector_cache, vectors_at
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_json
 from lorekeeper.errors import FilterError, ImportFileError
 from lorekeeper.intake.book_tables import keep_tables_of
@@ -212,7 +213,8 @@ async def _adopt_vectors(
 
     def adopt() -> None:
         with closing(vector_cache(settings)) as vectors, open_file(source) as file:
-            vectors.adopt(file.vectors(), provider.fingerprint, entities, provider.dimension)
+            found = itertools.chain(file.vectors(), vectors_at(source))
+            vectors.adopt(found, provider.fingerprint, entities, provider.dimension)
 
     await asyncio.to_thread(adopt)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,6 +93,14 @@ def companion_path(path: Path) -> Path:
 def file_at(path: Path) -> Path | None:
     """The SQLite file that holds a library's entries, if there may be a library of this backend at a path."""
     return companion_path(path) if path.is_dir() else None
+
+
+def stored_vectors(path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
+    """Vectors of the library at a path, from its collections: rows of `VectorCache.add`, in batches."""
+    from lorekeeper.cache.milvus.source import is_database, library_vectors
+
+    if is_database(path):
+        yield from library_vectors(path)
 
 
 def file_layouts() -> dict[int, range]:

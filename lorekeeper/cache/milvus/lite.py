@@ -87,6 +87,12 @@ class Engine:
         """Names of a collection's columns."""
         return [field.name for field in self._collection(name).schema.fields]
 
+    def vector_columns(self, name: str) -> list[str]:
+        """Names of those that hold vectors."""
+        from milvus_lite import DataType
+
+        return [field.name for field in self._collection(name).schema.fields if field.dtype == DataType.FLOAT_VECTOR]
+
     def load_collection(self, name: str) -> None:
         self._collection(name).load()
         self._settle()

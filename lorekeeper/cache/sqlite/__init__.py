@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,11 @@ def path_beside(settings: Settings, suffix: str) -> Path:
 def file_at(path: Path) -> Path | None:
     """The SQLite file that holds a library's entries, if there may be a library of this backend at a path."""
     return None if path.is_dir() else path
+
+
+def stored_vectors(_path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
+    """None: they are in the file itself."""
+    return iter(())
 
 
 def file_layouts() -> dict[int, range]:
