@@ -12,7 +12,7 @@ from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.configured import load_provider
 from lorekeeper.entities import COLLECTIONS, Entity, Value
-from lorekeeper.errors import CacheError
+from lorekeeper.errors import CacheError, ImportFileError
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.people.registry import People
 from lorekeeper.settings import BACKENDS, Settings
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lorekeeper.cache.backends import BackendPackage
     from lorekeeper.cache.completed import CompletedCache
     from lorekeeper.cache.glance import Glance
+    from lorekeeper.cache.milvus.source import ForeignDatabase
     from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.sqlite.foreign import SqliteSource
     from lorekeeper.cache.store import Store
@@ -76,18 +77,28 @@ def open_cache(
     return ThreadedCache(open_store(settings, types), embedding)
 
 
-def open_file(path: Path) -> SqliteSource:
-    """A file to migrate from: of a library of any backend, or an earlier cache. Blocking.
+def open_file(path: Path, tables: Sequence[str] = ()) -> SqliteSource:
+    """A file to migrate from: of a library of any backend, or an earlier cache; or some tables of another program. Blocking.
 
     Raises:
-        ImportFileError: it cannot be read, or holds nothing that LoreKeeper knows.
+        ImportFileError: it cannot be read, or holds nothing that LoreKeeper knows, or lacks one of these tables.
     """
     from lorekeeper.cache.sqlite.foreign import SqliteSource
 
     packages = [_package(name) for name in BACKENDS]
     layouts = {kind: numbers for package in packages for kind, numbers in package.file_layouts().items()}
     file = next((file for package in packages if (file := package.file_at(path))), path)
-    return SqliteSource(file, layouts)
+    if path.is_dir() and not file.exists():
+        raise ImportFileError(str(path), "is a folder without a library")
+    return SqliteSource(file, layouts, tables)
+
+
+def foreign_database(path: Path) -> ForeignDatabase | None:
+    """A Milvus Lite database of another program to migrate from; None if there is none at a path. Blocking."""
+    from lorekeeper.cache.milvus import companion_path
+    from lorekeeper.cache.milvus.source import ForeignDatabase, is_database
+
+    return ForeignDatabase(path) if is_database(path) and not companion_path(path).exists() else None
 
 
 def vectors_at(path: Path) -> Iterator[list[tuple[bytes, bytes]]]:

@@ -123,7 +123,9 @@ class ForeignDatabase:
                     yield engine
                 finally:
                     engine.close()
-        except (CacheError, OSError) as error:
+        except ImportFileError:
+            raise
+        except Exception as error:  # the engine's errors have no common base
             raise ImportFileError(str(self.path), f"cannot be read as a Milvus Lite database: {error}") from error
 
 
