@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lorekeeper.cache.protocol import Hit as Hit
     from lorekeeper.cache.protocol import Ranked as Ranked
     from lorekeeper.cache.protocol import Statistics as Statistics
+    from lorekeeper.cache.selecting import select_entities as select_entities
     from lorekeeper.composition import open_cache as open_cache
     from lorekeeper.embedding.protocol import EmbeddingProvider as EmbeddingProvider
     from lorekeeper.embedding.protocol import HashingProvider as HashingProvider
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from lorekeeper.errors import SourceError as SourceError
     from lorekeeper.errors import SourceUnavailableError as SourceUnavailableError
     from lorekeeper.errors import UnknownDocumentError as UnknownDocumentError
-    from lorekeeper.filters import matches as matches
+    from lorekeeper.filters import Condition as Condition
     from lorekeeper.filters import parse_filters as parse_filters
     from lorekeeper.intake.reports import ImportReport as ImportReport
     from lorekeeper.library import Library as Library
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "lorekeeper.cache.protocol": ("CacheProtocol", "Hit", "Ranked", "Statistics"),
+    "lorekeeper.cache.selecting": ("select_entities",),
     "lorekeeper.composition": ("open_cache",),
     "lorekeeper.embedding.protocol": ("EmbeddingProvider", "HashingProvider"),
     "lorekeeper.embedding.service": ("EmbeddingService",),
@@ -75,7 +77,7 @@ _MODULES = {
         "SourceUnavailableError",
         "UnknownDocumentError",
     ),
-    "lorekeeper.filters": ("matches", "parse_filters"),
+    "lorekeeper.filters": ("Condition", "parse_filters"),
     "lorekeeper.intake.reports": ("ImportReport",),
     "lorekeeper.library": ("Library",),
     "lorekeeper.plugin": ("EntityCache", "MilvusCache", "SqliteCache", "create_cache"),

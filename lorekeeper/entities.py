@@ -298,37 +298,19 @@ _NAMES = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _TAKEN_TYPES = frozenset({"meta", "models", "changes", "unfinished", "built", "temp", "main", "earlier"})
 """What stores have under a name of their own."""
 
-_TAKEN_FIELDS = frozenset(
-    {
-        "id",
-        "rowid",
-        "oid",
-        "pk",
-        "part",
-        "slug",
-        "hash",
-        "record",
-        "section",
-        "passage",
-        "vector",
-        "words",
-        "words_ranked",
-    }
-    | {
-        "name_folded",
-        "name_key",
-        "kind_name",
-        "entity_type",
-        "limit",
-        "offset",
-        "order",
-        "prefer",
-        "where",
-        "query",
-        "among",
-    }
+_SQL = frozenset(
+    "add all alter and as autoincrement between case cast check collate commit constraint create default deferrable delete "
+    "distinct drop else escape except exists foreign from group having if in index insert intersect into is isnull join limit not "
+    "nothing notnull null on or order primary raise references returning select set table then to transaction union unique update "
+    "using values when where current_date current_time current_timestamp".split()
 )
-"""Columns of stores, and parameters of a cache's methods."""
+"""Words that SQLite does not take for the name of a table."""
+
+_TAKEN_FIELDS = frozenset(
+    "id rowid oid pk part slug hash record section passage vector words words_ranked name_folded name_key kind_name "
+    "entity_type limit offset order prefer where query among and or not in is like between exists null true false".split()
+)
+"""Columns of stores, parameters of a cache's methods, and words of Milvus's expressions."""
 
 
 def declare(collection: Collection) -> Collection:
@@ -359,17 +341,18 @@ def _require_names(collection: Collection) -> None:
     ending = collection.name.rpartition("_")[2]
     if (
         not _NAMES.fullmatch(collection.name)
-        or collection.name in _TAKEN_TYPES
+        or collection.name in _TAKEN_TYPES | _SQL
         or ending in ("fts", "passages", "rebuilt")
     ):
         raise ConfigError(
-            f"{shown(collection.name)} cannot be the name of a type; use lower-case letters, digits and _, as in ships"
+            f"{shown(collection.name)} cannot be the name of a type; use lower-case letters, digits and _, and no word of "
+            "SQL, as in ships"
         )
     taken = _TAKEN_FIELDS | {field.name for field in BASE_FIELDS}
     if wrong := [name for name in names if not _NAMES.fullmatch(name) or name in taken]:
         raise ConfigError(
-            f"{shown(wrong[0])} of {collection.name} cannot be the name of a field; every entity has {', '.join(sorted(taken))} "
-            "or methods have a parameter of that name. Use another one, of lower-case letters, digits and _"
+            f"{shown(wrong[0])} of {collection.name} cannot be the name of a field; use lower-case letters, digits and _, and none "
+            f"of {', '.join(sorted(taken))}, which are taken"
         )
     if len(set(names)) < len(names):
         raise ConfigError(f"two fields of {collection.name} have one name: {', '.join(names)}")

@@ -84,6 +84,7 @@ MAY_KNOW = {
     "composition": FOUNDATION
     | {"vaults", "settings", "people", "text", "normalize", "embedding", "cache", "search", "intake"},
     "plugin": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "composition"},
+    "testing": FOUNDATION | {"embedding", "cache"},
     "library": FOUNDATION
     | {"vaults", "views", "settings", "text", "normalize", "embedding", "cache", "search", "intake", "composition"},
     "maintenance": FOUNDATION

@@ -137,9 +137,9 @@ class CacheProtocol(Protocol):
 
     All methods are coroutines, but for `iterate`; none may block the event loop. A ``document`` is one key, several (any of
     them), or None for all. Filters are keyword arguments as `filters.parse_filters` reads them, and apply before any limit;
-    `filters.matches` tests them on one entity. Errors are LoreKeeper's, with the driver's as their cause: every method may raise
-    CacheError; those that take an entity type or filters FilterError; those that need vectors EmbeddingError. A failure is never
-    an empty list.
+    `select_entities` applies them to entities in memory. Errors are LoreKeeper's, with the driver's as their cause: every method
+    may raise CacheError; those that take an entity type or filters FilterError; those that need vectors EmbeddingError. A failure
+    is never an empty list. What is stored has been checked before: entities have a key, and their fields are declared.
     """
 
     async def store_entities(
@@ -149,9 +149,6 @@ class CacheProtocol(Protocol):
 
         When it returns, all of them survive the end of the process. Of several with one identity the last is kept.
         Returns how many were stored. ``progress`` is called with the number of further entities stored.
-
-        Raises:
-            EntityError: an entity cannot be stored; nothing is stored then.
         """
         ...
 
