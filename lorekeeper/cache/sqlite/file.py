@@ -60,15 +60,25 @@ class SqliteFile:
         layouts: the layouts that can be read, kept as SQLite's user_version; the last one is written.
         statements: what makes the tables of an empty file.
         durable: whether every commit is synced to the disk; else the last ones can be lost when the power fails.
+        extended: the first layout from which on later ones only have more tables; None if only the last one.
     """
 
     advice = "check the permissions of the file and its folder"
     """What to do if it cannot be opened."""
 
     def __init__(
-        self, path: Path, kind: str, application: int, layouts: range, statements: Sequence[str], *, durable: bool
+        self,
+        path: Path,
+        kind: str,
+        application: int,
+        layouts: range,
+        statements: Sequence[str],
+        *,
+        durable: bool,
+        extended: int | None = None,
     ) -> None:
         self.path, self.kind = path, kind
+        self.extended = layouts[-1] if extended is None else extended
         self._application, self._layouts = application, layouts
         self._statements = [*statements, _META]
         self._synchronous = "FULL" if durable else "NORMAL"
@@ -216,10 +226,15 @@ class SqliteFile:
             connection.execute("COMMIT")
 
     def complete(self) -> None:
-        """Add the tables that a file of this layout lacks, which is then a current one."""
+        """Add the tables that a file lacks, which is then a current one."""
+
+        def complete(connection: sqlite3.Connection) -> None:
+            self._add_tables(connection)
+            connection.execute(f"PRAGMA user_version = {self.layout}")
+
         with contextlib.closing(connect(self.path)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
-            _transaction(connection, "BEGIN IMMEDIATE", self._add_tables)
+            _transaction(connection, "BEGIN IMMEDIATE", complete)
 
     def _add_tables(self, connection: sqlite3.Connection) -> None:
         for statement in self._statements:
