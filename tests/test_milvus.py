@@ -126,6 +126,7 @@ async def test_a_server_that_closes_leaves_the_library_to_others(embedded: Cache
     assert await asyncio.to_thread(other.ask, "role") == "client"
     await cache.close()
     assert other.ask("slugs") == sorted(texts("a", 10))
+    assert other.ask("store", "b", 0, 10) == 10
     assert other.ask("role") == "server"
     assert await role(cache) == "client"
 
@@ -138,6 +139,7 @@ async def test_a_regular_end_lets_go_of_the_library(embedded: Caches, start: Sta
     assert other.process.returncode == 0
     cache = embedded.open()
     assert await sides(cache) == [texts("a", 10)] * 4
+    assert await cache.store_entities(batch("b", 0, 10), "spells") == 10
     assert await role(cache) == "server"
 
 

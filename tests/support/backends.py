@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.composition import open_cache
@@ -25,12 +26,9 @@ def _embedded(folder: Path, _request: pytest.FixtureRequest) -> Settings:
     return settings(milvus_db_path=folder / "milvus.db")
 
 
-def _public(folder: Path, request: pytest.FixtureRequest) -> Settings:
-    """An embedded library on Milvus Lite's public interface alone."""
-    from lorekeeper.cache.milvus._internals import names
-
-    missing = names.Reliance(names.ACCELERATORS, "milvus_lite", "no_such_name")
-    request.getfixturevalue("monkeypatch").setattr(names, "RELIED_ON", (missing,))
+def _plain(folder: Path, request: pytest.FixtureRequest) -> Settings:
+    """An embedded library whose vectors Milvus Lite searches: no copy of them is current."""
+    request.getfixturevalue("monkeypatch").setattr(EmbeddedStore, "uses_vectors", False)
     return _embedded(folder, request)
 
 
@@ -60,7 +58,7 @@ def _client(folder: Path, request: pytest.FixtureRequest) -> Settings:
 
 BACKENDS: dict[str, Callable[[Path, pytest.FixtureRequest], Settings]] = {
     "milvus": _embedded,
-    "milvus-public": _public,
+    "milvus-plain": _plain,
     "milvus-client": _client,
     "milvus-server": _server,
     "milvus-standalone": _standalone,
@@ -75,7 +73,7 @@ The contract suite runs over all of them; over the standalone server if it is in
 MARKS = {
     "milvus-standalone": [pytest.mark.milvus_server],
     "milvus-limited": [pytest.mark.thorough],
-    "milvus-public": [pytest.mark.thorough],
+    "milvus-plain": [pytest.mark.thorough],
     "milvus-client": [pytest.mark.thorough],
     "milvus-server": [pytest.mark.thorough],
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,6 +43,19 @@ class Capabilities:
     infix: bool = True
     flushed_by_client: bool = False
     remarks: str = ""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the collections of an embedded library before they are opened.
+
+    Attributes:
+        unchanged: whether a type's collection is as a process left it that closed it.
+        rows: how many rows it had after the last complete write; None if that is not known.
+    """
+
+    unchanged: Callable[[str], bool] = lambda _: False
+    rows: Callable[[str], int | None] = lambda _: None
 
 
 class Backend(Protocol):

@@ -14,7 +14,7 @@ from zipfile import ZipFile
 from lorekeeper.cache.formats import Normalized, Upgrade
 from lorekeeper.cache.milvus.backend import LazyBackend
 from lorekeeper.cache.milvus.collections import GET_KEYS, Collections
-from lorekeeper.cache.milvus.companion import Companion
+from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.upgrade import CollectionUpgrade
 from lorekeeper.cache.protocol import Choose, Identity, Ranked, Statistics, ValueCounts
@@ -89,7 +89,8 @@ class MilvusStore:
             self.companion.begin(entity_type, [entity.identity for entity, _ in chunked])
             lengths = self.collections.upsert(entity_type, chunked, vectors, info)
             self.collections.delete(entity_type, self.collections.surplus(entity_type, lengths))
-            self.companion.apply(entity_type, [entity for entity, _ in chunked])
+            copies = self._copies(chunked, vectors)
+            self.companion.replace(entity_type, [copy.entity.identity for copy in copies], copies)
 
     def flush(self, entity_type: str) -> None:
         with self.write_lock():
@@ -144,7 +145,7 @@ class MilvusStore:
             self._sync_companion(entity_type)
             self.companion.begin(entity_type, identities)
             self.collections.delete_entities(entity_type, identities)
-            self.companion.remove(entity_type, identities)
+            self.companion.replace(entity_type, identities)
         return len(identities)
 
     def packed_vectors(self) -> Iterator[list[tuple[bytes, bytes]]]:
@@ -220,10 +221,13 @@ class MilvusStore:
             location=self.backend.location,
             counts={entity_type: sum(kinds[entity_type].values()) for entity_type in self.types},
             kinds=kinds,
-            passages={entity_type: self.collections.count_passages(entity_type) for entity_type in self.types},
+            passages={entity_type: self._count_passages(entity_type) for entity_type in self.types},
             embedding=", ".join(sorted({info.embedding for info in infos.values() if info})) or None,
             details=details,
         )
+
+    def _count_passages(self, entity_type: str) -> int:
+        return self.collections.count_passages(entity_type)
 
     # --- the companion ---------------------------------------------------------------------------------------------
 
@@ -264,7 +268,7 @@ class MilvusStore:
             self._rebuild_companion(entity_type, info.store)
         elif stale or not finished:
             changed = sorted({*stale, *self.companion.unfinished(entity_type)})
-            self.companion.remove(entity_type, changed, current=list(self._each(entity_type, changed)))
+            self.companion.replace(entity_type, changed, list(self._stored_copies(entity_type, changed)))
 
     def rebuild_companion(self, entity_type: str) -> None:
         """Build a type's part of the companion again from its collection, whatever it holds."""
@@ -274,8 +278,16 @@ class MilvusStore:
                 self._rebuild_companion(entity_type, info.store)
 
     def _rebuild_companion(self, entity_type: str, store: str) -> None:
-        identities = self.identities(entity_type)
+        identities = self.collections.identities(entity_type)
         self.companion.rebuild(entity_type, store, lambda: self._each(entity_type, identities))
+
+    def _copies(self, chunked: Chunked, _vectors: Vectors) -> list[Copy]:
+        """What the companion gets of entities that are written; it has no vectors of a server's."""
+        return [Copy(entity) for entity, _ in chunked]
+
+    def _stored_copies(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Copy]:
+        """What the companion gets of entities that were written before."""
+        return map(Copy, self._each(entity_type, identities))
 
     def _each(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Entity]:
         """The entities of these identities, however many, loaded in batches."""
@@ -300,8 +312,10 @@ class MilvusStore:
         return self._companion_upgrade.failure or self._upgrades[entity_type].failure
 
     def _companion_outdated(self) -> bool:
-        self.backend.open()  # refused while a process of an earlier version has the library open
-        return self.companion.outdated()
+        outdated = self.companion.outdated()
+        if outdated:
+            self.backend.open()  # refused while a process of an earlier version has the library open
+        return outdated
 
     def _upgrade_of(self, entity_type: str) -> Upgrade:
         return Upgrade(

@@ -62,6 +62,7 @@ class SqliteFile:
         statements: what makes the tables of an empty file.
         types: the types of entity that it has tables for.
         durable: whether every commit is synced to the disk; else the last ones can be lost when the power fails.
+        extended: the first layout from which on later ones only have more tables; None if only the last one.
     """
 
     advice = "check the permissions of the file and its folder"
@@ -77,9 +78,11 @@ class SqliteFile:
         *,
         durable: bool,
         types: Sequence[str] | None = None,
+        extended: int | None = None,
     ) -> None:
         self.path, self.kind = path, kind
         self.types = tuple(COLLECTIONS) if types is None else types
+        self.extended = layouts[-1] if extended is None else extended
         self._application, self._layouts = application, layouts
         self._statements = [*statements, _META]
         self._synchronous = "FULL" if durable else "NORMAL"
@@ -227,10 +230,15 @@ class SqliteFile:
             connection.execute("COMMIT")
 
     def complete(self) -> None:
-        """Add the tables that a file of this layout lacks, which is then a current one."""
+        """Add the tables that a file lacks, which is then a current one."""
+
+        def complete(connection: sqlite3.Connection) -> None:
+            self._add_tables(connection)
+            connection.execute(f"PRAGMA user_version = {self.layout}")
+
         with contextlib.closing(connect(self.path)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
-            _transaction(connection, "BEGIN IMMEDIATE", self._add_tables)
+            _transaction(connection, "BEGIN IMMEDIATE", complete)
 
     def _add_tables(self, connection: sqlite3.Connection) -> None:
         for statement in self._statements:

@@ -7,7 +7,7 @@ First the earlier file leaves SQLite's WAL mode, which works only while no other
 be applied to the new file, and a program of the earlier version would continue to write to the deleted file.
 See https://www.sqlite.org/howtocorrupt.html, sections 2.4 and 2.5.
 
-A file that only lacks types is not copied, since nothing that it has would change: it gets their tables.
+A file that only lacks tables, as those of new types, is not copied, since nothing that it has would change: it gets them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class FileUpgrade:
         self._file.guarded(self._run)
 
     def _run(self) -> None:
-        if self._lacks_types_only():
+        if self._lacks_tables_only():
             self._require_alone()
             self._file.complete()
             return
@@ -75,10 +75,10 @@ class FileUpgrade:
                 c.execute("PRAGMA journal_mode = WAL")
             raise
 
-    def _lacks_types_only(self) -> bool:
+    def _lacks_tables_only(self) -> bool:
         with contextlib.closing(connect(self._path)) as c:
             earlier = read_format(c)
-        return earlier.layout == self._file.layout and all(
+        return earlier.layout >= self._file.extended and all(
             earlier.fields.get(name, columns) == columns for name, columns in declarations(self._file.types).items()
         )
 
