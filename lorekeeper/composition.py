@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.embedding import EmbeddingService
-from lorekeeper.embedding.configured import load_provider
+from lorekeeper.embedding.configured import load_provider as load_provider
 from lorekeeper.entities import COLLECTIONS, Entity, Value
 from lorekeeper.errors import CacheError, ImportFileError
 from lorekeeper.intake.sync_state import Source
