@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.embedding import EmbeddingService
-from lorekeeper.embedding.configured import load_provider
+from lorekeeper.embedding.configured import load_provider as load_provider
 from lorekeeper.entities import COLLECTIONS, Entity, Value
 from lorekeeper.errors import CacheError, ImportFileError
 from lorekeeper.intake.sync_state import Source
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+LONG_SECONDS = 30.0
+"""After how long a wait for the model is worth a warning in a library, which says itself what a search is waiting for."""
+
 VECTORS = "vectors.db"
 """The file of the embedding cache, beside the library: libraries of one folder share it."""
 
@@ -47,7 +50,7 @@ def vector_cache(settings: Settings) -> VectorCache:
 
 def embedding_of(settings: Settings) -> EmbeddingService:
     """The embedding of the settings; its provider is loaded at first use."""
-    return EmbeddingService(lambda: load_provider(settings), vector_cache(settings))
+    return EmbeddingService(lambda: load_provider(settings), vector_cache(settings), notice_seconds=LONG_SECONDS)
 
 
 def open_store(settings: Settings, types: Sequence[str] | None = None) -> Store:

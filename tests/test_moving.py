@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from lorekeeper.embedding import HashingProvider
+from lorekeeper.entities import COLLECTIONS, Collection, Field, FieldType
 from lorekeeper.errors import ConfigError, ImportFileError
 from lorekeeper.library import Library
 from lorekeeper.maintenance.mapping import TableMapping
 from lorekeeper.maintenance.migrate import migrate
-from lorekeeper.plugin import MilvusCache
+from lorekeeper.plugin import MilvusCache, SqliteCache
 from lorekeeper.settings import Settings
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
@@ -88,6 +89,20 @@ async def test_the_source_stays_as_it_is(tmp_path: Path, embeddings: EmbeddingSe
     (tmp_path / "old" / "vectors.db").unlink()
     assert (await migrate(settings_in(tmp_path / "new", "sqlite", embeddings), path_of(old))).embedded == 0
     assert content() == before
+
+
+@pytest.mark.parametrize("cls", [MilvusCache, SqliteCache])
+async def test_entries_of_a_type_that_another_program_declares_are_reported(
+    cls: type[MilvusCache] | type[SqliteCache], tmp_path: Path, embeddings: EmbeddingServer
+):
+    ships = Collection("ships", fields=[Field("crew", FieldType.INTEGER)])
+    async with cls(tmp_path / "old.db", embedding=HashingProvider, collections=[*COLLECTIONS.values(), ships]) as cache:
+        await cache.store_entities([{"name": "Petrel", "crew": 3}, {"name": "Gull", "crew": 4}], "ships")
+        await cache.store_entities(SPELLS, "spells")
+    report = await migrate(settings_in(tmp_path / "new", "sqlite", embeddings), tmp_path / "old.db")
+    assert report.tables["spells"].stored == 3
+    (failure,) = report.tables["ships"].failed
+    assert failure.reason.startswith("2 entries of this type stay behind")
 
 
 # --- tables of other programs ----------------------------------------------------------------------------------------

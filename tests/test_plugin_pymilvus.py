@@ -98,7 +98,7 @@ async def test_pymilvus_finds_the_same_order_and_cosines_as_we_do(tmp_path: Path
             await cache.store_entities(entries(entity_type, 120, random), entity_type)
         for place in range(50):
             entity_type, query = TYPES[place % len(TYPES)], " ".join(random.choices(WORDS, k=4))
-            filters = {"level": place % 4} if entity_type in ("spells", "ships") and place % 3 else {}
+            filters: dict[str, Any] = {"level": place % 4} if entity_type in ("spells", "ships") and place % 3 else {}
             expression = f"level == {filters['level']}" if filters else ""
             vector = (await service.embed_query(query)).tolist()
             asked.append({"type": entity_type, "vector": vector, "filter": expression})

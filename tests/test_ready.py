@@ -69,7 +69,7 @@ async def test_a_new_library_begins_as_a_copy_and_says_so_once(tmp_path: Path, a
         assert first.results[0].entity.name == "Feather Fall"
         assert STARTED in (first.note or "")
         assert STARTED not in (second.note or "")
-        assert (library.cache.store.embedding_of("spells") or "").startswith(SPACE)
+        assert (library.store.embedding_of("spells") or "").startswith(SPACE)
 
 
 async def test_the_copy_is_what_loading_the_entries_gives(tmp_path: Path, archive: Path) -> None:

@@ -79,7 +79,7 @@ class EmbeddingService:
         cache: EmbeddingCache | None = None,
         *,
         retry_seconds: float = 60.0,
-        notice_seconds: float = 2.0,
+        notice_seconds: float = 5.0,
     ) -> None:
         self._load = _loader(model)
         self._name = model if isinstance(model, str) else "the embedding model"

@@ -53,7 +53,8 @@ class Failure:
 
 @dataclass
 class TableReport:
-    """What became of a table's entries: ``read`` is the sum of all other numbers.
+    """What became of a table's entries: ``read`` is the sum of all other numbers, but for a type that
+    only another program declares, whose entries are one failure.
 
     Attributes:
         read: entries in the table.
@@ -173,6 +174,9 @@ def _read(settings: Settings, source: Path, report: MigrationReport, mappings: S
             report.tables[table] = TableReport()
             for entry in _entries(file, table, report.tables[table], titles):
                 _choose(entry, chosen, report)
+        for name, number in file.undeclared().items():
+            reason = f"{number:,} entries of this type stay behind: only the program that declares it can copy them"
+            report.tables[name] = TableReport(number, failed=[Failure(None, reason)])
     return list(chosen.values())
 
 

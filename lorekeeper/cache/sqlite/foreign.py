@@ -133,6 +133,13 @@ class SqliteSource(Closing):
         except SQLITE_ERRORS as error:
             yield SourceRow(None, problem=f"the rest of the table cannot be read: {error}")
 
+    def undeclared(self) -> dict[str, int]:
+        """How many entries a file of ours has of types that only another program declares, by type."""
+        others = [name for name in self.fields if name not in COLLECTIONS and self._columns(name)] if self.ours else []
+        with self._named("cannot be read"):
+            counts = {name: next(self._rows(f'SELECT count(*) FROM "{name}" NOT INDEXED'))[0] for name in others}
+        return {name: number for name, number in counts.items() if number}
+
     def columns(self, table: str) -> list[str]:
         """The columns of a table."""
         return sorted(self._columns(table))
