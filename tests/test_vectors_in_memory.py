@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,18 @@ from hypothesis import strategies as st
 
 from lorekeeper.cache.matrix import Matrix, Owned
 from lorekeeper.cache.protocol import SCORE_DIGITS
+from lorekeeper.cache.sqlite.passages import _matrix
+from lorekeeper.cache.sqlite.store import SqliteStore
+from lorekeeper.composition import open_store
+from lorekeeper.embedding import HashingProvider
+from lorekeeper.settings import Settings
+from lorekeeper.text.passages import CHUNKER, passages
+from tests.support.entities import versioned
+from tests.support.libraries import settings
+
+
+def sqlite_in(folder: Path) -> Settings:
+    return settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db")
 
 
 def units(chance: np.random.Generator, number: int, dimension: int, kind: str) -> Any:
@@ -89,3 +103,46 @@ def test_vectors_of_different_lengths_make_no_matrix() -> None:
     chance, one = np.random.default_rng(0), np.zeros(1, np.int64)
     with pytest.raises(ValueError, match="dimension"):
         Matrix.of([Owned(units(chance, 1, 3, "even"), one, one), Owned(units(chance, 1, 4, "even"), one + 1, one)])
+
+
+@given(seed=st.integers(0, 2**32 - 1), before=st.integers(1, 60), added=st.integers(0, 30), share=st.floats(0, 1))
+def test_an_updated_matrix_is_that_of_what_is_left_and_what_is_new(
+    seed: int, before: int, added: int, share: float
+) -> None:
+    chance = np.random.default_rng(seed)
+    vectors = units(chance, before + added, 8, "even")
+    owners = np.sort(chance.permutation(3 * (before + added))[: before + added] // 2)
+    is_new = np.zeros(len(owners), np.bool_)
+    is_new[np.isin(owners, owners[chance.permutation(len(owners))[:added]])] = True
+    gone = owners[~is_new & (chance.random(len(owners)) < share)]
+    parts = np.arange(len(owners))
+
+    def matrix(chosen: Any) -> Matrix | None:
+        return Matrix.of([Owned(vectors[chosen], owners[chosen], parts[chosen])] if chosen.any() else [])
+
+    old = matrix(~is_new)
+    if old is None:
+        return
+    updated, whole = old.updated(gone, matrix(is_new)), matrix(is_new | ~np.isin(owners, gone))
+    assert (updated is None) == (whole is None)
+    for name in Matrix.__dataclass_fields__ if updated else []:
+        assert np.array_equal(getattr(updated, name), getattr(whole, name)), name
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_any_writes_the_matrix_is_that_of_the_file(tmp_path: Path, seed: int) -> None:
+    store, chance, provider = open_store(sqlite_in(tmp_path)), random.Random(seed), HashingProvider(16)
+    assert isinstance(store, SqliteStore)
+    for version in range(15):
+        slugs = [f"s{n}" for n in chance.sample(range(40), chance.randrange(1, 12))]
+        if version and chance.random() < 0.3:
+            store.delete_entities("spells", [("own", slug) for slug in slugs])
+        else:
+            cut = [(entity, passages(entity)) for entity in (versioned(slug, version) for slug in slugs)]
+            vectors = provider.embed([passage.embedded for _, own in cut for passage in own])
+            store.write("spells", cut, vectors, f"{provider.fingerprint} {CHUNKER}")
+        kept, read = store.file.read(lambda c: (store.matrix(c, "spells"), _matrix(c, "spells")))
+        assert (kept is None) == (read is None)
+        for name in Matrix.__dataclass_fields__ if kept else []:
+            assert np.array_equal(getattr(kept, name), getattr(read, name)), name
+    store.close()
