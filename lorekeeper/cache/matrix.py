@@ -103,6 +103,29 @@ class Matrix:
         coarse, fine, steps, coarse_errors, fine_errors = map(np.concatenate, zip(*rounded, strict=True))
         return cls(coarse, fine, steps, coarse_errors, fine_errors, np.concatenate(parts), entities, places)
 
+    def updated(self, gone: npt.ArrayLike, new: Matrix | None) -> Matrix | None:
+        """The matrix without some entities, given their row ids, and with those of another; None if that leaves none.
+
+        Raises:
+            ValueError: they have different dimensions.
+        """
+        kept = ~np.isin(self.entities, gone)[self.owners]
+        pieces = [tuple(numbers[kept] for numbers in self._numbers()), *([new._numbers()] if new else [])]
+        *numbers, owners = map(np.concatenate, zip(*pieces, strict=True))
+        if not len(owners):
+            return None
+        if (np.diff(owners) < 0).any():
+            order = np.argsort(owners, kind="stable")
+            *numbers, owners = (own[order] for own in (*numbers, owners))
+        entities, places = np.unique(owners, return_inverse=True)
+        coarse, fine, steps, coarse_errors, fine_errors, parts = numbers
+        return Matrix(coarse, fine, steps, coarse_errors, fine_errors, parts, entities, places)
+
+    def _numbers(self) -> tuple[Any, ...]:
+        """What it has of each passage, the row id of its entity last."""
+        rounded = self.coarse, self.fine, self.steps, self.coarse_errors, self.fine_errors
+        return *rounded, self.parts, self.entities[self.owners]
+
     @property
     def dimension(self) -> int:
         """Numbers of each vector."""

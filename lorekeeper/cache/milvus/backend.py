@@ -47,15 +47,17 @@ class Capabilities:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of the collections of an embedded library before they are opened.
+    """What the store of an embedded library knows of its collections before they are opened.
 
     Attributes:
         unchanged: whether a type's collection is as a process left it that closed it.
         rows: how many rows it had after the last complete write; None if that is not known.
+        opened: called when this process opens the library.
     """
 
     unchanged: Callable[[str], bool] = lambda _: False
     rows: Callable[[str], int | None] = lambda _: None
+    opened: Callable[[], None] = lambda: None
 
 
 class Backend(Protocol):

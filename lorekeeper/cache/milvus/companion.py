@@ -20,7 +20,7 @@ from lorekeeper.cache.formats import Normalized
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.sqlite import passages
-from lorekeeper.cache.sqlite.catalogue import changed, insert, load, remove, statements
+from lorekeeper.cache.sqlite.catalogue import insert, load, remove, statements
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
 from lorekeeper.cache.sqlite.passages import PASSAGES, PassageCatalogue
 from lorekeeper.cache.sqlite.upgrade import FileUpgrade
@@ -148,6 +148,7 @@ class Companion(PassageCatalogue):
             c.execute(f"DELETE FROM {entity_type}_fts")
             c.execute(f"DELETE FROM {entity_type}{PASSAGES}")
             c.execute("DELETE FROM vectors WHERE type = ?", (entity_type,))
+            passages.replaced(c, entity_type)
             insert(c, entity_type, entities())
             c.execute("INSERT OR REPLACE INTO built VALUES (?, ?, NULL)", (entity_type, store))
             _finish(c, entity_type)
@@ -199,7 +200,7 @@ class Companion(PassageCatalogue):
             if missing:
                 raise CacheError(f"{len(missing):,} {entity_type} have no vectors")
             c.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (entity_type, *_mark(info)))
-            changed(c, entity_type)
+            passages.replaced(c, entity_type)
 
         self._write(write)
 

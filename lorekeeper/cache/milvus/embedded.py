@@ -16,6 +16,7 @@ import importlib.metadata
 import itertools
 import logging
 import shutil
+import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -44,6 +45,9 @@ from lorekeeper.text.keywords import KeywordQuery
 LOOK_AGAIN_SECONDS = (0.05, 0.2, 0.8, 0.0)
 """Pauses between looks at a collection that seems to lack entities: while another thread or process flushes it, or puts an
 upgraded one in its place, it does for a moment."""
+
+SETTLE_SECONDS = 60.0
+"""How long Milvus Lite stays open after the last write: it has all rows of the types that were written in memory."""
 
 COPY_AGAIN_SECONDS = 60.0
 """How long nobody tries again to copy the vectors of a type after that failed."""
@@ -81,10 +85,11 @@ class EmbeddedStore(MilvusStore):
         self, path: Path, companion_path: Path, normalized: Normalized, types: Sequence[str] | None = None
     ) -> None:
         self.path = path
-        self.embedded = EmbeddedBackend(path, Known(self._is_unchanged, self._known_rows))
+        self.embedded = EmbeddedBackend(path, Known(self._is_unchanged, self._known_rows, self._settle_later))
         collections = Collections(self.embedded, self.verify, self._sealed)
         self._differences: dict[str, str | None] = {}  # those that lasted, so that nobody waits for them again
         self._copy_after: dict[str, float] = {}
+        self._settling: threading.Timer | None = None
         companion = Companion(companion_path, types)
         super().__init__(self.embedded, collections, companion, normalized)
 
@@ -110,6 +115,7 @@ class EmbeddedStore(MilvusStore):
         with self.write_lock():
             self.collections.flush(entity_type)
             self._note_rows(entity_type)
+        self._settle_later()
 
     def end_rebuild(self, entity_type: str) -> None:
         super().end_rebuild(entity_type)
@@ -204,6 +210,8 @@ class EmbeddedStore(MilvusStore):
 
     def close(self) -> None:
         self._settle()
+        if self._settling:
+            self._settling.cancel()
         super().close()
 
     def statistics(self) -> Statistics:
@@ -294,17 +302,30 @@ class EmbeddedStore(MilvusStore):
     def _settle(self) -> None:
         """Compare the types that were opened here, close Milvus Lite, and seal the types that agree.
 
-        Nothing happens if somebody is writing: the next process compares them.
+        Nothing happens if somebody is writing: it is tried again later, or the next process compares them.
         """
+        if self._settling:
+            self._settling.cancel()
         if self.embedded.role != "server":
             return
+        self._settle_later()
         with contextlib.suppress(CacheError, OSError), self._lock.hold(wait=0):
             opened = self.collections.opened()
             sound = {t: info.as_text() for t, info in opened.items() if self._agrees(t, info)}
             absent = {t: "" for t in self.types if t not in opened and self._is_absent(t)}
             self.backend.close()
+            if self._settling:
+                self._settling.cancel()
             states = {t: (text, files_state(self.path, t)) for t, text in (sound | absent).items()}
             self.companion.seal({t: (text, state) for t, (text, state) in states.items() if state})
+
+    def _settle_later(self) -> None:
+        """Close Milvus Lite after a while; if it is used then, it is opened again."""
+        if self._settling:
+            self._settling.cancel()
+        self._settling = threading.Timer(SETTLE_SECONDS, self._settle)
+        self._settling.daemon = True
+        self._settling.start()
 
     def _is_absent(self, entity_type: str) -> bool:
         """Whether nothing of a type was ever stored, as both copies say."""

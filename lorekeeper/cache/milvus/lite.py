@@ -64,8 +64,8 @@ class Engine:
             opened.enter_context(store_open())
             self._database = _open(path)
             opened.callback(self._database.close)
+            self._remove_earlier_copies(path)
             self._opened = opened.pop_all()
-        self._remove_earlier_copies(path)
 
     def list_collections(self) -> list[str]:
         return list(self._database.list_collections())

@@ -160,7 +160,9 @@ class EmbeddedBackend:
             except CacheError:
                 raise
             except Exception as error:
-                if self._openings == opening and self._backend is backend:
+                with self._lock:  # another thread may be closing it
+                    closed = self._openings != opening or self._backend is not backend
+                if not closed:
                     raise self._translated(error) from error
                 logger.debug("%s was closed during an operation: repeating it", self.path)
         raise MilvusConnectionError(f"every process that served the library {self.path} has ended; try again")
@@ -191,6 +193,7 @@ class EmbeddedBackend:
     def _serve(self, backend: Backend) -> None:
         if isinstance(backend, Client):
             return
+        self._known.opened()
         try:
             self._server = Server(self.path, backend)
         except BaseException:

@@ -24,7 +24,7 @@ from lorekeeper.cache.protocol import (
     Ranked,
     nearest_sections,
 )
-from lorekeeper.cache.sqlite.catalogue import Catalogue
+from lorekeeper.cache.sqlite.catalogue import Catalogue, changed
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
 from lorekeeper.cache.sqlite.kept import Kept
 from lorekeeper.cache.sqlite.ranking import described
@@ -45,6 +45,14 @@ COLUMNS = (
     "(entity INTEGER NOT NULL, part INTEGER NOT NULL, section TEXT NOT NULL, passage TEXT NOT NULL, "
     "key BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (entity, part))"
 )
+
+
+class _Known(NamedTuple):
+    """A matrix, and what it was read of: the `replaced` passages, and the content hash of each entity by row id."""
+
+    replaced: object
+    hashes: Mapping[int, str]
+    matrix: Matrix | None
 
 
 class _Scored(NamedTuple):
@@ -80,12 +88,19 @@ def remove(c: sqlite3.Connection, entity_type: str, ids: Iterable[int]) -> None:
     c.executemany(f"DELETE FROM {entity_type}{PASSAGES} WHERE entity = ?", ((i,) for i in ids))
 
 
+def replaced(c: sqlite3.Connection, entity_type: str) -> None:
+    """Record that the passages of entities have changed although these have not: with vectors of another model, for instance."""
+    changed(c, entity_type)
+    changed(c, entity_type + PASSAGES)
+
+
 class PassageCatalogue(Catalogue):
     """A catalogue whose file has the passages of its entities, too. Blocking, safe in several threads."""
 
     def __init__(self, file: SqliteFile) -> None:
         super().__init__(file)
         self._matrices = Kept[Matrix | None]()
+        self._known_matrices: dict[str, _Known] = {}
 
     def nearest(self, c: sqlite3.Connection, selection: Selection, vector: Vectors, limit: int) -> list[Ranked]:
         """The entities whose best passage is nearest to a vector of shape (dimension,), exactly, best first."""
@@ -105,16 +120,35 @@ class PassageCatalogue(Catalogue):
 
     def matrix(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
         """The vectors of a type in memory, kept until it changes; None if it has none."""
-        return self._matrices.of(entity_type, self.version(c, entity_type), lambda: _matrix(c, entity_type))
+        return self._matrices.of(entity_type, self.version(c, entity_type), lambda: self._current(c, entity_type))
+
+    def _current(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
+        """The matrix of a type; of one that was known before only the entities are read that have changed since."""
+        known, version = self._known_matrices.get(entity_type), self.version(c, entity_type + PASSAGES)
+        hashes = dict(c.execute(f"SELECT id, hash FROM {entity_type}"))
+        if known is None or known.matrix is None or known.replaced != version:
+            matrix = _matrix(c, entity_type)
+        else:
+            gone = [row for row, digest in known.hashes.items() if hashes.get(row) != digest]
+            new = [row for row, digest in hashes.items() if known.hashes.get(row) != digest]
+            matrix = _updated(known.matrix, gone, _matrix(c, entity_type, new), entity_type)
+        self._known_matrices[entity_type] = _Known(version, hashes, matrix)
+        return matrix
 
     def count_passages(self, entity_type: str) -> int:
         """Number of passages of a type."""
         return int(self._rows(f"SELECT count(*) FROM {entity_type}{PASSAGES}")[0][0])
 
 
-def _matrix(c: sqlite3.Connection, entity_type: str) -> Matrix | None:
-    """The matrix of a type; DamagedFileError if a vector cannot be searched, or has another dimension than the others."""
-    rows = c.execute(f"SELECT entity, part, key, vector FROM {entity_type}{PASSAGES} ORDER BY entity, part")
+def _matrix(c: sqlite3.Connection, entity_type: str, ids: Sequence[int] | None = None) -> Matrix | None:
+    """The matrix of a type, or of some of its entities.
+
+    Raises:
+        DamagedFileError: a vector cannot be searched, or has another dimension than the others.
+    """
+    among = "" if ids is None else "WHERE entity IN (SELECT value FROM json_each(?)) "
+    sql = f"SELECT entity, part, key, vector FROM {entity_type}{PASSAGES} {among}ORDER BY entity, part"
+    rows = c.execute(sql, [] if ids is None else [json.dumps(ids)])
 
     def batches() -> Iterator[Owned]:
         while batch := rows.fetchmany(READ):
@@ -142,6 +176,14 @@ def _exact(c: sqlite3.Connection, entity_type: str, matrix: Matrix, query: Vecto
         scores = np.round(vectors.astype(np.float64) @ query.astype(np.float64), SCORE_DIGITS).tolist()
         found += [_Scored(row[0], score, row[1], row[2]) for row, score in zip(batch, scores, strict=True)]
     return sorted(found, key=lambda passage: -passage.score)  # stable: of equal ones the first of an entity
+
+
+def _updated(matrix: Matrix, gone: Sequence[int], new: Matrix | None, entity_type: str) -> Matrix | None:
+    """`Matrix.updated`, with damage as an error of the file."""
+    try:
+        return matrix.updated(gone, new)
+    except ValueError as error:
+        raise DamagedFileError(f"the vectors of {entity_type} are damaged") from error
 
 
 def _ranked(

@@ -187,7 +187,7 @@ class SqliteStore(PassageCatalogue):
             c.execute(f"DROP TABLE {entity_type}{PASSAGES}")
             c.execute(f"ALTER TABLE {entity_type}_rebuilt RENAME TO {entity_type}{PASSAGES}")
             c.execute("UPDATE models SET embedding = following, following = NULL WHERE type = ?", (entity_type,))
-            catalogue.changed(c, entity_type)
+            passages.replaced(c, entity_type)
 
         self._write(end)
 
