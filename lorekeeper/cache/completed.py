@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +17,6 @@ from typing import Any
 
 from lorekeeper.cache.checks import require_storable
 from lorekeeper.cache.given_vectors import GivenVectors
-from lorekeeper.cache.milvus.companion import Companion
 from lorekeeper.cache.protocol import (
     BATCH,
     CacheProtocol,
@@ -31,8 +31,12 @@ from lorekeeper.cache.protocol import (
     hits,
 )
 from lorekeeper.cache.selecting import require_type, selected
+from lorekeeper.cache.sqlite import catalogue
+from lorekeeper.cache.sqlite.catalogue import Catalogue
+from lorekeeper.cache.sqlite.file import SqliteFile, remove_database
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
+from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection, collection_of, field_of
 from lorekeeper.order import BY_NAME, Order
 from lorekeeper.system import AsyncClosing
@@ -41,8 +45,44 @@ from lorekeeper.text.keywords import KeywordQuery
 COMPARE_SECONDS, COMPARE_SHARE = 30.0, 20
 """How long the index is relied on before it is compared with the backend; as a multiple of what that takes, if that is longer."""
 
-DERIVED = "derived"
-"""What the index notes as the store that it was built from."""
+APPLICATION = 0x4C4F4958
+"""SQLite's application_id of an index: "LOIX"."""
+
+
+class DerivedIndex(Catalogue):
+    """Names, words and filter fields of a backend's entities, in one SQLite file. Blocking.
+
+    A file that is damaged, or of another version, is made again.
+    """
+
+    def __init__(self, path: Path, types: Sequence[str]) -> None:
+        tables, kind = catalogue.statements(types), "the index of names and words"
+        super().__init__(SqliteFile(path, kind, APPLICATION, range(1, 2), tables, durable=False, types=types))
+
+    def follow(self, entity_type: str, current: Mapping[Identity, Entity]) -> None:
+        """Make a type's part of the index that of these entities."""
+        try:
+            if self.file.outdated():
+                remove_database(self.file.path)
+            indexed = self.content_hashes(entity_type)
+        except CacheError:
+            self.close()
+            remove_database(self.file.path)
+            indexed = {}
+        wanted = {identity: entity.content_hash for identity, entity in current.items()}
+        differing = sorted({identity for identity, _ in indexed.items() ^ wanted.items()})
+        changed = [current[identity] for identity in differing if identity in current]
+
+        def write(c: sqlite3.Connection) -> None:
+            catalogue.remove(c, entity_type, differing)
+            catalogue.insert(c, entity_type, changed)
+
+        if differing:
+            self.file.write(write)
+
+    def mark(self, entity_type: str) -> object:
+        """A value that changes whenever the index of a type does."""
+        return self._read(lambda c: self.version(c, entity_type))
 
 
 class CompletedCache(AsyncClosing):
@@ -61,7 +101,7 @@ class CompletedCache(AsyncClosing):
         self.types = types
         self.given = GivenVectors(embedding)
         self._cache = cache
-        self._index = Companion(index, types)
+        self._index = DerivedIndex(index, types)
         self._turn = asyncio.Lock()
         self._next: dict[str, float] = {}
         """When each type is to be compared again."""
@@ -239,7 +279,7 @@ class CompletedCache(AsyncClosing):
 
     async def mark(self, entity_type: str) -> object:
         await self._ready(entity_type)
-        return await asyncio.to_thread(self._index.version_mark, entity_type)
+        return await asyncio.to_thread(self._index.mark, entity_type)
 
     async def marks(self, types: Iterable[str]) -> object | None:  # noqa: ARG002
         """None: what other programs write to the backend is not seen at once."""
@@ -260,18 +300,6 @@ class CompletedCache(AsyncClosing):
             if began < self._next.get(entity_type, -math.inf):
                 return
             current = {entity.identity: entity async for batch in self._cache.iterate(entity_type) for entity in batch}
-            await asyncio.to_thread(self._follow, entity_type, current)
+            await asyncio.to_thread(self._index.follow, entity_type, current)
             ended = time.monotonic()
             self._next[entity_type] = ended + max(COMPARE_SECONDS, COMPARE_SHARE * (ended - began))
-
-    def _follow(self, entity_type: str, current: Mapping[Identity, Entity]) -> None:
-        """Make a type's part of the index that of these entities. Blocking."""
-        if self._index.state(entity_type) != (DERIVED, True):
-            self._index.rebuild(entity_type, DERIVED, current.values)
-            return
-        indexed = self._index.content_hashes(entity_type).items()
-        wanted = {identity: entity.content_hash for identity, entity in current.items()}.items()
-        differing = sorted({identity for identity, _ in indexed ^ wanted})
-        if differing:
-            changed = [current[identity] for identity in differing if identity in current]
-            self._index.remove(entity_type, differing, changed)
