@@ -13,11 +13,14 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from lorekeeper.cache.completed import CompletedCache
 from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.composition import open_cache
-from lorekeeper.embedding import EmbeddingService
+from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.entities import COLLECTIONS
 from lorekeeper.testing import CacheContract
 from tests.support.commands import ROOT, environment, run_lorekeeper
+from tests.support.entities import make
 from tests.support.libraries import settings
 from tests.support.serving import SECONDS, SERVE
 from tests.support.toy_backend import ToyCache
@@ -86,6 +89,27 @@ async def test_the_tools_answer_from_another_packages_backend(tmp_path: Path, in
             assert "Bell Ward" in str(answer.structured_content) or tool == "list_documents"
         entry = await client.call_tool("get_entity", {"uri": "lore://spells/homebrew/bell-ward"})
         assert "salt" in str(entry.structured_content)
+
+
+async def test_names_and_words_of_a_foreign_backend_are_derived_again_from_a_damaged_index(tmp_path: Path):
+    index, embedding = tmp_path / "index.db", EmbeddingService(HashingProvider)
+    spells = [
+        make("bell-ward", "A drowned bell tolls.", name="Bell Ward"),
+        make("salt-ring", "Salt.", name="Salt Ring"),
+    ]
+    async with CompletedCache(
+        ToyCache(tmp_path / "toy.json", embedding), embedding, index, tuple(COLLECTIONS)
+    ) as cache:
+        await cache.store_entities(spells, "spells")
+        assert [ranked.identity[1] for ranked in await cache.rank_names("spells", "bel ward")] == ["bell-ward"]
+        assert await cache.delete_entities("spells", [spells[0].identity]) == 1
+        assert await cache.rank_names("spells", "bel ward") == []
+    index.write_bytes(b"no database " * 400)
+    async with CompletedCache(
+        ToyCache(tmp_path / "toy.json", embedding), embedding, index, tuple(COLLECTIONS)
+    ) as cache:
+        assert [ranked.identity[1] for ranked in await cache.rank_keyword("spells", "salt")] == ["salt-ring"]
+    embedding.close()
 
 
 def test_a_backend_that_is_not_installed_is_refused_with_those_that_are(tmp_path: Path, installed: dict[str, str]):
