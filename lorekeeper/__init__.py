@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lorekeeper.cache.protocol import Hit as Hit
     from lorekeeper.cache.protocol import Ranked as Ranked
     from lorekeeper.cache.protocol import Statistics as Statistics
+    from lorekeeper.cache.selecting import select_entities as select_entities
     from lorekeeper.composition import open_cache as open_cache
     from lorekeeper.embedding.protocol import EmbeddingProvider as EmbeddingProvider
     from lorekeeper.embedding.protocol import HashingProvider as HashingProvider
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from lorekeeper.errors import CacheError as CacheError
     from lorekeeper.errors import ConfigError as ConfigError
     from lorekeeper.errors import EmbeddingError as EmbeddingError
+    from lorekeeper.errors import EntityError as EntityError
     from lorekeeper.errors import FilterError as FilterError
     from lorekeeper.errors import ImportFileError as ImportFileError
     from lorekeeper.errors import LoreKeeperError as LoreKeeperError
@@ -38,8 +40,14 @@ if TYPE_CHECKING:
     from lorekeeper.errors import SourceError as SourceError
     from lorekeeper.errors import SourceUnavailableError as SourceUnavailableError
     from lorekeeper.errors import UnknownDocumentError as UnknownDocumentError
+    from lorekeeper.filters import Condition as Condition
+    from lorekeeper.filters import parse_filters as parse_filters
     from lorekeeper.intake.reports import ImportReport as ImportReport
     from lorekeeper.library import Library as Library
+    from lorekeeper.plugin import EntityCache as EntityCache
+    from lorekeeper.plugin import MilvusCache as MilvusCache
+    from lorekeeper.plugin import SqliteCache as SqliteCache
+    from lorekeeper.plugin import create_cache as create_cache
     from lorekeeper.search.query import Query as Query
     from lorekeeper.search.results import Result as Result
     from lorekeeper.search.results import ResultPage as ResultPage
@@ -49,6 +57,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "lorekeeper.cache.protocol": ("CacheProtocol", "Hit", "Ranked", "Statistics"),
+    "lorekeeper.cache.selecting": ("select_entities",),
     "lorekeeper.composition": ("open_cache",),
     "lorekeeper.embedding.protocol": ("EmbeddingProvider", "HashingProvider"),
     "lorekeeper.embedding.service": ("EmbeddingService",),
@@ -57,6 +66,7 @@ _MODULES = {
         "CacheError",
         "ConfigError",
         "EmbeddingError",
+        "EntityError",
         "FilterError",
         "ImportFileError",
         "LoreKeeperError",
@@ -67,8 +77,10 @@ _MODULES = {
         "SourceUnavailableError",
         "UnknownDocumentError",
     ),
+    "lorekeeper.filters": ("Condition", "parse_filters"),
     "lorekeeper.intake.reports": ("ImportReport",),
     "lorekeeper.library": ("Library",),
+    "lorekeeper.plugin": ("EntityCache", "MilvusCache", "SqliteCache", "create_cache"),
     "lorekeeper.search.query": ("Query",),
     "lorekeeper.search.results": ("Result", "ResultPage"),
     "lorekeeper.settings": ("Settings", "load_settings"),

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lorekeeper.cache.async_cache import ThreadedCache
-from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
-from lorekeeper.entities import Entity, Value
+from lorekeeper.embedding import EmbeddingService
+from lorekeeper.embedding.configured import load_provider as load_provider
+from lorekeeper.entities import COLLECTIONS, Entity, Value
+from lorekeeper.errors import CacheError, ImportFileError
 from lorekeeper.intake.starter_record import StarterRecord
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.people.registry import People
-from lorekeeper.settings import BACKENDS, PROVIDERS, Settings
+from lorekeeper.settings import BACKENDS, Settings
 from lorekeeper.text.phrases import SHIPPED_VECTORS
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry
 
 if TYPE_CHECKING:
     from lorekeeper.cache.backends import BackendPackage
+    from lorekeeper.cache.completed import CompletedCache
     from lorekeeper.cache.glance import Glance
+    from lorekeeper.cache.milvus.source import ForeignDatabase
     from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.sqlite.foreign import SqliteSource
     from lorekeeper.cache.store import Store
     from lorekeeper.cache.vectors import VectorCache
     from lorekeeper.search.rerank import Reranker
+
+logger = logging.getLogger(__name__)
+
+LONG_SECONDS = 30.0
+"""After how long a wait for the model is worth a warning in a library, which says itself what a search is waiting for."""
 
 VECTORS = "vectors.db"
 """The file of the embedding cache, beside the library: libraries of one folder share it."""
@@ -39,20 +49,14 @@ def vector_cache(settings: Settings) -> VectorCache:
     return VectorCache(settings.library_path.parent / VECTORS, SHIPPED_VECTORS, OpenVectors(packaged_file))
 
 
-def load_provider(settings: Settings) -> EmbeddingProvider:
-    """The provider of the settings. Blocking; EmbeddingError if it cannot be loaded."""
-    provider: EmbeddingProvider = import_module(PROVIDERS[settings.embedding_provider]).load(settings)
-    return provider
-
-
 def embedding_of(settings: Settings) -> EmbeddingService:
     """The embedding of the settings; its provider is loaded at first use."""
-    return EmbeddingService(lambda: load_provider(settings), vector_cache(settings))
+    return EmbeddingService(lambda: load_provider(settings), vector_cache(settings), notice_seconds=LONG_SECONDS)
 
 
-def open_store(settings: Settings) -> Store:
-    """The store of the settings; it opens at first use, and is upgraded then if it has an earlier format."""
-    return _package(settings.cache_backend).open_store(settings, _fields_again)
+def open_store(settings: Settings, types: Sequence[str] | None = None) -> Store:
+    """The store of the settings, with these types; it opens at first use, and an earlier format is upgraded then."""
+    return _package(settings.cache_backend).open_store(settings, _fields_again, types or tuple(COLLECTIONS))
 
 
 def _fields_again(entity: Entity) -> Mapping[str, Value]:
@@ -62,23 +66,58 @@ def _fields_again(entity: Entity) -> Mapping[str, Value]:
     return fields_again(entity)
 
 
-def open_cache(settings: Settings, embedding: EmbeddingService) -> ThreadedCache:
-    """The cache of the settings; it opens at first use."""
-    return ThreadedCache(open_store(settings), embedding)
-
-
-def open_file(path: Path) -> SqliteSource:
-    """A file to migrate from: of a library of any backend, or an earlier cache. Blocking.
+def open_cache(
+    settings: Settings, embedding: EmbeddingService, types: Sequence[str] | None = None
+) -> ThreadedCache | CompletedCache:
+    """The cache of the settings, with these types, by default `COLLECTIONS`; it opens at first use.
 
     Raises:
-        ImportFileError: it cannot be read, or holds nothing that LoreKeeper knows.
+        ConfigError: it is of another package, which cannot be used.
+    """
+    if settings.cache_backend not in BACKENDS:
+        from lorekeeper.cache.installed import open_installed
+
+        return open_installed(settings, embedding, types or tuple(COLLECTIONS))
+    return ThreadedCache(open_store(settings, types), embedding)
+
+
+def open_file(path: Path, tables: Sequence[str] = ()) -> SqliteSource:
+    """A file to migrate from: of a library of any backend, or an earlier cache; or some tables of another program. Blocking.
+
+    Raises:
+        ImportFileError: it cannot be read, or holds nothing that LoreKeeper knows, or lacks one of these tables.
     """
     from lorekeeper.cache.sqlite.foreign import SqliteSource
 
     packages = [_package(name) for name in BACKENDS]
     layouts = {kind: numbers for package in packages for kind, numbers in package.file_layouts().items()}
     file = next((file for package in packages if (file := package.file_at(path))), path)
-    return SqliteSource(file, layouts)
+    if path.is_dir() and not file.exists():
+        raise ImportFileError(str(path), "is a folder without a library")
+    return SqliteSource(file, layouts, tables)
+
+
+def foreign_database(path: Path) -> ForeignDatabase | None:
+    """A Milvus Lite database of another program to migrate from; None if there is none at a path. Blocking."""
+    from lorekeeper.cache.milvus import companion_path
+    from lorekeeper.cache.milvus.source import ForeignDatabase, is_database
+
+    return ForeignDatabase(path) if is_database(path) and not companion_path(path).exists() else None
+
+
+def vectors_at(path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
+    """The vectors of a library at a path, of any backend: rows of `VectorCache.add`, in batches. Blocking.
+
+    First those of the embedding cache beside it, which are soonest read; those of an SQLite library are in its `open_file`.
+    """
+    from lorekeeper.cache.vectors import VectorCache
+
+    yield from VectorCache(path.parent / VECTORS).rows()
+    for name in BACKENDS:
+        try:
+            yield from _package(name).stored_vectors(path)
+        except (CacheError, OSError) as error:
+            logger.warning("the vectors of %s cannot be read, so its texts are embedded again: %s", path, error)
 
 
 def same_library(settings: Settings, path: Path) -> bool:
@@ -150,5 +189,5 @@ def marks_of(settings: Settings) -> MarksFile:
 
 
 def _package(backend: str) -> BackendPackage:
-    package: BackendPackage = import_module(BACKENDS[backend])
+    package: BackendPackage = import_module(BACKENDS.get(backend, "lorekeeper.cache.installed"))
     return package

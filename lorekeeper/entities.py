@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,6 +17,7 @@ from typing import Any, NoReturn
 from urllib.parse import quote, unquote
 
 from lorekeeper import terms
+from lorekeeper.errors import ConfigError
 from lorekeeper.fields import (
     ALIASES,
     AUDIENCE,
@@ -57,6 +59,8 @@ __all__ = [
     "FieldType",
     "Value",
     "canonical_json",
+    "declare",
+    "declared_type",
     "parse_json",
     "parse_uri",
     "refuse_constant",
@@ -287,6 +291,79 @@ COLLECTIONS: dict[str, Collection] = {
 """Every entity type by name, in the order in which results and tables list them."""
 
 
+_FURTHER: dict[str, Collection] = {}
+"""The types that programs have declared besides, by name."""
+
+_NAMES = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+_TAKEN_TYPES = frozenset({"meta", "models", "changes", "unfinished", "built", "temp", "main", "earlier"})
+"""What stores have under a name of their own."""
+
+_SQL = frozenset(
+    "add all alter and as autoincrement between case cast check collate commit constraint create default deferrable delete "
+    "distinct drop else escape except exists foreign from group having if in index insert intersect into is isnull join limit not "
+    "nothing notnull null on or order primary raise references returning select set table then to transaction union unique update "
+    "using values when where current_date current_time current_timestamp".split()
+)
+"""Words that SQLite does not take for the name of a table."""
+
+_TAKEN_FIELDS = frozenset(
+    "id rowid oid pk part slug hash record section passage vector words words_ranked name_folded name_key kind_name "
+    "entity_type limit offset order prefer where query among and or not in is like between exists null true false".split()
+)
+"""Columns of stores, parameters of a cache's methods, and words of Milvus's expressions."""
+
+
+def declare(collection: Collection) -> Collection:
+    """Declare a type of entity for this process, as a cache does with those that a program gives it.
+
+    The same type may be declared again, also with another text or label; those of `COLLECTIONS` are declared already.
+
+    Raises:
+        ConfigError: its name or that of a field cannot be used, or the process has a type of that name with other fields.
+    """
+    known = COLLECTIONS.get(collection.name) or _FURTHER.get(collection.name)
+    if known is collection:
+        return collection
+    _require_names(collection)
+    whole = replace(collection, fields=(*(f for f in collection.fields if f.name != AUDIENCE), _AUDIENCE))
+    if known and [(f.name, f.type) for f in known.fields] != [(f.name, f.type) for f in whole.fields]:
+        fields = ", ".join(f.name for f in known.fields)
+        raise ConfigError(f"there is a type {known.name} with other fields: {fields}. Give yours another name")
+    if known and known.name in COLLECTIONS:
+        return known
+    _FURTHER[whole.name] = replace(whole, fields=known.fields) if known else whole
+    return _FURTHER[whole.name]
+
+
+def _require_names(collection: Collection) -> None:
+    """ConfigError unless its name and those of its fields can be those of tables and columns."""
+    names = [field.name for field in collection.fields]
+    ending = collection.name.rpartition("_")[2]
+    if (
+        not _NAMES.fullmatch(collection.name)
+        or collection.name in _TAKEN_TYPES | _SQL
+        or ending in ("fts", "passages", "rebuilt")
+    ):
+        raise ConfigError(
+            f"{shown(collection.name)} cannot be the name of a type; use lower-case letters, digits and _, and no word of "
+            "SQL, as in ships"
+        )
+    taken = _TAKEN_FIELDS | {field.name for field in BASE_FIELDS}
+    if wrong := [name for name in names if not _NAMES.fullmatch(name) or name in taken]:
+        raise ConfigError(
+            f"{shown(wrong[0])} of {collection.name} cannot be the name of a field; use lower-case letters, digits and _, and none "
+            f"of {', '.join(sorted(taken))}, which are taken"
+        )
+    if len(set(names)) < len(names):
+        raise ConfigError(f"two fields of {collection.name} have one name: {', '.join(names)}")
+
+
+def declared_type(name: str) -> Collection:
+    """The declaration of a type: one of `COLLECTIONS`, or what a program has declared; KeyError if there is none."""
+    return COLLECTIONS.get(name) or _FURTHER[name]
+
+
 def canonical_json(value: object) -> str:
     """One JSON text per value: sorted keys, no spaces, no escapes; raises ValueError on NaN and infinities."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -337,7 +414,7 @@ class Entity:
     @property
     def collection(self) -> Collection:
         """The declaration of its type."""
-        return COLLECTIONS[self.type]
+        return declared_type(self.type)
 
     @property
     def identity(self) -> tuple[str, str]:
@@ -368,7 +445,7 @@ class Entity:
         For records that this library has written itself; values of fields that are no longer declared are left out. Other
         records go through `lorekeeper.normalize.build.checked`.
         """
-        declared = COLLECTIONS[entity_type].filters
+        declared = declared_type(entity_type).filters
         fields = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in record["fields"].items()
@@ -389,7 +466,7 @@ def parse_uri(uri: str) -> tuple[str, str, str]:
     """
     scheme, _, rest = uri.partition("://")
     parts = [unquote(p) for p in rest.split("/", 2)]
-    if scheme != "lore" or len(parts) != 3 or not all(parts) or parts[0] not in COLLECTIONS:
+    if scheme != "lore" or len(parts) != 3 or not all(parts) or parts[0] not in {*COLLECTIONS, *_FURTHER}:
         raise ValueError(
             f"{shown(uri)} is not a lore URI; use lore://TYPE/DOCUMENT/SLUG with TYPE one of {', '.join(COLLECTIONS)}, "
             "for example lore://spells/srd-2014/fireball"

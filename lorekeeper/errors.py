@@ -3,6 +3,7 @@
     LoreKeeperError
     ├── ConfigError                  a setting is wrong or contradicts another
     ├── FilterError                  a filter names an unknown field or has a value of the wrong type
+    │   ├── EntityError              an entity cannot be stored as it is
     │   └── UnknownDocumentError     a search names a document that is not in the library
     ├── NotFoundError                there is no entry of that name or uri
     ├── CacheError                   the library could not be read or written
@@ -31,6 +32,10 @@ class ConfigError(LoreKeeperError):
 
 class FilterError(LoreKeeperError):
     """A filter names an unknown field, or its value is of the wrong type."""
+
+
+class EntityError(FilterError):
+    """An entity cannot be stored: it has no name or key, or a filter field has a value of the wrong type."""
 
 
 class UnknownDocumentError(FilterError):

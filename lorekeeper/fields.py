@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 from lorekeeper.folding import fold, fold_kind
 
@@ -67,7 +68,7 @@ class Field:
 
     name: str
     type: FieldType
-    help: str
+    help: str = ""
     tool: tuple[str, ...] = ()
     fold: Callable[[str], str] = fold
     parts: Callable[[str], tuple[str, ...]] = _nothing_else
@@ -77,15 +78,22 @@ class Field:
     facet: bool = False
 
 
+Text = Sequence[str] | Callable[[Mapping[str, Any]], str]
+"""Where an entity's prose is: the keys that hold it, in reading order, or a function that makes one text of the whole entity."""
+
+
 @dataclass(frozen=True)
 class Collection:
     """One entity type: a Milvus collection, a group of filters and (except for documents) a lookup tool.
 
+    A program declares one of its own with a name and fields: ``Collection("ships", fields=[Field("crew", FieldType.INTEGER)])``.
+
     Attributes:
-        name: in URIs, filters and storage.
-        label: the singular, for people.
-        kinds: the kinds of entity it holds.
-        fields: the filter fields beside `BASE_FIELDS`.
+        name: in URIs, filters and storage: lower-case letters, digits and "_".
+        label: the singular, for people; made from the name by default.
+        kinds: the kinds of entity it holds; the label by default, and others are accepted too then.
+        fields: the filter fields beside `BASE_FIELDS`. The value of each is what an entity has under the field's name.
+        text: where the prose is that is embedded and searched; by default under the keys that 5e sources use, as "desc".
         tool: name of its lookup tool, None if it has none.
         open_kinds: whether entries of other kinds are accepted too.
         max_slug: longest slug, in characters.
@@ -93,13 +101,26 @@ class Collection:
     """
 
     name: str
-    label: str
-    kinds: tuple[str, ...]
-    fields: tuple[Field, ...]
+    label: str = ""
+    kinds: Sequence[str] = ()
+    fields: Sequence[Field] = ()
+    text: Text = ()
     tool: str | None = None
     open_kinds: bool = False
     max_slug: int = MAX_KEY_LENGTH
     indexed: bool = False
+
+    def __post_init__(self) -> None:
+        label = self.label or self.name.removesuffix("s").replace("_", " ")
+        given = {
+            "label": label,
+            "open_kinds": self.open_kinds or not self.kinds,
+            "kinds": tuple(self.kinds) or (label,),
+            "fields": tuple(self.fields),
+            "text": self.text if callable(self.text) else tuple(self.text),
+        }
+        for attribute, value in given.items():
+            object.__setattr__(self, attribute, value)
 
     @cached_property
     def filters(self) -> dict[str, Field]:

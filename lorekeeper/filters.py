@@ -19,6 +19,7 @@ from lorekeeper.entities import (
     Field,
     FieldType,
     Value,
+    declared_type,
 )
 from lorekeeper.errors import FilterError
 from lorekeeper.field_values import SCALE, Stored, loaded, read_text, require_unicode, seconds_of, stored
@@ -167,9 +168,10 @@ def named_field(collection: Collection, name: str) -> Field | None:
 
 def collection_of(entity_type: str) -> Collection:
     """The declaration of an entity type; FilterError, with the known types, if there is none."""
-    if entity_type not in COLLECTIONS:
-        raise FilterError(f"unknown type {shown(entity_type)}; known: {', '.join(COLLECTIONS)}")
-    return COLLECTIONS[entity_type]
+    try:
+        return declared_type(entity_type)
+    except (KeyError, TypeError):
+        raise FilterError(f"unknown type {shown(entity_type)}; known: {', '.join(COLLECTIONS)}") from None
 
 
 def field_of(collection: Collection, name: str) -> Field:
@@ -333,7 +335,7 @@ def negated(conditions: Sequence[Condition]) -> Condition:
 @cache
 def _names(entity_type: str) -> dict[str, Field]:
     """The fields of a type by every name that people may use: the declared ones first, then others that are still free."""
-    fields = COLLECTIONS[entity_type].filters
+    fields = declared_type(entity_type).filters
     names = dict(fields)
     for field in fields.values():
         for name in (field.name, *_SHORT_NAMES.get(field.name, ()), *map(without_bound, field.tool)):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lorekeeper.audience import GAME_MASTER, Viewer
 from lorekeeper.cache.async_cache import ThreadedCache
-from lorekeeper.cache.protocol import Progress, Statistics
+from lorekeeper.cache.protocol import LibraryCache, Progress, Statistics
 from lorekeeper.composition import (
     embedding_of,
     marks_of,
@@ -39,6 +39,7 @@ from lorekeeper.vaults.vaults import Vaults
 from lorekeeper.views.view import ADDED, STARTED, View
 
 if TYPE_CHECKING:
+    from lorekeeper.cache.store import Store
     from lorekeeper.intake.audiences import ListedAudience
     from lorekeeper.intake.sync import Step
     from lorekeeper.search.rerank import Reranker
@@ -72,11 +73,11 @@ class Library(View, AsyncClosing):
         marks: the file with the user's own marks of who may see notes and parts of them; None for none.
     """
 
-    cache: ThreadedCache
+    cache: LibraryCache
 
     def __init__(
         self,
-        cache: ThreadedCache,
+        cache: LibraryCache,
         embedding: EmbeddingService,
         *,
         offline: bool = False,
@@ -222,6 +223,19 @@ class Library(View, AsyncClosing):
         return self._opened and self.embedding.loaded
 
     @property
+    def store(self) -> Store:
+        """What holds the entries, for maintenance.
+
+        Raises:
+            ConfigError: the cache is that of another package.
+        """
+        if self.cache.store is None:
+            raise ConfigError(
+                "the library is in the cache backend of another package, which maintains it; this works with milvus and sqlite"
+            )
+        return self.cache.store
+
+    @property
     def activity(self) -> str:
         """What a search is probably waiting for, for people."""
         if self._filling.locked():
@@ -243,7 +257,7 @@ class Library(View, AsyncClosing):
     async def _copy_ready(self) -> None:
         ready, store = self._ready, self.cache.store
         self._ready = None
-        if ready is not None and await asyncio.to_thread(store.is_new):
+        if ready is not None and store is not None and await asyncio.to_thread(store.is_new):
             space = ready.space or await self._space()
             if await asyncio.to_thread(ready.copy_to, store, space):
                 self._news = STARTED
@@ -297,6 +311,8 @@ class Library(View, AsyncClosing):
         except EmbeddingError as error:
             logger.info("the starter compendium is loaded without a model: %s", error)
             shipped = self.embedding.beside(default_space)
+            if self.cache.store is None:
+                raise
             library = Library(ThreadedCache(self.cache.store, shipped), shipped, imports=self._imports)
             try:
                 report = await library._load_shipped(notes=notes, **callbacks)

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values, set_key, unset_key
@@ -26,11 +26,17 @@ from lorekeeper.printable import MAX_SHOWN, one_line, shown
 from lorekeeper.regular_files import open_regular, read_regular
 from lorekeeper.system import private_file, private_folder
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 BACKENDS = {
     "milvus": "lorekeeper.cache.milvus",
     "sqlite": "lorekeeper.cache.sqlite",
 }
 """The package of each cache backend, a `cache.backends.BackendPackage`; the setting NAME_db_path is its library's path."""
+
+BACKEND_GROUP = "lorekeeper.cache_backends"
+"""Entry points of other packages' backends: each a function of `Settings` and `EmbeddingService` that gives a `CacheProtocol`."""
 
 PROVIDERS = {
     "auto": "lorekeeper.embedding.auto",
@@ -125,6 +131,20 @@ def _one_of(names: Iterable[str]) -> AfterValidator:
     return AfterValidator(check)
 
 
+def installed_backends() -> dict[str, EntryPoint]:
+    """The cache backends that other installed packages offer, by name."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=BACKEND_GROUP) if point.name not in BACKENDS}
+
+
+def _backend(text: str) -> str:
+    """One of `BACKENDS`, or of other packages, which are looked for only then: that takes some milliseconds."""
+    if text not in BACKENDS and text not in (others := installed_backends()):
+        raise ValueError(f"allowed: {', '.join([*BACKENDS, *others])}")
+    return text
+
+
 def _edition(text: str) -> str:
     try:
         return ",".join(parse_edition(text))
@@ -160,58 +180,81 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
-    cache_backend: Annotated[str, _one_of(BACKENDS)] = Field("milvus", description="where entities are kept")
-    milvus_db_path: LibraryPath = Field(HOME / "milvus.db", description="folder of the embedded library")
-    milvus_uri: str | None = Field(None, description="a Milvus server or cluster instead of the embedded library")
-    milvus_token: str | None = Field(None, description="its token, or user:password")
-    sqlite_db_path: LibraryPath = Field(HOME / "cache.db", description="file of the library in SQLite")
-    embedding_model: str = Field("all-MiniLM-L6-v2", min_length=1, description="name or folder of the embedding model")
-    embedding_provider: Annotated[str, _one_of(PROVIDERS)] = Field("auto", description="what runs it")
-    embedding_url: str | None = Field(None, description="base URL of an OpenAI-compatible embedding server")
-    embedding_api_key: str | None = Field(None, description="its key")
-    query_prefix: str | None = Field(None, max_length=500, description="text before queries instead of the model's own")
-    passage_prefix: str | None = Field(None, max_length=500, description="the same before passages")
-    rerank_url: str | None = Field(None, description="a reranker's address: its order of the best hits is used")
-    rerank_model: str | None = Field(None, description="its model")
-    rerank_api_key: str | None = Field(None, description="its key")
-    open5e_base_url: WebAddress = Field("https://api.open5e.com", description="Open5e server to sync with")
-    cache_ttl_days: float = Field(30.0, gt=0, le=36500, description="days after which what was synced counts as stale")
-    background_sync: bool = Field(True, description="bring what is stale up to date while nobody asks")
-    http_token: str | None = Field(None, description="the game master's bearer token for 'serve --transport http'")
-    oauth_issuer: Annotated[str, AfterValidator(_issuer)] | None = Field(
-        None, description="who issues the access tokens, or signs the assertions, with which people log in over HTTP"
+    cache_backend: Annotated[str, AfterValidator(_backend)] = Field(
+        default="milvus", description="where entities are kept"
     )
-    oauth_audience: str | None = Field(None, description="as what these tokens name this library")
+    milvus_db_path: LibraryPath = Field(default=HOME / "milvus.db", description="folder of the embedded library")
+    milvus_uri: str | None = Field(
+        default=None, description="a Milvus server or cluster instead of the embedded library"
+    )
+    milvus_token: str | None = Field(default=None, description="its token, or user:password")
+    sqlite_db_path: LibraryPath = Field(default=HOME / "cache.db", description="file of the library in SQLite")
+    embedding_model: str = Field(
+        default="all-MiniLM-L6-v2", min_length=1, description="name or folder of the embedding model"
+    )
+    embedding_provider: Annotated[str, _one_of(PROVIDERS)] = Field(default="auto", description="what runs it")
+    embedding_url: str | None = Field(default=None, description="base URL of an OpenAI-compatible embedding server")
+    embedding_api_key: str | None = Field(default=None, description="its key")
+    query_prefix: str | None = Field(
+        default=None, max_length=500, description="text before queries instead of the model's own"
+    )
+    passage_prefix: str | None = Field(default=None, max_length=500, description="the same before passages")
+    rerank_url: str | None = Field(default=None, description="a reranker's address: its order of the best hits is used")
+    rerank_model: str | None = Field(default=None, description="its model")
+    rerank_api_key: str | None = Field(default=None, description="its key")
+    open5e_base_url: WebAddress = Field(default="https://api.open5e.com", description="Open5e server to sync with")
+    cache_ttl_days: float = Field(
+        default=30.0, gt=0, le=36500, description="days after which what was synced counts as stale"
+    )
+    background_sync: bool = Field(default=True, description="bring what is stale up to date while nobody asks")
+    http_token: str | None = Field(
+        default=None, description="the game master's bearer token for 'serve --transport http'"
+    )
+    oauth_issuer: Annotated[str, AfterValidator(_issuer)] | None = Field(
+        default=None,
+        description="who issues the access tokens, or signs the assertions, with which people log in over HTTP",
+    )
+    oauth_audience: str | None = Field(default=None, description="as what these tokens name this library")
     oauth_trust_email: bool = Field(
-        False, description="e-mail addresses count also if tokens do not say that they are verified"
+        default=False, description="e-mail addresses count also if tokens do not say that they are verified"
     )
     trusted_proxies: Networks = Field(
-        (), description="addresses or networks of proxies that say who has logged in, separated by commas"
+        default=(), description="addresses or networks of proxies that say who has logged in, separated by commas"
     )
-    public_hosts: Hosts = Field((), description="further names under which this server is reached, separated by commas")
+    public_hosts: Hosts = Field(
+        default=(), description="further names under which this server is reached, separated by commas"
+    )
     rate_limit: Annotated[str, AfterValidator(_rate)] = Field(
-        "100/minute", description="requests of a person over HTTP in a second, minute, hour or day; 0: any number"
+        default="100/minute",
+        description="requests of a person over HTTP in a second, minute, hour or day; 0: any number",
     )
-    rate_burst: int = Field(20, ge=0, le=10_000, description="of these in a second; what exceeds it waits")
-    audit_log: LibraryPath | None = Field(None, description="file to which a line for each request is written")
-    offline: bool = Field(False, description="never touch the network")
+    rate_burst: int = Field(default=20, ge=0, le=10_000, description="of these in a second; what exceeds it waits")
+    audit_log: LibraryPath | None = Field(default=None, description="file to which a line for each request is written")
+    offline: bool = Field(default=False, description="never touch the network")
     edition: Annotated[str, AfterValidator(_edition)] | None = Field(
-        None, description="whose entries come first: 2014, 2024, a5e, black-flag, or document keys, in order"
+        default=None, description="whose entries come first: 2014, 2024, a5e, black-flag, or document keys, in order"
     )
-    vaults: LibraryPaths = Field((), description="folders of Markdown notes to search too, separated as PATH is")
-    marks: LibraryPath | None = Field(None, description="file of your own words for what is secret")
-    view: Annotated[str, _one_of(ROLES)] = Field("dm", description="who asks where no token says so: dm or player")
-    person: str | None = Field(None, max_length=500, description="the player's names, separated by commas")
+    vaults: LibraryPaths = Field(
+        default=(), description="folders of Markdown notes to search too, separated as PATH is"
+    )
+    marks: LibraryPath | None = Field(default=None, description="file of your own words for what is secret")
+    view: Annotated[str, _one_of(ROLES)] = Field(
+        default="dm", description="who asks where no token says so: dm or player"
+    )
+    person: str | None = Field(default=None, max_length=500, description="the player's names, separated by commas")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        "WARNING", description="how much is logged, on stderr"
+        default="WARNING", description="how much is logged, on stderr"
     )
     env_file: LibraryPath | None = Field(
-        None, description=f"file to read settings from instead of {OWN_FILE.as_posix()}; only from the environment"
+        default=None,
+        description=f"file to read settings from instead of {OWN_FILE.as_posix()}; only from the environment",
     )
 
     @property
     def library_path(self) -> Path:
-        """Path of the current library; with a Milvus server, of its companion files."""
+        """Path of the current library; with a Milvus server or another package's backend, of the files of this machine."""
+        if self.cache_backend not in BACKENDS:
+            return self.milvus_db_path.with_name(f"{self.cache_backend}.db")
         path: Path = getattr(self, f"{self.cache_backend}_db_path")
         return path
 

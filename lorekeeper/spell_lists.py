@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.entities import MAX_TEXT_LENGTH, Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.filters import MAX_VALUES, unknown_name
@@ -86,7 +86,7 @@ def _line(listed: Listed) -> str:
 
 
 async def spell_list(
-    cache: CacheProtocol, order: Sequence[str], name: str, documents: Sequence[str] | None = None
+    cache: SearchCache, order: Sequence[str], name: str, documents: Sequence[str] | None = None
 ) -> SpellList:
     """The spells of a class, by name, or those that a subclass brings, by name.
 
@@ -154,7 +154,7 @@ def _has_spells(table: PageTable) -> bool:
 
 
 async def _of_tables(
-    cache: CacheProtocol, tables: Iterable[PageTable], places: dict[str, int]
+    cache: SearchCache, tables: Iterable[PageTable], places: dict[str, int]
 ) -> list[tuple[str, tuple[Listed, ...]]]:
     """The rows of tables with their spells; the subclass's own document has the first of the places."""
     rows = [row for row in _rows(tables) if row[1]]

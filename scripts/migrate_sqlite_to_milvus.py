@@ -1,6 +1,6 @@
 """Take over a SQLite library, or the cache of an earlier LoreKeeper, into the Milvus library: `lorekeeper migrate`.
 
-python scripts/migrate_sqlite_to_milvus.py FILE [--dry-run] [--json]
+python scripts/migrate_sqlite_to_milvus.py FILE [--map TABLE=TYPE]... [--dry-run] [--json]
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.settings import Settings
 from scripts.chromium import BROWSER
 from tests.support import browser, examples, milvus_standalone
@@ -242,7 +242,7 @@ async def caches(backend: Settings) -> AsyncIterator[Caches]:
 
 
 @pytest.fixture
-def cache(caches: Caches) -> CacheProtocol:
+def cache(caches: Caches) -> SearchCache:
     """One cache on an empty store of each backend."""
     return caches.open()
 

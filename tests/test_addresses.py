@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from lorekeeper.addresses import is_local, shown_address, without_secrets
 from lorekeeper.cache.milvus.driver import translated
 from lorekeeper.cache.milvus.server import MilvusServer
-from lorekeeper.composition import load_provider, open_store
+from lorekeeper.composition import open_store
+from lorekeeper.embedding.configured import load_provider
 from lorekeeper.embedding.http import HttpProvider
 from lorekeeper.errors import ConfigError, EmbeddingError, MilvusConnectionError, SourceError
 from lorekeeper.intake.open5e import Open5eClient

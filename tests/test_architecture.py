@@ -5,16 +5,15 @@ from __future__ import annotations
 import ast
 import functools
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import milvus_lite
 import pytest
 
 import lorekeeper
-from lorekeeper.cache.milvus._internals.names import RELIED_ON
 from tests.support.commands import environment
 from tests.support.programs import command_of, use_embedded_library
 
@@ -86,6 +85,8 @@ MAY_KNOW = {
     "encounters": FOUNDATION | {"text", "render", "search", "views"},
     "composition": FOUNDATION
     | {"vaults", "settings", "people", "text", "normalize", "embedding", "cache", "search", "intake"},
+    "plugin": FOUNDATION | {"settings", "text", "normalize", "embedding", "cache", "composition"},
+    "testing": FOUNDATION | {"embedding", "cache"},
     "library": FOUNDATION
     | {"vaults", "views", "settings", "text", "normalize", "embedding", "cache", "search", "intake", "composition"},
     "maintenance": FOUNDATION
@@ -114,6 +115,7 @@ MAY_KNOW = {
         "version",
         "errors",
         "entities",
+        "filters",
         "settings",
         "text",
         "embedding",
@@ -121,6 +123,7 @@ MAY_KNOW = {
         "search",
         "intake",
         "composition",
+        "plugin",
         "library",
     },
 }
@@ -128,9 +131,7 @@ MAY_KNOW = {
 
 DOORS = {
     "pymilvus": ("cache/milvus/server.py", "cache/milvus/driver.py"),
-    "milvus_lite": ("cache/milvus/lite.py", "cache/milvus/_internals/"),
-    "faiss": ("cache/milvus/_internals/",),
-    "pyarrow": ("cache/milvus/_internals/",),
+    "milvus_lite": ("cache/milvus/lite.py",),
     "grpc": ("cache/milvus/driver.py",),
     "sqlite3": ("cache/", "vaults/state.py"),
     "filelock": ("cache/", "intake/sync_state.py", "vaults/", "people/rows.py", "server/audit.py"),
@@ -256,30 +257,16 @@ def private_names(module: Path) -> set[str]:
     return {name for name in read if name.startswith("_") and not name.startswith("__")} - own_names(tree)
 
 
-INTERNALS = [module for module in MODULES if place(module).startswith("cache/milvus/_internals/")]
+MILVUS = [module for module in MODULES if place(module).startswith("cache/milvus/")]
 
 
-@pytest.mark.parametrize("module", [PACKAGE / "cache/milvus/lite.py", PACKAGE / "cache/milvus/recovery.py"], ids=place)
-def test_private_names_of_milvus_lite_are_in_their_quarantine_only(module):
-    assert private_names(module) == set()
-    assert not [name for name in imported(module) if name.startswith("milvus_lite.") and name.count(".") > 1]
-
-
-@pytest.mark.parametrize("module", INTERNALS, ids=place)
-def test_every_private_name_in_quarantine_is_one_whose_lack_is_noticed(module):
-    noticed = {reliance.name for reliance in RELIED_ON} | {name for reliance in RELIED_ON for name in reliance.uses}
-    assert private_names(module) <= noticed
-    owners = {reliance.owner for reliance in RELIED_ON}
-    texts = {node.value for node in ast.walk(ast.parse(module.read_text("utf-8"))) if isinstance(node, ast.Constant)}
-    assert {
-        text for text in texts if isinstance(text, str) and re.fullmatch(r"(milvus_lite|faiss)[.:]\S+", text)
-    } <= owners
-    assert not [name for name in imported(module) if name.startswith("milvus_lite.")], "only names.lookup finds those"
-
-
-def test_the_names_relied_on_are_all_there():
-    assert [reliance.problem() for reliance in RELIED_ON if reliance.problem()] == []
-    assert len(RELIED_ON) > 20
+def test_milvus_lite_is_used_by_its_public_names_alone():
+    used = {name for module in MILVUS for name in imported(module) if name.split(".")[0] == "milvus_lite"}
+    assert "milvus_lite.MilvusLite" in used
+    assert {name for name in used if name.count(".") > 1} == set()
+    assert {name.partition(".")[2] for name in used} - {""} <= set(milvus_lite.__all__)
+    assert private_names(PACKAGE / "cache/milvus/lite.py") == set()
+    assert private_names(PACKAGE / "cache/milvus/recovery.py") == set()
 
 
 def test_only_the_search_room_expands_queries():
@@ -352,7 +339,7 @@ def test_an_embedded_library_needs_no_driver_and_a_client_no_engine(tmp_path):
     done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
     loaded = set(done.stdout.split())
     assert {"milvus_lite", "faiss"} <= loaded
-    assert loaded & {"pymilvus", "pandas", "grpc", "Stemmer"} == set()
+    assert loaded & {"pymilvus", "grpc", "Stemmer"} == set()
     unused = {"milvus_lite", "faiss", "pyarrow", "Stemmer"}
     assert loaded_by("import lorekeeper.cache.milvus.embedded, lorekeeper.cache.milvus.remote") & unused == set()
 

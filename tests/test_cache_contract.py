@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from lorekeeper.cache.protocol import CacheProtocol, ValueCounts
+from lorekeeper.cache.protocol import SearchCache, ValueCounts
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity, FieldType, canonical_json
 from lorekeeper.errors import EmbeddingError, FilterError, LoreKeeperError
@@ -71,7 +71,7 @@ def slugs(entities: list[Entity]) -> list[str]:
 # --- storing -------------------------------------------------------------------------------------------------------
 
 
-async def test_what_is_stored_comes_back_whole(cache: CacheProtocol) -> None:
+async def test_what_is_stored_comes_back_whole(cache: SearchCache) -> None:
     assert await cache.store_entities(SPELLS, "spells") == 4
     assert await cache.get_entity("spells", "own", "fireball") == FIRE
     assert await cache.get_entity("spells", "own", "ward") == WARD
@@ -79,7 +79,7 @@ async def test_what_is_stored_comes_back_whole(cache: CacheProtocol) -> None:
     assert await cache.get_entity("spells", "other", "fireball") is None
 
 
-async def test_nothing_can_be_asked_of_an_empty_store_without_an_answer(cache: CacheProtocol) -> None:
+async def test_nothing_can_be_asked_of_an_empty_store_without_an_answer(cache: SearchCache) -> None:
     assert await cache.store_entities([], "spells") == 0
     assert await cache.get_entities("spells") == []
     assert await cache.count_entities("spells", level=3) == 0
@@ -94,7 +94,7 @@ async def test_nothing_can_be_asked_of_an_empty_store_without_an_answer(cache: C
     assert (await cache.statistics()).embedding is None
 
 
-async def test_progress_adds_up_to_what_was_stored(cache: CacheProtocol) -> None:
+async def test_progress_adds_up_to_what_was_stored(cache: SearchCache) -> None:
     steps: list[int] = []
     many = [make(f"s{i}", f"Text number {i}.") for i in range(300)]
     assert await cache.store_entities(many, "spells", steps.append) == 300
@@ -102,7 +102,7 @@ async def test_progress_adds_up_to_what_was_stored(cache: CacheProtocol) -> None
     assert await cache.count_entities("spells") == 300
 
 
-async def test_equal_identity_replaces_the_entity_as_a_whole(cache: CacheProtocol) -> None:
+async def test_equal_identity_replaces_the_entity_as_a_whole(cache: SearchCache) -> None:
     await cache.store_entities(
         [make("fireball", "Flame.", level=3, ritual=True, data={"desc": "Flame.", "old": 1})], "spells"
     )
@@ -115,13 +115,13 @@ async def test_equal_identity_replaces_the_entity_as_a_whole(cache: CacheProtoco
     assert await cache.keyword_search("spells", "flame") == []
 
 
-async def test_of_several_with_one_identity_the_last_is_kept(cache: CacheProtocol) -> None:
+async def test_of_several_with_one_identity_the_last_is_kept(cache: SearchCache) -> None:
     first, last = make("x", "First words."), make("x", "Last words.")
     assert await cache.store_entities([first, last], "spells") == 1
     assert await cache.get_entities("spells") == [last]
 
 
-async def test_one_slug_in_two_documents_is_two_entities(cache: CacheProtocol) -> None:
+async def test_one_slug_in_two_documents_is_two_entities(cache: SearchCache) -> None:
     a, b = make("fireball", "From book A.", document="a"), make("fireball", "From book B.", document="b")
     await cache.store_entities([a], "spells")
     await cache.store_entities([b], "spells")
@@ -130,7 +130,7 @@ async def test_one_slug_in_two_documents_is_two_entities(cache: CacheProtocol) -
     assert {h.entity.document for h in await cache.semantic_search("spells", "book")} == {"a", "b"}
 
 
-async def test_identities_that_only_look_alike_stay_apart(cache: CacheProtocol) -> None:
+async def test_identities_that_only_look_alike_stay_apart(cache: SearchCache) -> None:
     pairs = [("a", "b/c"), ("a/b", "c"), ("a", "b%2Fc"), ("A", "b/c"), ("a", "b/c#0"), ("a", "b/c ")]
     await cache.store_entities([make(slug, f"{doc} {slug}", document=doc) for doc, slug in pairs], "spells")
     assert sorted(e.identity for e in await everything(cache)) == sorted(pairs)
@@ -140,13 +140,13 @@ async def test_identities_that_only_look_alike_stay_apart(cache: CacheProtocol) 
         assert found.identity == (document, slug)
 
 
-async def test_an_entity_of_another_type_is_refused_and_nothing_is_stored(cache: CacheProtocol) -> None:
+async def test_an_entity_of_another_type_is_refused_and_nothing_is_stored(cache: SearchCache) -> None:
     with pytest.raises(FilterError, match="creatures"):
         await cache.store_entities([FIRE, make("wolf", type="creatures")], "spells")
     assert await cache.get_entities("spells") == []
 
 
-async def test_every_entity_type_has_its_own_shelf(cache: CacheProtocol) -> None:
+async def test_every_entity_type_has_its_own_shelf(cache: SearchCache) -> None:
     for entity_type in COLLECTIONS:
         await cache.store_entities([make("same", f"One of {entity_type}.", type=entity_type)], entity_type)
     for entity_type in COLLECTIONS:
@@ -180,7 +180,7 @@ SELECTIONS: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
-async def test_filters_select_and_null_never_matches(cache: CacheProtocol) -> None:
+async def test_filters_select_and_null_never_matches(cache: SearchCache) -> None:
     await cache.store_entities(SPELLS, "spells")
     for filters, expected in SELECTIONS:
         assert slugs(await cache.get_entities("spells", **filters)) == expected, filters
@@ -192,7 +192,7 @@ async def test_filters_select_and_null_never_matches(cache: CacheProtocol) -> No
 
 
 @pytest.mark.parametrize("flags", [[], [True, False], [True, True]])
-async def test_a_list_of_flags_means_any_of_them_and_none_nothing(cache: CacheProtocol, flags: list[bool]) -> None:
+async def test_a_list_of_flags_means_any_of_them_and_none_nothing(cache: SearchCache, flags: list[bool]) -> None:
     await cache.store_entities(SPELLS, "spells")
     expected = sorted({"ward" if flag else "light" for flag in flags})
     assert slugs(await cache.get_entities("spells", ritual=flags)) == expected
@@ -201,7 +201,7 @@ async def test_a_list_of_flags_means_any_of_them_and_none_nothing(cache: CachePr
     assert sorted(h.entity.slug for h in near) == expected
 
 
-async def test_spellings_of_one_word_are_one_value(cache: CacheProtocol) -> None:
+async def test_spellings_of_one_word_are_one_value(cache: SearchCache) -> None:
     elf = make(
         "elf",
         "Folk of two worlds.",
@@ -219,14 +219,14 @@ async def test_spellings_of_one_word_are_one_value(cache: CacheProtocol) -> None
             )
 
 
-async def test_a_class_filter_finds_every_editions_class(cache: CacheProtocol) -> None:
+async def test_a_class_filter_finds_every_editions_class(cache: SearchCache) -> None:
     both = [make("a", "One.", classes=["srd_wizard"]), make("b", "Two.", classes=["srd-2024_wizard", "Bard"])]
     await cache.store_entities([*both, make("c", "Three.", classes=["bard"])], "spells")
     assert slugs(await cache.get_entities("spells", classes="Wizard")) == ["a", "b"]
     assert slugs(await cache.get_entities("spells", classes=["bard"])) == ["b", "c"]
 
 
-async def test_decimals_are_exact(cache: CacheProtocol) -> None:
+async def test_decimals_are_exact(cache: SearchCache) -> None:
     ratings = [0.099, 0.1, 0.101, 0.125, 0.25, 0.3, 1, 1.001, 30]
     await cache.store_entities(
         [make(f"c{i}", "Beast.", type="creatures", challenge_rating=r) for i, r in enumerate(ratings)], "creatures"
@@ -241,7 +241,7 @@ async def test_decimals_are_exact(cache: CacheProtocol) -> None:
         assert await cache.count_entities("creatures", challenge_rating_max=rating) == i + 1
 
 
-async def test_values_are_counted_in_their_canonical_form_and_the_absent_ones_apart(cache: CacheProtocol) -> None:
+async def test_values_are_counted_in_their_canonical_form_and_the_absent_ones_apart(cache: SearchCache) -> None:
     assert await cache.count_values("creatures", "type") == ValueCounts({}, 0, 0)
     beasts = [
         make("a", "One.", type="creatures", challenge_rating=0.25, environments=["Swamp", "forest"]),
@@ -262,7 +262,7 @@ async def test_values_are_counted_in_their_canonical_form_and_the_absent_ones_ap
         await cache.count_values("creatures", "environment")
 
 
-async def test_several_fields_are_counted_at_once_and_again_when_something_changes(cache: CacheProtocol) -> None:
+async def test_several_fields_are_counted_at_once_and_again_when_something_changes(cache: SearchCache) -> None:
     fields = ["level", "classes", "document"]
     assert await cache.count_fields("spells", fields) == dict.fromkeys(fields, ValueCounts({}, 0, 0))
     await cache.store_entities(SPELLS, "spells")
@@ -277,7 +277,7 @@ async def test_several_fields_are_counted_at_once_and_again_when_something_chang
     assert (await cache.count_fields("spells", ["document"], among=[one]))["document"].total == 0
 
 
-async def test_a_filter_that_was_asked_before_sees_what_has_changed_since(cache: CacheProtocol) -> None:
+async def test_a_filter_that_was_asked_before_sees_what_has_changed_since(cache: SearchCache) -> None:
     wheres = ["classes:wizard", "-classes:wizard level<=3", "school:evocation", "name:s1"]
     stored = [make(f"s{n}", "Text.", level=n % 6, classes=["wizard"] if n % 2 else ["bard"]) for n in range(12)]
     for change in range(3):
@@ -294,12 +294,12 @@ async def test_a_filter_that_was_asked_before_sees_what_has_changed_since(cache:
                 assert {e.slug for e in await cache.get_entities("spells", where=where)} == expected
 
 
-async def test_a_fraction_is_a_number_too(cache: CacheProtocol) -> None:
+async def test_a_fraction_is_a_number_too(cache: SearchCache) -> None:
     await cache.store_entities([make("rat", "Vermin.", type="creatures", challenge_rating="1/8")], "creatures")
     assert slugs(await cache.get_entities("creatures", challenge_rating=0.125)) == ["rat"]
 
 
-async def test_documents_are_one_key_or_several(cache: CacheProtocol) -> None:
+async def test_documents_are_one_key_or_several(cache: SearchCache) -> None:
     await cache.store_entities([make("s", f"From {d}.", document=d) for d in "abc"], "spells")
     for wanted, expected in [("b", "b"), (["a", "c"], "ac"), (("c",), "c"), (["x"], ""), ([], ""), (None, "abc")]:
         assert [e.document for e in await cache.get_entities("spells", wanted)] == list(expected)
@@ -310,7 +310,7 @@ async def test_documents_are_one_key_or_several(cache: CacheProtocol) -> None:
         assert sorted(r.identity[0] for r in words) == list(expected)
 
 
-async def test_names_match_whole_then_by_their_beginning_then_in_part(cache: CacheProtocol) -> None:
+async def test_names_match_whole_then_by_their_beginning_then_in_part(cache: SearchCache) -> None:
     names = ["Greater Light", "Lightning Bolt", "Moonlight", "light", "Light Touch", "Dark"]
     await cache.store_entities([make(f"s{i}", "Text.", name=n) for i, n in enumerate(names)], "spells")
     found = [e.name for e in await cache.get_entities("spells", name="Light")]
@@ -318,7 +318,7 @@ async def test_names_match_whole_then_by_their_beginning_then_in_part(cache: Cac
     assert [e.name for e in await cache.get_entities("spells", name="light", limit=2, offset=1)] == found[1:3]
 
 
-async def test_whole_names_are_found_among_all_names_of_a_type(cache: CacheProtocol) -> None:
+async def test_whole_names_are_found_among_all_names_of_a_type(cache: SearchCache) -> None:
     assert await cache.names("spells") == []
     stored = [make("a", name="Fire Bolt"), make("b", name="Fire Bolt", document="x"), make("c", name="Great Fire-Bolt")]
     await cache.store_entities(stored, "spells")
@@ -330,7 +330,7 @@ async def test_whole_names_are_found_among_all_names_of_a_type(cache: CacheProto
     assert sorted(await cache.names("spells")) == ["fire bolt", "fire bolt"]
 
 
-async def test_without_a_name_filter_the_order_is_name_document_slug(cache: CacheProtocol) -> None:
+async def test_without_a_name_filter_the_order_is_name_document_slug(cache: SearchCache) -> None:
     keys = [("b", "x", "Zeta"), ("b", "y", "alpha"), ("a", "z", "Alpha"), ("b", "a", "ALPHA"), ("a", "q", "Élan")]
     await cache.store_entities([make(s, "Text.", document=d, name=n) for d, s, n in keys], "spells")
     found = [(e.name, e.document, e.slug) for e in await cache.get_entities("spells")]
@@ -343,7 +343,7 @@ async def test_without_a_name_filter_the_order_is_name_document_slug(cache: Cach
     ]
 
 
-async def test_pages_cover_everything_once(cache: CacheProtocol) -> None:
+async def test_pages_cover_everything_once(cache: SearchCache) -> None:
     many = [make(f"s{i:03}", "Same text.", name=f"Name {i % 7}", document="ab"[i % 2], level=i % 3) for i in range(60)]
     await cache.store_entities(many, "spells")
     for filters in ({}, {"level": 1}, {"name": "name"}):
@@ -379,7 +379,7 @@ WRONG: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("stored", [[], [FIRE]], ids=["empty", "filled"])
-async def test_a_wrong_filter_is_an_error_with_or_without_entries(cache: CacheProtocol, stored: list[Entity]) -> None:
+async def test_a_wrong_filter_is_an_error_with_or_without_entries(cache: SearchCache, stored: list[Entity]) -> None:
     await cache.store_entities(stored, "spells")
     for filters in WRONG:
         calls = [
@@ -392,12 +392,12 @@ async def test_a_wrong_filter_is_an_error_with_or_without_entries(cache: CachePr
         assert [type(error) for error in errors] == [FilterError] * len(calls), filters
 
 
-async def test_an_unknown_field_is_answered_with_the_known_ones(cache: CacheProtocol) -> None:
+async def test_an_unknown_field_is_answered_with_the_known_ones(cache: SearchCache) -> None:
     with pytest.raises(FilterError, match=r"did you mean 'level'.*school"):
         await cache.get_entities("spells", levle=3)
 
 
-async def test_an_unknown_type_is_answered_with_the_known_ones(cache: CacheProtocol) -> None:
+async def test_an_unknown_type_is_answered_with_the_known_ones(cache: SearchCache) -> None:
     calls: list[Callable[[], Awaitable[object]]] = [
         lambda: cache.store_entities([], "spell"),
         lambda: cache.get_entities("spell"),
@@ -421,7 +421,7 @@ async def test_an_unknown_type_is_answered_with_the_known_ones(cache: CacheProto
 # --- nasty strings -------------------------------------------------------------------------------------------------
 
 
-async def test_no_string_in_an_entity_breaks_or_injects(cache: CacheProtocol) -> None:
+async def test_no_string_in_an_entity_breaks_or_injects(cache: SearchCache) -> None:
     stored = [
         make(text, f"{text} {i}", name=text, document=text, kind=text, data={"desc": text, text: [text]})
         for i, text in enumerate(NASTY)
@@ -441,7 +441,7 @@ async def test_no_string_in_an_entity_breaks_or_injects(cache: CacheProtocol) ->
     assert await cache.count_entities("spells") == 0
 
 
-async def test_no_string_in_a_filter_breaks_or_injects(cache: CacheProtocol) -> None:
+async def test_no_string_in_a_filter_breaks_or_injects(cache: SearchCache) -> None:
     await cache.store_entities(SPELLS, "spells")
     for text in NASTY:
         for filters in ({"school": text}, {"classes": [text]}, {"name": text}, {"kind": text}, {"document": text}):
@@ -453,7 +453,7 @@ async def test_no_string_in_a_filter_breaks_or_injects(cache: CacheProtocol) -> 
     assert await cache.count_entities("spells") == 4
 
 
-async def test_no_query_breaks_a_search(cache: CacheProtocol) -> None:
+async def test_no_query_breaks_a_search(cache: SearchCache) -> None:
     await cache.store_entities(SPELLS, "spells")
     for text in [*NASTY, "light AND (", 'NEAR("a")', "name:light*", "-light", "^light", "light " * 2000, " ", "\0"]:
         near = await cache.semantic_search("spells", text)
@@ -463,7 +463,7 @@ async def test_no_query_breaks_a_search(cache: CacheProtocol) -> None:
         assert slugs([h.entity for h in words]) in ([], ["light"]), text
 
 
-async def test_a_sign_in_a_name_filter_is_itself_and_no_wildcard(cache: CacheProtocol) -> None:
+async def test_a_sign_in_a_name_filter_is_itself_and_no_wildcard(cache: SearchCache) -> None:
     names = ["%", "_", "\\", '"', "'", "Fireball", "100% Pure"]
     await cache.store_entities([make(f"s{i}", "Text.", name=n) for i, n in enumerate(names)], "spells")
     for name in names[:4]:
@@ -474,7 +474,7 @@ async def test_a_sign_in_a_name_filter_is_itself_and_no_wildcard(cache: CachePro
 # --- searches ------------------------------------------------------------------------------------------------------
 
 
-async def test_semantic_hits_are_ranked_by_cosine_and_carry_their_passage(cache: CacheProtocol) -> None:
+async def test_semantic_hits_are_ranked_by_cosine_and_carry_their_passage(cache: SearchCache) -> None:
     await cache.store_entities(SPELLS, "spells")
     found = await cache.semantic_search("spells", "freezing rain and hail", limit=3)
     assert found[0].entity == ICE
@@ -489,7 +489,7 @@ async def test_semantic_hits_are_ranked_by_cosine_and_carry_their_passage(cache:
     ]
 
 
-async def test_a_ranking_by_meaning_has_the_second_best_passage_of_each_entry(cache: CacheProtocol) -> None:
+async def test_a_ranking_by_meaning_has_the_second_best_passage_of_each_entry(cache: SearchCache) -> None:
     text = " ".join(
         f"The {word} gate opens at dawn for whoever has paid." for word in "amber brass coral dusk ebony".split()
     )
@@ -502,7 +502,7 @@ async def test_a_ranking_by_meaning_has_the_second_best_passage_of_each_entry(ca
     assert ranked["short"].second is None
 
 
-async def test_a_related_word_counts_more_for_an_entry_without_phrases(cache: CacheProtocol) -> None:
+async def test_a_related_word_counts_more_for_an_entry_without_phrases(cache: SearchCache) -> None:
     text = "swiftness and wings"
     told = make("told", name="Lorem", data={"desc": text, "asked_as": ["a way up"]})
     untold = make("untold", name="Ipsum", data={"desc": text})
@@ -512,11 +512,11 @@ async def test_a_related_word_counts_more_for_an_entry_without_phrases(cache: Ca
     assert gained["untold"] >= gained["told"] > 1
 
 
-async def _score(cache: CacheProtocol, query: KeywordQuery, slug: str) -> float:
+async def _score(cache: SearchCache, query: KeywordQuery, slug: str) -> float:
     return next(r.score for r in await cache.rank_keyword("spells", query) if r.identity[1] == slug)
 
 
-async def test_of_notes_it_is_told_how_near_their_sections_are(cache: CacheProtocol) -> None:
+async def test_of_notes_it_is_told_how_near_their_sections_are(cache: SearchCache) -> None:
     texts = {"Storm": "Freezing rain and hail.", "Feast": "They ate and drank.", "Road": "Rain fell on the road."}
     data = {"sections": [{"name": name, "desc": text} for name, text in texts.items()]}
     other = {"sections": [{"name": "Hail", "desc": "Hail fell."}]}
@@ -535,7 +535,7 @@ async def test_of_notes_it_is_told_how_near_their_sections_are(cache: CacheProto
     assert {hit.near for hit in await cache.rank_semantic("spells", "rain")} == {()}
 
 
-async def test_a_related_word_counts_less_than_one_of_the_query(cache: CacheProtocol) -> None:
+async def test_a_related_word_counts_less_than_one_of_the_query(cache: SearchCache) -> None:
     asked, related, both = (
         make(slug, f"It gives the traveller {text} for an hour.")
         for slug, text in (("asked", "swiftness"), ("related", "wings"), ("both", "swiftness and wings"))
@@ -548,7 +548,7 @@ async def test_a_related_word_counts_less_than_one_of_the_query(cache: CacheProt
     assert best == ranked[:1]
 
 
-async def test_keyword_hits_share_words_and_have_scores_above_zero(cache: CacheProtocol) -> None:
+async def test_keyword_hits_share_words_and_have_scores_above_zero(cache: SearchCache) -> None:
     await cache.store_entities(SPELLS, "spells")
     found = await cache.keyword_search("spells", "the bright explosions?")
     assert slugs([h.entity for h in found]) == ["fireball", "light"]
@@ -563,7 +563,7 @@ async def test_keyword_hits_share_words_and_have_scores_above_zero(cache: CacheP
     ]
 
 
-async def test_filters_apply_before_the_limit(cache: CacheProtocol) -> None:
+async def test_filters_apply_before_the_limit(cache: SearchCache) -> None:
     near = [make(f"near{i}", "Fire burns bright here.", level=1) for i in range(150)]
     far = [
         make(f"far{i}", "Some fire, among much that speaks of water, stone, wood and wind.", level=9) for i in range(3)
@@ -584,7 +584,7 @@ async def test_filters_apply_before_the_limit(cache: CacheProtocol) -> None:
 LONG = " ".join(f"Sentence number {i} speaks of nothing in particular, at some length, as they do." for i in range(80))
 
 
-async def test_what_stands_last_in_a_long_entity_is_found(cache: CacheProtocol) -> None:
+async def test_what_stands_last_in_a_long_entity_is_found(cache: SearchCache) -> None:
     late = make("long", f"{LONG} At the very end a purple walrus plays chess.")
     await cache.store_entities([late, *(make(f"s{i}", f"Other text {i}.") for i in range(20))], "spells")
     for search in (cache.semantic_search, cache.keyword_search):
@@ -595,14 +595,14 @@ async def test_what_stands_last_in_a_long_entity_is_found(cache: CacheProtocol) 
     assert "purple walrus" in best.passage
 
 
-async def test_many_passages_of_one_entity_do_not_push_others_out(cache: CacheProtocol) -> None:
+async def test_many_passages_of_one_entity_do_not_push_others_out(cache: SearchCache) -> None:
     long = make("long", " ".join(f"A purple walrus plays chess in room {i} of the palace." for i in range(600)))
     await cache.store_entities([long, make("other", "A walrus."), make("third", "Stones.")], "spells")
     found = await cache.semantic_search("spells", "purple walrus plays chess", limit=3)
     assert {h.entity.slug for h in found} == {"long", "other", "third"}
 
 
-async def test_an_entity_that_gets_shorter_leaves_nothing_behind(cache: CacheProtocol) -> None:
+async def test_an_entity_that_gets_shorter_leaves_nothing_behind(cache: SearchCache) -> None:
     await cache.store_entities([make("long", f"{LONG} A purple walrus plays chess.")], "spells")
     before = (await cache.statistics()).passages["spells"]
     short = make("long", "Now it is short.")
@@ -619,7 +619,7 @@ async def test_an_entity_that_gets_shorter_leaves_nothing_behind(cache: CachePro
 # --- large entries ---------------------------------------------------------------------------------------------------
 
 
-async def test_a_large_entry_is_stored_whole_and_replaced_whole(cache: CacheProtocol) -> None:
+async def test_a_large_entry_is_stored_whole_and_replaced_whole(cache: SearchCache) -> None:
     chance = Random(13)
     prose = make("prose", "".join(chr(chance.randrange(0x4E00, 0x9FA5)) for _ in range(20_000)), name="龍" * 500)
     tables = make("tables", data={"desc": "Tables.", "rows": [chance.randbytes(200).hex() for _ in range(750)]})
@@ -645,7 +645,7 @@ async def test_a_large_entry_is_stored_whole_and_replaced_whole(cache: CacheProt
     assert (await cache.semantic_search("spells", "hush", limit=1))[0].entity == shorter
 
 
-async def test_long_texts_of_many_bytes_are_stored_and_found(cache: CacheProtocol) -> None:
+async def test_long_texts_of_many_bytes_are_stored_and_found(cache: SearchCache) -> None:
     long = make(
         "龍" * 200, "Text.", type="equipment", name="龍" * 500, document="鬼" * 200, category="猫" * 500,
         properties=[f"{i:03}" + "犬" * 497 for i in range(40, 44)],
@@ -661,7 +661,7 @@ async def test_long_texts_of_many_bytes_are_stored_and_found(cache: CacheProtoco
 # --- listing, counting, deleting -----------------------------------------------------------------------------------
 
 
-async def test_iteration_goes_by_identity_in_batches_of_the_size_asked(cache: CacheProtocol) -> None:
+async def test_iteration_goes_by_identity_in_batches_of_the_size_asked(cache: SearchCache) -> None:
     many = [make(f"s{i:02}", "Text.", name=f"{99 - i}", document="ba"[i % 2]) for i in range(25)]
     await cache.store_entities(many, "spells")
     batches = [batch async for batch in cache.iterate("spells", batch_size=10)]
@@ -669,13 +669,13 @@ async def test_iteration_goes_by_identity_in_batches_of_the_size_asked(cache: Ca
     assert list(itertools.chain.from_iterable(batches)) == sorted(many, key=lambda e: e.identity)
 
 
-async def test_content_hashes_are_those_of_the_entities(cache: CacheProtocol) -> None:
+async def test_content_hashes_are_those_of_the_entities(cache: SearchCache) -> None:
     await cache.store_entities(SPELLS, "spells")
     assert await cache.content_hashes("spells") == {e.identity: e.content_hash for e in SPELLS}
     assert {e.identity: e.content_hash for e in await everything(cache)} == await cache.content_hashes("spells")
 
 
-async def test_deleting_a_document_takes_all_of_it_and_nothing_else(cache: CacheProtocol) -> None:
+async def test_deleting_a_document_takes_all_of_it_and_nothing_else(cache: SearchCache) -> None:
     await cache.store_entities([make("x", LONG, document="a"), make("y", "Why.", document="a"), FIRE], "spells")
     await cache.store_entities([make("wolf", "A wolf.", type="creatures", document="a")], "creatures")
     assert await cache.delete_document("a", "spells") == 2
@@ -690,7 +690,7 @@ async def test_deleting_a_document_takes_all_of_it_and_nothing_else(cache: Cache
     assert slugs(await cache.get_entities("spells", "a")) == ["x"]
 
 
-async def test_deleting_entities_takes_these_and_nothing_else(cache: CacheProtocol) -> None:
+async def test_deleting_entities_takes_these_and_nothing_else(cache: SearchCache) -> None:
     stored = [make("x", LONG, document="a"), make("x", LONG, document="b"), make("y", "Why.", document="a"), FIRE]
     await cache.store_entities(stored, "spells")
     assert await cache.delete_entities("spells", [("a", "x"), ("a", "x"), ("b", "y"), ("c", "x")]) == 1
@@ -706,7 +706,7 @@ async def test_deleting_entities_takes_these_and_nothing_else(cache: CacheProtoc
     assert await cache.documents() == {}
 
 
-async def test_statistics_agree_with_what_is_stored(cache: CacheProtocol) -> None:
+async def test_statistics_agree_with_what_is_stored(cache: SearchCache) -> None:
     await cache.store_entities([*SPELLS, make("long", LONG)], "spells")
     gear = [
         make("axe of mine", "An axe.", type="equipment", kind="weapon"),
@@ -769,7 +769,7 @@ async def test_b2_vectors_of_another_dimension_are_refused_and_harm_nothing(cach
     assert len(await again.semantic_search("spells", "bright light")) == len(await everything(again)) == len(SPELLS)
 
 
-async def test_embedding_again_with_the_same_model_changes_nothing(cache: CacheProtocol) -> None:
+async def test_embedding_again_with_the_same_model_changes_nothing(cache: SearchCache) -> None:
     await cache.store_entities(SPELLS, "spells")
     before = await cache.semantic_search("spells", "bright light")
     passages = (await cache.statistics()).passages["spells"]
@@ -778,7 +778,7 @@ async def test_embedding_again_with_the_same_model_changes_nothing(cache: CacheP
     assert (await cache.statistics()).passages["spells"] == passages >= 4
 
 
-async def test_entities_can_be_read_and_stored_while_everything_is_embedded_again(cache: CacheProtocol) -> None:
+async def test_entities_can_be_read_and_stored_while_everything_is_embedded_again(cache: SearchCache) -> None:
     await cache.store_entities([make(f"s{i}", f"Text {i}.") for i in range(200)], "spells")
     reindexed, found, stored = await asyncio.gather(
         cache.reindex(), cache.get_entities("spells"), cache.store_entities([make("late", "Late.")], "spells")
@@ -793,7 +793,7 @@ async def test_entities_can_be_read_and_stored_while_everything_is_embedded_agai
 # --- life ----------------------------------------------------------------------------------------------------------
 
 
-async def test_closing_twice_does_nothing_and_using_it_again_reopens(cache: CacheProtocol) -> None:
+async def test_closing_twice_does_nothing_and_using_it_again_reopens(cache: SearchCache) -> None:
     await cache.close()
     await cache.store_entities([FIRE], "spells")
     await cache.close()
@@ -811,7 +811,7 @@ async def test_it_closes_as_a_context_manager_and_what_was_stored_stays(caches: 
         assert (await second.semantic_search("spells", "hail", limit=1))[0].entity == ICE
 
 
-async def test_all_that_happens_at_once_is_kept(cache: CacheProtocol) -> None:
+async def test_all_that_happens_at_once_is_kept(cache: SearchCache) -> None:
     parts = [[make(f"s{t}-{i}", f"Text {t} {i}.") for i in range(40)] for t in range(8)]
     done = await asyncio.gather(*(cache.store_entities(part, "spells") for part in parts))
     assert done == [40] * 8
@@ -821,8 +821,8 @@ async def test_all_that_happens_at_once_is_kept(cache: CacheProtocol) -> None:
     assert {h.entity.slug for h in await cache.keyword_search("spells", "text", limit=400)} == expected
 
 
-def test_every_method_of_the_contract_is_a_coroutine_or_an_iterator(cache: CacheProtocol) -> None:
-    names = [n for n, f in vars(CacheProtocol).items() if inspect.isfunction(f) and not n.startswith("_")]
+def test_every_method_of_the_contract_is_a_coroutine_or_an_iterator(cache: SearchCache) -> None:
+    names = [n for n, f in vars(SearchCache).items() if inspect.isfunction(f) and not n.startswith("_")]
     assert len(names) >= 15
     for name in names:
         method = getattr(cache, name)
@@ -850,7 +850,7 @@ KEY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"),
     )
 )
 @examples(20, SHARED_STORE)
-async def test_any_json_object_comes_back_as_it_went_in(cache: CacheProtocol, data: list[dict[str, Any]]) -> None:
+async def test_any_json_object_comes_back_as_it_went_in(cache: SearchCache, data: list[dict[str, Any]]) -> None:
     stored = [make(f"s{i}", data=d, name="Any") for i, d in enumerate(data)]
     await cache.store_entities(stored, "spells")
     found = await cache.load("spells", [e.identity for e in stored])
@@ -861,7 +861,7 @@ async def test_any_json_object_comes_back_as_it_went_in(cache: CacheProtocol, da
 @given(keys=st.lists(st.tuples(KEY, KEY, KEY), min_size=1, max_size=8, unique_by=lambda k: k[:2]))
 @examples(20, SHARED_STORE)
 async def test_any_name_and_identity_comes_back_as_it_went_in(
-    cache: CacheProtocol, keys: list[tuple[str, str, str]]
+    cache: SearchCache, keys: list[tuple[str, str, str]]
 ) -> None:
     stored = [make(slug, name, document=document, name=name) for document, slug, name in keys]
     await cache.store_entities(stored, "spells")
@@ -956,7 +956,7 @@ def holds(raw: dict[str, Any], test: Tested) -> bool:
 
 
 @pytest.fixture
-async def filled(cache: CacheProtocol) -> tuple[CacheProtocol, list[dict[str, Any]]]:
+async def filled(cache: SearchCache) -> tuple[SearchCache, list[dict[str, Any]]]:
     """A store of 120 spells whose fields are known or not in all combinations."""
     options: list[list[dict[str, Any]]] = [
         [{}, *({"level": v} for v in (-1, 0, 3, 9))],
@@ -1004,7 +1004,7 @@ FOUND_AS = {
 
 
 @pytest.fixture
-async def creatures(cache: CacheProtocol) -> tuple[CacheProtocol, list[dict[str, Any]]]:
+async def creatures(cache: SearchCache) -> tuple[SearchCache, list[dict[str, Any]]]:
     """A store of 80 creatures whose fields are known or not in many combinations."""
     chance = Random(4)
     options: dict[str, list[Any]] = {
@@ -1037,7 +1037,7 @@ def found_as(value: Any) -> Any:
 @given(filters=CREATURE_FILTERS)
 @examples(60, SHARED_STORE)
 async def test_filters_of_creatures_agree_with_plain_python(
-    creatures: tuple[CacheProtocol, list[dict[str, Any]]], filters: dict[str, Any]
+    creatures: tuple[SearchCache, list[dict[str, Any]]], filters: dict[str, Any]
 ) -> None:
     cache, raws = creatures
     expected = {f"c{i}" for i, raw in enumerate(raws) if all(agrees(raw, key, value) for key, value in filters.items())}
@@ -1047,7 +1047,7 @@ async def test_filters_of_creatures_agree_with_plain_python(
 @given(filters=FILTERS)
 @examples(60, SHARED_STORE)
 async def test_filters_agree_with_plain_python(
-    filled: tuple[CacheProtocol, list[dict[str, Any]]], filters: dict[str, Any]
+    filled: tuple[SearchCache, list[dict[str, Any]]], filters: dict[str, Any]
 ) -> None:
     cache, raws = filled
     expected = {f"s{i}" for i, raw in enumerate(raws) if all(agrees(raw, k, v) for k, v in filters.items())}
@@ -1060,7 +1060,7 @@ async def test_filters_agree_with_plain_python(
 @given(tests=st.lists(TESTED, min_size=1, max_size=3))
 @examples(100, SHARED_STORE)
 async def test_tests_of_where_agree_with_plain_python(
-    filled: tuple[CacheProtocol, list[dict[str, Any]]], tests: list[Tested]
+    filled: tuple[SearchCache, list[dict[str, Any]]], tests: list[Tested]
 ) -> None:
     cache, raws = filled
     where = " ".join(map(written, tests))
@@ -1102,7 +1102,7 @@ def in_order(raws: list[dict[str, Any]], field: str, order: Order) -> list[str]:
 @given(ordered=ORDERS, size=st.integers(1, 200))
 @examples(40, SHARED_STORE)
 async def test_orders_agree_with_plain_python_on_every_page(
-    filled: tuple[CacheProtocol, list[dict[str, Any]]], ordered: tuple[str, Order], size: int
+    filled: tuple[SearchCache, list[dict[str, Any]]], ordered: tuple[str, Order], size: int
 ) -> None:
     cache, raws = filled
     field, order = ordered
@@ -1118,14 +1118,14 @@ async def test_orders_agree_with_plain_python_on_every_page(
     assert [e.slug for page in pages for e in page] == whole
 
 
-async def test_a_random_order_is_that_of_its_seed_everywhere(cache: CacheProtocol) -> None:
+async def test_a_random_order_is_that_of_its_seed_everywhere(cache: SearchCache) -> None:
     await cache.store_entities([make(f"s{i}", "Text.") for i in range(8)], "spells")
     assert slugs(await cache.get_entities("spells", order=Order(seed=1))) == DRAWN
     assert slugs(await cache.get_entities("spells", order=Order(seed=2))) != DRAWN
 
 
 async def test_a_negated_test_of_a_list_matches_where_there_is_none_and_one_of_a_value_does_not(
-    cache: CacheProtocol,
+    cache: SearchCache,
 ) -> None:
     known = [make("none", "Text.", classes=[]), make("bard", "Text.", classes=["bard"], school="illusion")]
     await cache.store_entities(
@@ -1169,7 +1169,7 @@ def some_filters(chance: Random, entity_type: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("entity_type", COLLECTIONS)
-async def test_filters_on_every_field_agree_with_plain_python(cache: CacheProtocol, entity_type: str) -> None:
+async def test_filters_on_every_field_agree_with_plain_python(cache: SearchCache, entity_type: str) -> None:
     chance, fields = Random(f"every field of {entity_type}"), COLLECTIONS[entity_type].fields
     raws = [{f.name: chance.choice(SAMPLES[f.type]) for f in fields if chance.random() < 0.7} for _ in range(60)]
     entities = [make(f"s{i}", "Text.", type=entity_type) for i in range(len(raws))]
@@ -1183,7 +1183,7 @@ async def test_filters_on_every_field_agree_with_plain_python(cache: CacheProtoc
         assert {r.identity[1] for r in ranked} == expected, filters
 
 
-async def test_spellings_in_filters_agree_with_plain_python(cache: CacheProtocol) -> None:
+async def test_spellings_in_filters_agree_with_plain_python(cache: SearchCache) -> None:
     await cache.store_entities([make(f"s{i}", "Text.", school=s) for i, s in enumerate(SCHOOLS)], "spells")
     for i, school in enumerate(SCHOOLS):
         for spelling in (school.upper(), school.replace("-", " "), f" {school} "):
@@ -1207,7 +1207,7 @@ async def test_a_text_is_searched_for_by_its_own_words_and_alternatives_are_give
     assert (await cache.rank_keyword("spells", KeywordQuery(("wizard",), ("mage",))))[0].complete
 
 
-async def test_a_word_with_a_share_counts_that_of_a_whole_one(cache: CacheProtocol) -> None:
+async def test_a_word_with_a_share_counts_that_of_a_whole_one(cache: SearchCache) -> None:
     await cache.store_entities([make("hat", "a wizard wears it"), make("cap", "a mage wears it"), FIRE, ICE], "spells")
     whole, half = KeywordQuery(("mage",), ("wizard",)), KeywordQuery(("mage",), ("wizard",), shares=(("wizard", 0.5),))
     assert await _score(cache, half, "hat") == pytest.approx(0.5 * await _score(cache, whole, "hat"))
@@ -1232,7 +1232,7 @@ def every(occurring: Mapping[str, int], _: int) -> Collection[str]:
     return occurring.keys()
 
 
-async def test_words_are_chosen_by_how_many_entries_have_them_in_any_form(cache: CacheProtocol) -> None:
+async def test_words_are_chosen_by_how_many_entries_have_them_in_any_form(cache: SearchCache) -> None:
     entries = [make("ship", "it burns ships, and burns"), make("tower", "a burning tower"), make("sea", "it is wet")]
     await cache.store_entities(entries, "spells")
     asked: list[tuple[dict[str, int], int]] = []
@@ -1247,7 +1247,7 @@ async def test_words_are_chosen_by_how_many_entries_have_them_in_any_form(cache:
     assert await cache.word_scores("spells", words, among, lambda *_: []) == {}
 
 
-async def test_words_raise_some_entries_in_the_order_of_their_ranking(cache: CacheProtocol) -> None:
+async def test_words_raise_some_entries_in_the_order_of_their_ranking(cache: SearchCache) -> None:
     entries = [make("ship", "it burns ships, and burns"), make("tower", "a burning tower"), make("sea", "it is wet")]
     await cache.store_entities([*entries, FIRE, ICE], "spells")
     words = ["burn", "tower", "quux", '"']
@@ -1261,7 +1261,7 @@ async def test_words_raise_some_entries_in_the_order_of_their_ranking(cache: Cac
     assert await cache.word_scores("creatures", words, among, every) == {}
 
 
-async def test_the_longest_paths_are_kept_found_and_told_apart(cache: CacheProtocol) -> None:
+async def test_the_longest_paths_are_kept_found_and_told_apart(cache: SearchCache) -> None:
     longest = COLLECTIONS["notes"].max_slug
     paths = [f"{letter * 400}/{letter * (longest - 405)}{n}.md" for letter in ("x", "海", "😀") for n in (1, 2)]
     kept = [make(path, f"Text {path[-4]}.", type="notes", document="深" * 200, folder=path[:400]) for path in paths]
@@ -1275,7 +1275,7 @@ async def test_the_longest_paths_are_kept_found_and_told_apart(cache: CacheProto
     assert await cache.count_entities("notes") == len(kept) - 2
 
 
-async def test_the_newest_notes_come_first_by_date_number_and_change(cache: CacheProtocol) -> None:
+async def test_the_newest_notes_come_first_by_date_number_and_change(cache: SearchCache) -> None:
     day = 86_400
     notes = [
         make("dated", "a", type="notes", session=1, session_date=9 * day, modified=0),

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from lorekeeper.composition import embedding_of, load_provider, open_cache, vector_cache
+from lorekeeper.composition import embedding_of, open_cache, vector_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider, fetching
+from lorekeeper.embedding.configured import load_provider
 from lorekeeper.embedding.fetching import ModelPendingError, require_download
 from lorekeeper.embedding.model import configured_model, default_space
 from lorekeeper.errors import EmbeddingError

@@ -56,7 +56,7 @@ SLOWER = {"milvus-standalone": 4, "milvus-server": 2, "milvus-limited": 2}
 """One call in so many is made to a Milvus server, which answers later; a standalone server takes 200 ms for a read."""
 
 
-@pytest.fixture(params=[param for param in BACKEND_PARAMS if param.values[0] not in ("milvus-client", "milvus-public")])
+@pytest.fixture(params=[param for param in BACKEND_PARAMS if param.values[0] not in ("milvus-client", "milvus-plain")])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     """Settings of each backend that a process has to itself, on an empty store."""
     return BACKENDS[request.param](tmp_path, request)

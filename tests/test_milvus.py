@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from lorekeeper.cache.milvus.companion import Companion
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.cache.sqlite.records import pack
 from lorekeeper.composition import open_cache
@@ -51,12 +51,12 @@ def start(embedded: Caches) -> Iterator[Start]:
             program.kill()
 
 
-async def role(cache: CacheProtocol) -> str:
+async def role(cache: SearchCache) -> str:
     await cache.count_entities("spells")
     return (await cache.statistics()).details["role"]
 
 
-async def sides(cache: CacheProtocol) -> list[set[str]]:
+async def sides(cache: SearchCache) -> list[set[str]]:
     """What the store, the keyword index and the vectors know, by slug; each entity once on each side."""
     stored = [e.slug for e in await everything(cache)]
     listed = [e.slug for e in await cache.get_entities("spells")]
@@ -126,6 +126,7 @@ async def test_a_server_that_closes_leaves_the_library_to_others(embedded: Cache
     assert await asyncio.to_thread(other.ask, "role") == "client"
     await cache.close()
     assert other.ask("slugs") == sorted(texts("a", 10))
+    assert other.ask("store", "b", 0, 10) == 10
     assert other.ask("role") == "server"
     assert await role(cache) == "client"
 
@@ -138,6 +139,7 @@ async def test_a_regular_end_lets_go_of_the_library(embedded: Caches, start: Sta
     assert other.process.returncode == 0
     cache = embedded.open()
     assert await sides(cache) == [texts("a", 10)] * 4
+    assert await cache.store_entities(batch("b", 0, 10), "spells") == 10
     assert await role(cache) == "server"
 
 

@@ -23,7 +23,7 @@ from lorekeeper.cache.milvus import remote as milvus_remote
 from lorekeeper.cache.milvus import server as milvus_server
 from lorekeeper.cache.milvus.schema import PROPERTY
 from lorekeeper.cache.milvus.server import MilvusServer
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
@@ -35,7 +35,7 @@ from tests.support.entities import everything, make
 from tests.support.libraries import settings
 from tests.support.limited_milvus import LimitedServer, limited_server
 
-Client = Callable[[str], CacheProtocol]
+Client = Callable[[str], SearchCache]
 
 HALF_MADE = json.dumps({"format": 1, "store": "0", "embedding": "hashing", "dimension": 512, "words": 1})
 """What an earlier version says of a collection that it could not finish on a server without sparse vectors."""
@@ -63,7 +63,7 @@ class clients:  # noqa: N801
         self._stores: list[Caches] = []
 
     async def __aenter__(self) -> Client:
-        def open_client(machine: str) -> CacheProtocol:
+        def open_client(machine: str) -> SearchCache:
             chosen = settings(milvus_db_path=self._folder / machine / "milvus.db", milvus_uri=self._uri)
             self._stores.append(Caches(chosen))
             return self._stores[-1].open()

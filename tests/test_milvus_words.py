@@ -16,7 +16,7 @@ from lorekeeper.cache.milvus import remote as milvus_remote
 from lorekeeper.cache.milvus import schema as milvus_schema
 from lorekeeper.cache.milvus.schema import WORDS_BYTES
 from lorekeeper.cache.milvus.words import REPEATS, query_stems, stored_words
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.protocol import EmbeddingProvider
@@ -27,7 +27,7 @@ from tests.support.backends import Caches, change_capabilities
 from tests.support.entities import everything, make
 from tests.support.libraries import settings
 
-Client = Callable[[str], CacheProtocol]
+Client = Callable[[str], SearchCache]
 
 # --- words, without a server -------------------------------------------------------------------------------------------
 
@@ -78,7 +78,7 @@ async def client(empty_milvus_server: str, tmp_path: Path) -> AsyncIterator[Clie
     """Opens the server's library as another machine would: each with files of its own."""
     stores: list[Caches] = []
 
-    def open_client(machine: str) -> CacheProtocol:
+    def open_client(machine: str) -> SearchCache:
         stores.append(Caches(settings(milvus_db_path=tmp_path / machine / "milvus.db", milvus_uri=empty_milvus_server)))
         return stores[-1].open()
 
@@ -94,11 +94,11 @@ def always_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(milvus_remote, "COMPARE_SHARE", 0)
 
 
-async def by_words(cache: CacheProtocol, query: str, **filters: Any) -> list[str]:
+async def by_words(cache: SearchCache, query: str, **filters: Any) -> list[str]:
     return [r.identity[1] for r in await cache.rank_keyword("spells", query, 10, **filters)]
 
 
-async def by_name(cache: CacheProtocol, query: str) -> list[str]:
+async def by_name(cache: SearchCache, query: str) -> list[str]:
     return [r.identity[1] for r in await cache.rank_names("spells", query)]
 
 

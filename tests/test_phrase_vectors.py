@@ -15,7 +15,7 @@ from lorekeeper.cache.phrase_vectors import (
     digest_of,
     save_phrase_vectors,
 )
-from lorekeeper.composition import load_provider
+from lorekeeper.embedding.configured import load_provider
 from lorekeeper.embedding.protocol import normalized
 from lorekeeper.text.phrases import shipped_phrases
 from tests.support.libraries import settings

@@ -31,11 +31,14 @@ PUBLIC = [
     "CacheError",
     "CacheProtocol",
     "Collection",
+    "Condition",
     "ConfigError",
     "EmbeddingError",
     "EmbeddingProvider",
     "EmbeddingService",
     "Entity",
+    "EntityCache",
+    "EntityError",
     "Field",
     "FieldType",
     "FilterError",
@@ -46,6 +49,7 @@ PUBLIC = [
     "KeywordQuery",
     "Library",
     "LoreKeeperError",
+    "MilvusCache",
     "MilvusConnectionError",
     "MilvusSchemaError",
     "NotFoundError",
@@ -56,12 +60,16 @@ PUBLIC = [
     "Settings",
     "SourceError",
     "SourceUnavailableError",
+    "SqliteCache",
     "Statistics",
     "UnknownDocumentError",
     "__version__",
+    "create_cache",
     "load_settings",
     "open_cache",
+    "parse_filters",
     "parse_uri",
+    "select_entities",
 ]
 
 
@@ -114,7 +122,7 @@ def test_no_module_of_the_package_imports_through_the_public_interface():
 
 PAGES = {
     name: (ROOT / name).read_text("utf-8")
-    for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/scale.md")
+    for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/scale.md", "docs/plugin.md")
 }
 
 README = PAGES["README.md"]

@@ -69,7 +69,7 @@ async def test_a_new_library_begins_as_a_copy_and_says_so_once(tmp_path: Path, a
         assert first.results[0].entity.name == "Feather Fall"
         assert STARTED in (first.note or "")
         assert STARTED not in (second.note or "")
-        assert (library.cache.store.embedding_of("spells") or "").startswith(SPACE)
+        assert (library.store.embedding_of("spells") or "").startswith(SPACE)
 
 
 async def test_the_copy_is_what_loading_the_entries_gives(tmp_path: Path, archive: Path) -> None:
@@ -147,7 +147,7 @@ async def test_what_another_process_makes_meanwhile_stays(
 
     def opened_by_another(file: Path) -> None:
         settle(file)
-        other.open([])
+        other.open(["spells"])
 
     monkeypatch.setattr(ready, "_settle", opened_by_another)
     async with ThreadedCache(other, EmbeddingService(lambda: HashingProvider(64))) as cache:
@@ -173,7 +173,7 @@ def test_a_companion_that_was_made_meanwhile_stays_and_gets_the_entries(
 
 
 def test_an_open_library_is_not_replaced(store: Store, archive: Path) -> None:
-    store.open([])
+    store.open(["spells"])
     with ZipFile(archive) as opened:
         assert not store.unpack(opened)
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lorekeeper.cache.vectors import load_vectors, vector_key
-from lorekeeper.composition import load_provider
+from lorekeeper.embedding.configured import load_provider
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.folding import fold
 from lorekeeper.library import Library

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS
@@ -94,7 +94,7 @@ async def test_filters_apply_to_names_that_are_typed(library: Library) -> None:
     names = await found(library, "level:7 wizardr")
     assert sorted(names[:6]) == [f"Wizardry {n:02}" for n in range(7, 60, 10)]
     await library.cache.delete_entities("spells", [spell.identity for spell in spells])
-    cache: CacheProtocol = library.cache
+    cache: SearchCache = library.cache
     ranked = await cache.rank_beginnings("spells", "FIRE")
     names = [(await cache.load("spells", [hit.identity]))[0].name for hit in ranked]
     assert names == ["Fireball", "Fire Bolt", "Fireblade Dance", "Wall of Fire", "Delayed Blast Fireball"]

@@ -22,7 +22,7 @@ import lorekeeper
 from lorekeeper.cache.milvus import embedded, takeover
 from lorekeeper.cache.milvus.schema import described
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.cache.sqlite.records import unpack
 from lorekeeper.cache.vectors import unpack_vector
 from lorekeeper.composition import open_cache, open_store
@@ -91,7 +91,7 @@ def of(folder: Path, backend: str) -> Settings:
     return settings(cache_backend=backend, offline=1, **paths)
 
 
-def hashing(chosen: Settings) -> CacheProtocol:
+def hashing(chosen: Settings) -> SearchCache:
     """The library, embedded by hashing."""
     return open_cache(chosen, EmbeddingService(lambda: HashingProvider(64)))
 

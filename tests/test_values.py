@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from lorekeeper.cache.protocol import CacheProtocol, ValueCounts
+from lorekeeper.cache.protocol import SearchCache, ValueCounts
 from lorekeeper.search.values import ValueRegistry, nearest
 
 
@@ -39,7 +39,7 @@ class Counting:
 
 async def test_counts_are_taken_once_in_a_while_for_each_field(monkeypatch):
     cache = Counting()
-    registry = ValueRegistry(cast("CacheProtocol", cache))
+    registry = ValueRegistry(cast("SearchCache", cache))
     for field in ("school", "school", "classes", "school"):
         assert (await registry.known("spells", field)).counts == {field: 1}
     assert cache.asked == [("spells", "school"), ("spells", "classes")]
@@ -52,7 +52,7 @@ async def test_counts_are_taken_once_in_a_while_for_each_field(monkeypatch):
 async def test_the_oldest_counts_are_dropped_where_scopes_of_documents_come_and_go(monkeypatch):
     monkeypatch.setattr("lorekeeper.search.values.MAX_KEPT", 3)
     cache = Counting()
-    registry = ValueRegistry(cast("CacheProtocol", cache))
+    registry = ValueRegistry(cast("SearchCache", cache))
     for key in ("a", "b", "c", "d", "c", "d", "b", "a"):
         await registry.known("spells", "school", [key])
     assert len(cache.asked) == 5, "four books, and the first one again"

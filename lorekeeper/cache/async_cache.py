@@ -1,4 +1,4 @@
-"""`CacheProtocol` on any store: checks arguments, embeds, and runs all blocking work in threads."""
+"""`SearchCache` on any store: checks arguments, embeds, and runs all blocking work in threads."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lorekeeper.cache import phrase_vectors
+from lorekeeper.cache.checks import require_storable
 from lorekeeper.cache.given_vectors import GivenVectors
 from lorekeeper.cache.protocol import (
     BATCH,
@@ -23,12 +24,13 @@ from lorekeeper.cache.protocol import (
     Statistics,
     ValueCounts,
 )
+from lorekeeper.cache.selecting import require_type, selected
 from lorekeeper.cache.store import Chunked, Store
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.protocol import Vectors, normalized
-from lorekeeper.entities import COLLECTIONS, Entity
-from lorekeeper.errors import CacheError, FilterError
-from lorekeeper.filters import Selection, collection_of, field_of, parse_filters
+from lorekeeper.entities import Entity
+from lorekeeper.errors import CacheError
+from lorekeeper.filters import Selection, collection_of, field_of
 from lorekeeper.order import BY_NAME, Order
 from lorekeeper.system import AsyncClosing, in_thread
 from lorekeeper.text.keywords import KeywordQuery
@@ -53,6 +55,11 @@ class ThreadedCache(EntitySearches, AsyncClosing):
         """The vectors that came along with entries which are to be stored."""
 
     @property
+    def types(self) -> Sequence[str]:
+        """The types of entity that it holds."""
+        return self._store.types
+
+    @property
     def store(self) -> Store:
         """The store itself, for maintenance."""
         return self._store
@@ -70,10 +77,8 @@ class ThreadedCache(EntitySearches, AsyncClosing):
     async def store_entities(
         self, entities: Sequence[Entity], entity_type: str, progress: Progress | None = None
     ) -> int:
-        collection_of(entity_type)
-        for entity in entities:
-            if entity.type != entity_type:
-                raise FilterError(f"{entity.uri} does not belong to {entity_type}; store it under {entity.type}")
+        self._type(entity_type)
+        require_storable(entities, entity_type)
         latest = list({e.identity: e for e in entities}.values())
         write: asyncio.Task[None] | None = None
         try:
@@ -90,11 +95,11 @@ class ThreadedCache(EntitySearches, AsyncClosing):
         return len(latest)
 
     async def delete_document(self, document: str, entity_type: str | None = None) -> int:
-        types = [collection_of(entity_type).name] if entity_type else list(COLLECTIONS)
+        types = [self._type(entity_type)] if entity_type else list(self.types)
         return sum([await asyncio.to_thread(self._store.delete_document, t, document) for t in types])
 
     async def delete_entities(self, entity_type: str, identities: Iterable[Identity]) -> int:
-        collection_of(entity_type)
+        self._type(entity_type)
         return await asyncio.to_thread(self._store.delete_entities, entity_type, list(dict.fromkeys(identities)))
 
     async def reindex(self, progress: Progress | None = None) -> int:
@@ -102,7 +107,7 @@ class ThreadedCache(EntitySearches, AsyncClosing):
         embedding = await self.fingerprint()
         dimension = (await self._embedding.provider()).dimension
         done = 0
-        for entity_type in COLLECTIONS:
+        for entity_type in self.types:
             async with in_thread(self._store.write_lock()):
                 done += await self._rebuild(entity_type, embedding, dimension, progress)
         return done
@@ -118,23 +123,23 @@ class ThreadedCache(EntitySearches, AsyncClosing):
         prefer: Sequence[str] = (),
         **filters: Any,
     ) -> list[Entity]:
-        selection = replace(_selected(entity_type, document, filters), prefer=prefer)
+        selection = replace(self._selected(entity_type, document, filters), prefer=prefer)
         identities = await asyncio.to_thread(self._store.find, selection, limit, offset, order)
         return await self.load(entity_type, identities)
 
     async def identities(self, entity_type: str, document: Documents = None, **filters: Any) -> list[Identity]:
-        return await asyncio.to_thread(self._store.find, _selected(entity_type, document, filters), None, 0)
+        return await asyncio.to_thread(self._store.find, self._selected(entity_type, document, filters), None, 0)
 
     async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:
         entities = await self.load(entity_type, [(document, slug)])
         return entities[0] if entities else None
 
     async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        collection_of(entity_type)
+        self._type(entity_type)
         return await asyncio.to_thread(self._store.load, entity_type, identities)
 
     async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
-        return await asyncio.to_thread(self._store.count, _selected(entity_type, document, filters))
+        return await asyncio.to_thread(self._store.count, self._selected(entity_type, document, filters))
 
     async def count_values(
         self, entity_type: str, field: str, document: Documents = None, **filters: Any
@@ -150,14 +155,14 @@ class ThreadedCache(EntitySearches, AsyncClosing):
         among: Sequence[Identity] | None = None,
         **filters: Any,
     ) -> dict[str, ValueCounts]:
-        selection = _selected(entity_type, document, filters)
+        selection = self._selected(entity_type, document, filters)
         declared = [field_of(collection_of(entity_type), field) for field in fields]
         return await asyncio.to_thread(self._store.count_values, selection, declared, among)
 
     async def rank_semantic(
         self, entity_type: str, query: str | Sequence[str], limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
-        selection = _selected(entity_type, document, filters)
+        selection = self._selected(entity_type, document, filters)
         if not self._embedding.loaded and await asyncio.to_thread(self._store.embedding_of, entity_type) is None:
             return []
         vector, embedding = await self._direction(query), await self.fingerprint()
@@ -184,33 +189,35 @@ class ThreadedCache(EntitySearches, AsyncClosing):
     ) -> list[Ranked]:
         words = KeywordQuery.of(query) if isinstance(query, str) else query
         return await asyncio.to_thread(
-            self._store.rank_keyword, _selected(entity_type, document, filters), words, limit
+            self._store.rank_keyword, self._selected(entity_type, document, filters), words, limit
         )
 
     async def rank_names(
         self, entity_type: str, query: str, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
-        return await asyncio.to_thread(self._store.rank_names, _selected(entity_type, document, filters), query)
+        return await asyncio.to_thread(self._store.rank_names, self._selected(entity_type, document, filters), query)
 
     async def rank_beginnings(
         self, entity_type: str, text: str, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
-        return await asyncio.to_thread(self._store.rank_beginnings, _selected(entity_type, document, filters), text)
+        return await asyncio.to_thread(
+            self._store.rank_beginnings, self._selected(entity_type, document, filters), text
+        )
 
     async def names(self, entity_type: str) -> list[str]:
-        return await asyncio.to_thread(self._store.names, collection_of(entity_type).name)
+        return await asyncio.to_thread(self._store.names, self._type(entity_type))
 
     async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
-        return await asyncio.to_thread(self._store.known_words, collection_of(entity_type).name, words)
+        return await asyncio.to_thread(self._store.known_words, self._type(entity_type), words)
 
     async def word_scores(
         self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
     ) -> dict[Identity, float]:
-        name = collection_of(entity_type).name
+        name = self._type(entity_type)
         return await asyncio.to_thread(self._store.word_scores, name, words, among, choose)
 
     async def iterate(self, entity_type: str, batch_size: int = 2 * BATCH) -> AsyncIterator[list[Entity]]:
-        collection_of(entity_type)
+        self._type(entity_type)
         identities = await asyncio.to_thread(self._store.identities, entity_type)
         for start in range(0, len(identities), batch_size):
             batch = await self.load(entity_type, identities[start : start + batch_size])
@@ -218,12 +225,12 @@ class ThreadedCache(EntitySearches, AsyncClosing):
                 yield batch
 
     async def content_hashes(self, entity_type: str) -> dict[Identity, str]:
-        return await asyncio.to_thread(self._store.content_hashes, collection_of(entity_type).name)
+        return await asyncio.to_thread(self._store.content_hashes, self._type(entity_type))
 
-    async def documents(self, types: Iterable[str] = COLLECTIONS) -> dict[str, dict[str, int]]:
+    async def documents(self, types: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
         counts: dict[str, dict[str, int]] = {}
         failures: dict[str, CacheError] = {}
-        for entity_type in (entity_types := list(types)):
+        for entity_type in (entity_types := list(self.types if types is None else types)):
             try:
                 by_document = await asyncio.to_thread(self._store.count_by, entity_type, "document")
             except CacheError as error:
@@ -239,8 +246,8 @@ class ThreadedCache(EntitySearches, AsyncClosing):
     async def statistics(self) -> Statistics:
         return await asyncio.to_thread(self._store.statistics)
 
-    async def open(self, types: Iterable[str] = COLLECTIONS) -> None:
-        await asyncio.to_thread(self._store.open, list(types))
+    async def open(self, types: Iterable[str] | None = None) -> None:
+        await asyncio.to_thread(self._store.open, list(self.types if types is None else types))
 
     async def close(self) -> None:
         await asyncio.to_thread(self._store.close)
@@ -288,7 +295,8 @@ class ThreadedCache(EntitySearches, AsyncClosing):
         """Fingerprint of the current model. EmbeddingError if it cannot be loaded."""
         return self._embedding.fingerprint or (await self._embedding.provider()).fingerprint
 
+    def _type(self, entity_type: str) -> str:
+        return require_type(entity_type, self.types)
 
-def _selected(entity_type: str, document: Documents, filters: Mapping[str, Any]) -> Selection:
-    documents = [document] if isinstance(document, str) else document
-    return Selection(entity_type, parse_filters(entity_type, filters), None if documents is None else list(documents))
+    def _selected(self, entity_type: str, document: Documents, filters: Mapping[str, Any]) -> Selection:
+        return selected(entity_type, self.types, document, filters)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,12 +21,13 @@ DimensionOf = Callable[[str], int | None]
 class BackendPackage(Protocol):
     """The functions of a backend's package; each imports what it needs, so that no other backend is loaded."""
 
-    def open_store(self, settings: Settings, normalized: Normalized, /) -> Store:
+    def open_store(self, settings: Settings, normalized: Normalized, types: Sequence[str], /) -> Store:
         """The library of the settings; it opens at first use, and is upgraded then if it has an earlier format.
 
         Args:
             settings: say which library.
             normalized: gives the filter values that follow from an entity's data, for an upgrade.
+            types: the types of entity that it holds.
 
         Raises:
             ConfigError: the settings forbid to connect to its server.
@@ -57,6 +58,15 @@ class BackendPackage(Protocol):
 
     def file_at(self, path: Path) -> Path | None:
         """The SQLite file that holds a library's entries, if there may be a library of this backend at a path."""
+        ...
+
+    def stored_vectors(self, path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
+        """Vectors of the library at a path that are not in its `file_at`: rows of `VectorCache.add`, in batches.
+
+        Raises:
+            CacheError: they cannot be read.
+            OSError: there is no room to read them.
+        """
         ...
 
     def file_layouts(self) -> dict[int, range]:

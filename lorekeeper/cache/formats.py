@@ -14,14 +14,14 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from threading import RLock
 
 from lorekeeper.cache.protocol import Progress
-from lorekeeper.entities import COLLECTIONS, Collection, Entity, Field, Value
+from lorekeeper.entities import COLLECTIONS, Collection, Entity, Field, Value, declared_type
 from lorekeeper.errors import CacheError, FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.version import VERSION
@@ -59,13 +59,17 @@ class Format:
     fields: Mapping[str, str]
     version: str = ""
 
-    def is_current(self, layout: int) -> bool:
-        """Whether this version writes libraries of that layout with the same columns."""
-        return (self.layout, dict(self.fields)) == (layout, declarations())
+    def is_current(self, layout: int, types: Iterable[str]) -> bool:
+        """Whether this version writes libraries of that layout with the same columns for these types.
 
-    def require_known(self, location: str, layout: int) -> None:
-        """NewerLibraryError if the format is later than this version's, which writes the given layout."""
-        if self.layout > layout or (not self.is_current(layout) and is_later(self.version)):
+        The library may have further types, which another program has declared.
+        """
+        return self.layout == layout and declarations(types).items() <= self.fields.items()
+
+    def require_known(self, location: str, layout: int, types: Iterable[str]) -> None:
+        """NewerLibraryError if the format is later than this version's, which writes the given layout with these types."""
+        same = (self.layout, dict(self.fields)) == (layout, declarations(types))
+        if self.layout > layout or (not same and is_later(self.version)):
             raise newer(location, self.layout, self.version)
 
 
@@ -92,9 +96,9 @@ def declared(collection: Collection) -> str:
     return " ".join(sorted(map(_column, collection.fields)))
 
 
-def declarations() -> dict[str, str]:
-    """`declared` of every type."""
-    return {name: declared(collection) for name, collection in COLLECTIONS.items()}
+def declarations(types: Iterable[str] = COLLECTIONS) -> dict[str, str]:
+    """`declared` of each type."""
+    return {name: declared(declared_type(name)) for name in types}
 
 
 FIRST_DECLARATIONS = {

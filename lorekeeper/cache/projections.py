@@ -19,7 +19,7 @@ from typing import Protocol
 
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.cache.formats import fingerprint, not_again
-from lorekeeper.cache.protocol import Identity
+from lorekeeper.cache.protocol import Identity, LibraryCache
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile, remove_database
 from lorekeeper.cache.sqlite.store import LAYOUTS, SqliteStore
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, WriteLock
@@ -130,7 +130,7 @@ class Projection(AsyncClosing):
         path: file of the projection; what it was made from is in another one beside it.
     """
 
-    def __init__(self, main: ThreadedCache, embedding: EmbeddingService, path: Path) -> None:
+    def __init__(self, main: LibraryCache, embedding: EmbeddingService, path: Path) -> None:
         self._main, self._path = main, path
         self.cache = ThreadedCache(SqliteStore(path, not_again), embedding)
         self._origins = Origins(path.with_suffix(".origins"))

@@ -1,14 +1,18 @@
-"""What every cache backend does. One contract test suite runs over all of them."""
+"""What a cache backend must do, and what our own search needs of it besides. One contract suite runs over all of them."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
-from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.entities import Entity
 from lorekeeper.order import BY_NAME, Order
 from lorekeeper.text.keywords import KeywordQuery
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.given_vectors import GivenVectors
+    from lorekeeper.cache.store import Store
 
 Identity = tuple[str, str]
 """(document, slug) of an entity within its type."""
@@ -124,11 +128,18 @@ class Statistics:
 
 
 class CacheProtocol(Protocol):
-    """A store of entities with filters, vectors and keywords.
+    """A store of entities with filters and vectors: what a backend must do, to be used by `Library` and by other programs.
 
-    All methods are coroutines; none blocks the event loop. Filters are keyword arguments as `filters.parse_filters`
-    reads them and apply before any limit. Every method may raise CacheError; those that take filters FilterError; those
-    that need vectors EmbeddingError.
+    A package offers one by an entry point of the group ``lorekeeper.cache_backends``: a function of `Settings` and an
+    `EmbeddingService` that returns a cache, which must open nothing before its first use. LOREKEEPER_CACHE_BACKEND chooses it by
+    the entry point's name. What our own search needs besides (`SearchCache`) is derived from these methods, more slowly.
+    `lorekeeper.testing.CacheContract` tests that a backend does what is said here.
+
+    All methods are coroutines, but for `iterate`; none may block the event loop. A ``document`` is one key, several (any of
+    them), or None for all. Filters are keyword arguments as `filters.parse_filters` reads them, and apply before any limit;
+    `select_entities` applies them to entities in memory. Errors are LoreKeeper's, with the driver's as their cause: every method
+    may raise CacheError; those that take an entity type or filters FilterError; those that need vectors EmbeddingError. A failure
+    is never an empty list. What is stored has been checked before: entities have a key, and their fields are declared.
     """
 
     async def store_entities(
@@ -137,9 +148,77 @@ class CacheProtocol(Protocol):
         """Store entities of one type with their vectors; entities of equal identity are replaced.
 
         When it returns, all of them survive the end of the process. Of several with one identity the last is kept.
-        Returns how many were stored.
+        Returns how many were stored. ``progress`` is called with the number of further entities stored.
         """
         ...
+
+    async def get_entities(
+        self, entity_type: str, document: Documents = None, *, limit: int | None = None, offset: int = 0, **filters: Any
+    ) -> list[Entity]:
+        """Entities under the filters, by folded name, then document and slug; all of them without a limit.
+
+        The filter ``name`` matches folded names, whole ones first, then prefixes, then parts.
+        """
+        ...
+
+    async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:
+        """One entity by identity, None if there is none."""
+        ...
+
+    async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
+        """Number of entities under the filters."""
+        ...
+
+    async def semantic_search(
+        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+    ) -> list[Hit]:
+        """The entities nearest in meaning, best first: as many as the limit, if there are that many under the filters.
+
+        An entity's score is the cosine similarity of the query with its best passage, -1 to 1.
+        """
+        ...
+
+    def iterate(self, entity_type: str, batch_size: int = 2 * BATCH) -> AsyncIterator[list[Entity]]:
+        """All entities of a type in the order of their identities, in batches."""
+        ...
+
+    async def delete_document(self, document: str, entity_type: str | None = None) -> int:
+        """Remove all entities of one document (of one type); returns how many."""
+        ...
+
+    async def delete_entities(self, entity_type: str, identities: Iterable[Identity]) -> int:
+        """Remove entities by identity; others are ignored. Returns how many there were."""
+        ...
+
+    async def documents(self, types: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
+        """Number of entities by document key and type, of these types or of all; without zeros.
+
+        A type that cannot be read is left out while others can; CacheError if none can.
+        """
+        ...
+
+    async def statistics(self) -> Statistics:
+        """Counts by type, kind and passages, the fingerprint of the vectors' model, and where the store is."""
+        ...
+
+    async def reindex(self, progress: Progress | None = None) -> int:
+        """Embed every entity again with the current model; the store stays usable meanwhile.
+
+        Returns how many entities were embedded.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release files, locks and connections. Closing twice does nothing, and the next use opens the store again."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+
+class SearchCache(CacheProtocol, Protocol):
+    """What our own search needs of a cache besides; `completed.CompletedCache` derives it from any `CacheProtocol`."""
 
     async def get_entities(
         self,
@@ -164,14 +243,6 @@ class CacheProtocol(Protocol):
         """Identities of the entities under the filters, in the order of `get_entities`."""
         ...
 
-    async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:
-        """One entity by identity, None if there is none."""
-        ...
-
-    async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
-        """Number of entities under the filters."""
-        ...
-
     async def count_values(
         self, entity_type: str, field: str, document: Documents = None, **filters: Any
     ) -> ValueCounts:
@@ -191,12 +262,6 @@ class CacheProtocol(Protocol):
         **filters: Any,
     ) -> dict[str, ValueCounts]:
         """`count_values` of several fields at once, by field; only of the entities ``among``, if these are given."""
-        ...
-
-    async def semantic_search(
-        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
-    ) -> list[Hit]:
-        """The entities nearest in meaning, best first: an entity's score is that of its best passage."""
         ...
 
     async def keyword_search(
@@ -279,55 +344,40 @@ class CacheProtocol(Protocol):
         """The entities of these identities, in their order; those that no longer exist are left out."""
         ...
 
-    def iterate(self, entity_type: str, batch_size: int = 2 * BATCH) -> AsyncIterator[list[Entity]]:
-        """All entities of a type in the order of their identities, in batches."""
-        ...
-
     async def content_hashes(self, entity_type: str) -> dict[Identity, str]:
         """``Entity.content_hash`` of everything stored of a type."""
-        ...
-
-    async def delete_document(self, document: str, entity_type: str | None = None) -> int:
-        """Remove all entities of one document (of one type); returns how many."""
-        ...
-
-    async def delete_entities(self, entity_type: str, identities: Iterable[Identity]) -> int:
-        """Remove entities by identity; others are ignored. Returns how many there were."""
-        ...
-
-    async def documents(self, types: Iterable[str] = COLLECTIONS) -> dict[str, dict[str, int]]:
-        """Number of entities by document key and type, of these types.
-
-        A type that cannot be read is left out while others can; CacheError if none can.
-        """
-        ...
-
-    async def statistics(self) -> Statistics:
-        """Counts, sizes and the current embedding model."""
-        ...
-
-    async def reindex(self, progress: Progress | None = None) -> int:
-        """Embed every entity again with the current model; the library stays usable until each type is done.
-
-        Returns how many entities were embedded.
-        """
         ...
 
     async def marks(self, types: Iterable[str]) -> object | None:
         """A value that is another one whenever an entry of these types may be; None if no value can say so."""
         ...
 
-    async def open(self, types: Iterable[str] = COLLECTIONS) -> None:
+    async def open(self, types: Iterable[str] | None = None) -> None:
         """Open the store and these types now, so that the first query need not wait; otherwise each is opened at first use."""
         ...
 
-    async def close(self) -> None:
-        """Release files, locks and connections. Closing twice does nothing."""
+
+class LibraryCache(SearchCache, Protocol):
+    """What a `Library` needs of its cache besides."""
+
+    @property
+    def types(self) -> Sequence[str]:
+        """The types of entity that it holds."""
         ...
 
-    async def __aenter__(self) -> Self: ...
+    @property
+    def given(self) -> GivenVectors:
+        """The vectors that came along with entries which are to be stored."""
+        ...
 
-    async def __aexit__(self, *_: object) -> None: ...
+    async def mark(self, entity_type: str) -> object:
+        """A value that changes whenever a type may have changed."""
+        ...
+
+    @property
+    def store(self) -> Store | None:
+        """The store itself, for maintenance; None if another package's backend has it."""
+        ...
 
 
 def nearest_sections(passages: Iterable[tuple[Identity, str, float]]) -> dict[Identity, tuple[tuple[str, float], ...]]:
@@ -338,7 +388,7 @@ def nearest_sections(passages: Iterable[tuple[Identity, str, float]]) -> dict[Id
     return {identity: tuple(sections.items()) for identity, sections in found.items()}
 
 
-async def hits(cache: CacheProtocol, entity_type: str, ranking: Sequence[Ranked]) -> list[Hit]:
+async def hits(cache: SearchCache, entity_type: str, ranking: Sequence[Ranked]) -> list[Hit]:
     """A ranking with its entities, as the search methods of every backend return it."""
     entities = {e.identity: e for e in await cache.load(entity_type, [r.identity for r in ranking])}
     return [Hit(entities[r.identity], r.score, r.passage, r.section) for r in ranking if r.identity in entities]
@@ -348,23 +398,23 @@ class EntitySearches:
     """The two searches that return whole entities, for caches that rank them."""
 
     async def semantic_search(
-        self: CacheProtocol,
+        self: SearchCache,
         entity_type: str,
         query: str,
         limit: int = 20,
         document: Documents = None,
         **filters: Any,
     ) -> list[Hit]:
-        """See `CacheProtocol`."""
+        """See `SearchCache`."""
         return await hits(self, entity_type, await self.rank_semantic(entity_type, query, limit, document, **filters))
 
     async def keyword_search(
-        self: CacheProtocol,
+        self: SearchCache,
         entity_type: str,
         query: str | KeywordQuery,
         limit: int = 20,
         document: Documents = None,
         **filters: Any,
     ) -> list[Hit]:
-        """See `CacheProtocol`."""
+        """See `SearchCache`."""
         return await hits(self, entity_type, await self.rank_keyword(entity_type, query, limit, document, **filters))

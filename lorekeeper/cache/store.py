@@ -1,4 +1,4 @@
-"""What a backend does in threads: the blocking half of a cache. `ThreadedCache` makes a `CacheProtocol` of it."""
+"""What a backend does in threads: the blocking half of a cache. `ThreadedCache` makes a `SearchCache` of it."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ class Store(Protocol):
 
     ``embedding`` is the fingerprint of model and chunker that vectors were made with.
     """
+
+    types: Sequence[str]
+    """The types of entity that it holds."""
 
     marks_all_writes: bool
     """Whether `mark` changes at once with every write, also of other processes and machines."""
@@ -163,7 +166,7 @@ class Store(Protocol):
     def word_scores(
         self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
     ) -> dict[Identity, float]:
-        """What chosen words add to the scores of some entities by BM25; see `CacheProtocol.word_scores`."""
+        """What chosen words add to the scores of some entities by BM25; see `SearchCache.word_scores`."""
         ...
 
     def statistics(self) -> Statistics:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import IO, Any, TypeVar
+from urllib.parse import quote
 
 import numpy as np
 
@@ -109,14 +110,34 @@ class VectorCache:
         """Store those vectors from elsewhere that belong to the texts of these entities, as `add` does.
 
         Args:
-            batches: rows of `add`.
+            batches: rows of `add`; read until every text has a vector.
             model: fingerprint of the vector space.
             entities: whose texts count.
             dimension: of the vectors; others are ignored.
         """
-        keys = set(passage_keys(model, entities))
-        for rows in batches:
-            self.add([row for row in rows if row[0] in keys], dimension)
+        wanted = set(passage_keys(model, entities))
+        wanted -= self._guarded(lambda c: {key for key, _ in _select(c, list(wanted), dimension)}) or set()
+        for rows in batches if wanted else ():
+            found = [row for row in rows if row[0] in wanted]
+            self.add(found, dimension)
+            wanted.difference_update(key for key, _ in found)
+            if not wanted:
+                break
+
+    def rows(self) -> Iterator[list[tuple[bytes, bytes]]]:
+        """All vectors of the file, which is not changed, as rows of `add`; nothing if it cannot be read."""
+        if not self.path.is_file():
+            return
+        log, index = log_files(self.path)
+        alone = not index.exists() and not (log.exists() and log.stat().st_size)
+        address = f"file:{quote(str(self.path.absolute()))}?mode=ro{'&immutable=1' if alone else ''}"
+        try:
+            with closing(sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS)) as c:
+                found = c.execute("SELECT key, vector FROM vectors")
+                while batch := found.fetchmany(KEYS):
+                    yield batch
+        except SQLITE_ERRORS as error:
+            logger.warning("the vector cache %s cannot be read: %s", self.path, error)
 
     def drop_damaged(self) -> int:
         """Remove what `get` would skip for any model; returns how many vectors were removed."""

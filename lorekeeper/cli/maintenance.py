@@ -83,19 +83,31 @@ async def restore(call: Call) -> int:
     "migrate",
     "import another library, SQLite or embedded Milvus, or the cache of an earlier LoreKeeper",
     argument("source", metavar="FILE", help="an SQLite file, or the folder of an embedded Milvus library"),
+    argument(
+        "--map",
+        action="append",
+        default=[],
+        metavar="TABLE=TYPE",
+        help="a table or collection of another program, and the type of its entries; TABLE=TYPE:KEY=COLUMN,... renames columns",
+    ),
     DRY_RUN,
     JSON,
-    examples=("lorekeeper migrate ~/.lorekeeper/cache.db --dry-run",),
+    examples=(
+        "lorekeeper migrate ~/.lorekeeper/cache.db --dry-run",
+        "lorekeeper migrate other.db --map monsters=creatures:name=title,desc=body",
+    ),
     saves=True,
 )
 async def migrate(call: Call) -> int:
     """Migrate; FAILED if an entry could not be migrated."""
     from lorekeeper.cli.render import Bar, print_migration
+    from lorekeeper.maintenance.mapping import TableMapping
     from lorekeeper.maintenance.migrate import migrate
 
+    mappings = [TableMapping.parse(text) for text in call.arguments.map]
     source, dry_run = Path(call.arguments.source), call.arguments.dry_run
     with Bar("Migrating") as bar:
-        report = await migrate(call.settings, source, dry_run=dry_run, start=bar.start, progress=bar.advance)
+        report = await migrate(call.settings, source, mappings, dry_run=dry_run, start=bar.start, progress=bar.advance)
     call.show(report.as_dict(), lambda: print_migration(report, dry_run=dry_run))
     return FAILED if report.failed else DONE
 

@@ -1,4 +1,4 @@
-"""The embedding service: one lazily loaded provider per process, batches, a thread, and a small cache for queries."""
+"""The embedding service: a lazily loaded provider, batches, a thread, and a small cache for queries."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext, suppress
-from typing import Any, ParamSpec, Protocol, TypeVar
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 
 from lorekeeper.embedding.fetching import ModelPendingError
 from lorekeeper.embedding.protocol import EmbeddingProvider, Vectors, are_units, check_finite
-from lorekeeper.errors import EmbeddingError
+from lorekeeper.errors import ConfigError, EmbeddingError
 from lorekeeper.measures import counted, timed
+from lorekeeper.printable import MAX_REASON, one_line
+
+if TYPE_CHECKING:
+    from lorekeeper.entities import Entity
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,25 +55,37 @@ class EmbeddingCache(Protocol):
         ...
 
 
+Model = str | EmbeddingProvider | Callable[[], EmbeddingProvider]
+"""What embeds texts: the name or folder of a model, a provider, or a function that makes one."""
+
+
 class EmbeddingService:
     """Embeds texts off the event loop, in one thread, with a provider that is loaded at first use.
 
+    All services of a process that name the same model share it. ``encode`` and ``encode_batch`` block; their counterparts in
+    programs with an event loop are ``await embed(texts)`` and ``await embed_query(text)``, which return NumPy arrays.
+
     Args:
-        load: makes the provider; called in the service's thread, once unless it fails.
+        model: the name of a model, or the path of its folder; by default that of LOREKEEPER_EMBEDDING_MODEL. Or a provider, or
+            a function that makes one, which is called in the service's thread, once unless it fails.
         cache: vectors computed before; None to compute all. Vectors of queries are not kept there.
         retry_seconds: how long a failure to load the provider is repeated before the next attempt.
+        notice_seconds: after how long a wait for the model is logged as a warning.
     """
 
     def __init__(
         self,
-        load: Callable[[], EmbeddingProvider],
+        model: Model | None = None,
         cache: EmbeddingCache | None = None,
         *,
         retry_seconds: float = 60.0,
+        notice_seconds: float = 5.0,
     ) -> None:
-        self._load = load
+        self._load = _loader(model)
+        self._name = model if isinstance(model, str) else "the embedding model"
         self._cache = cache
         self._retry_seconds = retry_seconds
+        self._notice_seconds = notice_seconds
         self._provider: EmbeddingProvider | None = None
         self._failure: tuple[float, EmbeddingError] | None = None
         self._loading = threading.Lock()
@@ -109,6 +126,44 @@ class EmbeddingService:
     async def provider_now(self) -> EmbeddingProvider:
         """The provider, as `provider`; ModelPendingError while its model is being downloaded."""
         return await self._run(self._ready)
+
+    def get_model(self) -> EmbeddingProvider:
+        """The model, loaded if need be; the same one for all services of the process that name it. Blocking.
+
+        Raises:
+            EmbeddingError: it cannot be loaded.
+        """
+        return self._submit(self._ready).result()
+
+    def encode(self, text: str) -> list[float]:
+        """The vector of a passage: ``dimension`` numbers, of length 1. Blocking.
+
+        Raises:
+            EmbeddingError: the model cannot be loaded, or fails.
+        """
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[float]]:
+        """The vectors of passages, in the order of the texts. Blocking; see `encode`."""
+        slices = [list(texts[start : start + SLICE]) for start in range(0, len(texts), SLICE)]
+        return [row for part in slices for row in self._submit(self._embed_slice, part).result().tolist()]
+
+    def get_searchable_text(self, entity: Mapping[str, Any] | Entity, entity_type: str) -> str:
+        """The text of an entity that is searched by meaning: its name, then its prose, section by section.
+
+        An entity with hardly any prose has its kind and key facts instead, which is logged as a warning: often its text is
+        under a key that the type does not know. What is embedded is this text in passages of about 120 word pieces.
+
+        Args:
+            entity: as it is stored.
+            entity_type: a type of `COLLECTIONS`, or one that a cache of this process was given.
+
+        Raises:
+            FilterError: there is no such type.
+        """
+        from lorekeeper.text.searchable import searchable_text
+
+        return searchable_text(entity, entity_type)
 
     def beside(self, load: Callable[[], EmbeddingProvider]) -> EmbeddingService:
         """A service with another provider, on the same cache of vectors."""
@@ -216,18 +271,38 @@ class EmbeddingService:
                 raise self._failure[1]
             if self._provider is None:
                 try:
-                    self._provider = self._load()
-                except ModelPendingError:
+                    with self._noticed():
+                        self._provider = self._load()
+                except (ModelPendingError, ConfigError):
                     raise
-                except EmbeddingError as error:
-                    self._failure = time.monotonic(), error
-                    raise
+                except Exception as error:  # whatever a provider of somebody else's raises
+                    failure = _wrapped(error, f"{self._name} cannot be loaded")
+                    self._failure = time.monotonic(), failure
+                    raise failure from failure.__cause__
                 logger.info("embedding provider %s, %s", self._provider.name, self._provider.fingerprint)
             return self._provider
 
+    @contextmanager
+    def _noticed(self) -> Iterator[None]:
+        """Log a warning if what happens within takes long, so that nobody waits without knowing for what."""
+        timer = threading.Timer(
+            self._notice_seconds, logger.warning, ["loading %s; the first use waits for it", self._name]
+        )
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
     def _embed_slice(self, texts: list[str], *, queries: bool = False) -> Vectors:
         provider = self._ready()
-        vectors = provider.embed_queries(texts) if queries else provider.embed(texts)
+        try:
+            given = provider.embed_queries(texts) if queries else provider.embed(texts)
+            vectors: Vectors = np.asarray(given, dtype=np.float32)
+        except Exception as error:
+            failure = _wrapped(error, f"the embedding model {provider.fingerprint} failed")
+            raise failure from failure.__cause__
         self.computed += len(texts)
         if not check_finite(vectors):
             raise EmbeddingError(
@@ -239,6 +314,30 @@ class EmbeddingService:
                 f"{provider.dimension} numbers of length 1 for each; its files may be damaged"
             )
         return vectors
+
+
+def _loader(model: Model | None) -> Callable[[], EmbeddingProvider]:
+    """What loads a model."""
+    if model is None or isinstance(model, str):
+        from lorekeeper.embedding.configured import shared_provider
+
+        return partial(shared_provider, model)
+    if isinstance(model, type) or not hasattr(model, "embed"):
+        return cast(Callable[[], EmbeddingProvider], model)
+    provider = cast(EmbeddingProvider, model)
+    return lambda: provider
+
+
+def _wrapped(error: Exception, what: str) -> EmbeddingError:
+    """An error of a provider as one of ours, with its cause."""
+    if isinstance(error, EmbeddingError):
+        return error
+    wrapped = EmbeddingError(
+        f"{what}: {type(error).__name__}: {one_line(str(error), MAX_REASON)}. Check the provider, or set "
+        "LOREKEEPER_EMBEDDING_MODEL to another model"
+    )
+    wrapped.__cause__ = error
+    return wrapped
 
 
 async def _result(call: Future[Vectors]) -> Vectors:

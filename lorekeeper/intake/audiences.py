@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from lorekeeper.audience import DM
-from lorekeeper.cache.protocol import CacheProtocol, Identity
+from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity
 
 ListedAudience = Literal["dm", "players"]
@@ -50,7 +50,7 @@ class Audiences:
         return stored if stored == SECRET else own or stored
 
 
-async def audiences_for(cache: CacheProtocol, chosen: ListedAudience | None) -> Audiences:
+async def audiences_for(cache: SearchCache, chosen: ListedAudience | None) -> Audiences:
     """Who may see the entries of an import into a library.
 
     Raises:
@@ -63,7 +63,7 @@ async def audiences_for(cache: CacheProtocol, chosen: ListedAudience | None) -> 
     )
 
 
-async def stored(cache: CacheProtocol, entity_type: str) -> dict[Identity, Who]:
+async def stored(cache: SearchCache, entity_type: str) -> dict[Identity, Who]:
     """The audiences of the entries of a type that are kept from somebody, by identity."""
     found: dict[Identity, list[str]] = {}
     counted = (await cache.count_values(entity_type, AUDIENCE)).counts

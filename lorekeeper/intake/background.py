@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.errors import CacheError, EmbeddingError
 from lorekeeper.intake.sync_state import Source, load_state, refresh_lock
 from lorekeeper.system import in_thread
@@ -107,7 +107,7 @@ class Leisure:
         self._requested = time.monotonic()
 
 
-async def keep_fresh(cache: CacheProtocol, source: Source, questions: Questions, embed: Embed) -> None:
+async def keep_fresh(cache: SearchCache, source: Source, questions: Questions, embed: Embed) -> None:
     """Bring up to date whatever is stale, until cancelled. Several processes may do so: one of them works.
 
     Args:
@@ -141,7 +141,7 @@ def is_due(source: Source) -> bool:
     return bool(stale_lists(state, source.days)) and next_attempt(state) <= time.time()
 
 
-async def _refresh(cache: CacheProtocol, source: Source, leisure: Leisure, embed: Embed) -> None:
+async def _refresh(cache: SearchCache, source: Source, leisure: Leisure, embed: Embed) -> None:
     """Make one attempt, unless another process is making one."""
     module = await asyncio.to_thread(import_module, "lorekeeper.intake.refresh")
     async with in_thread(refresh_lock(source.state_path)):

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from lorekeeper.cache.protocol import BATCH, CacheProtocol
+from lorekeeper.cache.protocol import BATCH, SearchCache
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.files import Batch
@@ -79,7 +79,7 @@ class ImportedTables:
         dry_run: count only.
     """
 
-    def __init__(self, cache: CacheProtocol, report: ImportReport, *, dry_run: bool) -> None:
+    def __init__(self, cache: SearchCache, report: ImportReport, *, dry_run: bool) -> None:
         self._cache, self._report, self._dry_run = cache, report, dry_run
         self._made = Made()
 
@@ -103,14 +103,14 @@ class ImportedTables:
                 self._made.tables[digest.type, digest.identity] = ()
 
 
-async def keep_tables_of(cache: CacheProtocol, entities: Iterable[Entity], gone: Collection[Key] = ()) -> Kept:
+async def keep_tables_of(cache: SearchCache, entities: Iterable[Entity], gone: Collection[Key] = ()) -> Kept:
     """Bring the tables of entries of the library in step with these, and remove those of entries that are gone."""
     made = await asyncio.to_thread(Made.of, entities)
     made.tables |= dict.fromkeys(gone, ())
     return await keep_tables(cache, made)
 
 
-async def keep_tables(cache: CacheProtocol, made: Made, *, dry_run: bool = False) -> Kept:
+async def keep_tables(cache: SearchCache, made: Made, *, dry_run: bool = False) -> Kept:
     """Store the tables of entries that the library lacks or has otherwise, and remove those that they have no more."""
     wanted = {table.identity: table for tables in made.tables.values() for table in tables}
     present = {table.identity: table.content_hash for table in await _stored(cache, made.tables.keys())}
@@ -125,13 +125,13 @@ async def keep_tables(cache: CacheProtocol, made: Made, *, dry_run: bool = False
     return Kept(counts, made.problems)
 
 
-async def count_entries(cache: CacheProtocol, entity_type: str, sources: Sequence[str]) -> int:
+async def count_entries(cache: SearchCache, entity_type: str, sources: Sequence[str]) -> int:
     """How many entries of a type come from these sources, not counting tables that were made of others."""
     tables = await cache.count_entities(entity_type, kind=KIND, source_api=list(sources))
     return await cache.count_entities(entity_type, source_api=list(sources)) - tables
 
 
-async def _stored(cache: CacheProtocol, entries: Collection[Key]) -> list[Entity]:
+async def _stored(cache: SearchCache, entries: Collection[Key]) -> list[Entity]:
     """The tables of entries that the library has: an indexed query, and those whose slug begins as one of theirs."""
     documents = sorted({document for _, (document, _) in entries})
     beginnings = {(document, _beginning(slug)) for _, (document, slug) in entries}

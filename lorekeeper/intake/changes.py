@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lorekeeper.cache.protocol import BATCH, CacheProtocol, Identity, Progress
+from lorekeeper.cache.protocol import BATCH, Identity, Progress, SearchCache
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.printable import MAX_SHOWN, one_line
@@ -69,7 +69,7 @@ class Changes:
 class StoredHashes:
     """The content hashes of everything in a library, read once per type, at first use."""
 
-    def __init__(self, cache: CacheProtocol) -> None:
+    def __init__(self, cache: SearchCache) -> None:
         self._cache = cache
         self._by_type: dict[str, dict[Identity, str]] = {}
 
@@ -92,7 +92,7 @@ class PendingEntities:
         report: its ``stored``, ``unchanged`` and ``warnings`` are updated.
     """
 
-    def __init__(self, cache: CacheProtocol, report: ImportReport) -> None:
+    def __init__(self, cache: SearchCache, report: ImportReport) -> None:
         self.stored, self._report = StoredHashes(cache), report
         self._last: dict[tuple[str, Identity], tuple[str, str]] = {}
         """Content hash and place of the last entry of each type and identity so far."""
@@ -150,7 +150,7 @@ class PendingEntities:
 
 
 async def store_in_batches(
-    cache: CacheProtocol, by_type: Mapping[str, Sequence[Entity]], progress: Progress | None = None
+    cache: SearchCache, by_type: Mapping[str, Sequence[Entity]], progress: Progress | None = None
 ) -> int:
     """Store entities by type, `IMPORT_BATCH` at a time; returns how many."""
     number = 0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lorekeeper.cache.protocol import BATCH, CacheProtocol, Identity
+from lorekeeper.cache.protocol import BATCH, Identity, SearchCache
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.normalize import legacy
 
 
-async def correct_identities(cache: CacheProtocol, types: Iterable[str] = COLLECTIONS) -> int:
+async def correct_identities(cache: SearchCache, types: Iterable[str] = COLLECTIONS) -> int:
     """Correct the identity of every entry of these types that `legacy.corrected` recognises; returns how many.
 
     Each is stored before the one it replaces is deleted, so that nothing is lost if this is interrupted; the next call
@@ -37,7 +37,7 @@ def _is_suspect(identity: Identity) -> bool:
     return legacy.is_title(identity[0])
 
 
-async def _replace(cache: CacheProtocol, entity_type: str, pairs: list[tuple[Identity, Entity]]) -> int:
+async def _replace(cache: SearchCache, entity_type: str, pairs: list[tuple[Identity, Entity]]) -> int:
     targets = [right.identity for _, right in pairs]
     sources = {e.identity: e.source_api for e in await cache.load(entity_type, targets)}
     movable = [(wrong, e) for wrong, e in pairs if _same_source(sources.get(e.identity, e.source_api), e.source_api)]

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 from lorekeeper.cache.given_vectors import GivenVectors
-from lorekeeper.cache.protocol import CacheProtocol, Progress
+from lorekeeper.cache.protocol import Progress, SearchCache
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.audiences import ListedAudience, audiences_for
 from lorekeeper.intake.book_tables import ImportedTables
@@ -31,7 +31,7 @@ class FileImport:
     """
 
     def __init__(
-        self, cache: CacheProtocol, given: GivenVectors, report: ImportReport, remembered: Path | None, *, dry_run: bool
+        self, cache: SearchCache, given: GivenVectors, report: ImportReport, remembered: Path | None, *, dry_run: bool
     ) -> None:
         self._cache, self._report, self._file, self._dry_run = cache, report, remembered, dry_run
         self._given, self._reasons = given, set[str]()

@@ -14,7 +14,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.entities import COLLECTIONS, Entity, parse_uri
 from lorekeeper.errors import CacheError, EmbeddingError, SourceError, SourceUnavailableError, UnknownDocumentError
 from lorekeeper.filters import Condition, matches, parse_filters
@@ -123,7 +123,7 @@ class ReadThroughSearcher:
         offline: never fetch; only say what is missing.
     """
 
-    def __init__(self, searcher: Searcher, cache: CacheProtocol, source: Source, *, offline: bool) -> None:
+    def __init__(self, searcher: Searcher, cache: SearchCache, source: Source, *, offline: bool) -> None:
         self._searcher = searcher
         self._cache = cache
         self._source = source

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import SourceError, SourceUnavailableError
 from lorekeeper.intake.background import Embed, Leisure
@@ -70,7 +70,7 @@ class Refresher:
         embed: embeds texts, and keeps their vectors.
     """
 
-    def __init__(self, cache: CacheProtocol, source: Source, leisure: Leisure, embed: Embed) -> None:
+    def __init__(self, cache: SearchCache, source: Source, leisure: Leisure, embed: Embed) -> None:
         self._cache = cache
         self._source = source
         self._leisure = leisure

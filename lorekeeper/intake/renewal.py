@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from lorekeeper.cache.protocol import BATCH, CacheProtocol, Identity
+from lorekeeper.cache.protocol import BATCH, Identity, SearchCache
 from lorekeeper.entities import Entity
 from lorekeeper.intake.sync import SOURCE, store_from_source
 from lorekeeper.intake.sync_state import Source, encode, load_state, save, sync_lock
@@ -17,7 +17,7 @@ Renewed = Mapping[str, Sequence[str]]
 """Uris of the entities that replace another, by its uri."""
 
 
-async def renew(cache: CacheProtocol, source: Source | None, types: Iterable[str]) -> int:
+async def renew(cache: SearchCache, source: Source | None, types: Iterable[str]) -> int:
     """Replace the entities of these types that now have other identities; returns how many there were.
 
     New entities are stored first, then the state of syncs is adapted, then old entities are deleted: nothing is lost if
@@ -42,12 +42,12 @@ async def renew(cache: CacheProtocol, source: Source | None, types: Iterable[str
         return sum([await _renew(cache, source, suspects) for suspects in due])
 
 
-async def _identities(cache: CacheProtocol, suspects: Suspects) -> list[Identity]:
+async def _identities(cache: SearchCache, suspects: Suspects) -> list[Identity]:
     found = await cache.identities(suspects.type, suspects.document, **suspects.filters)
     return [identity for identity in found if suspects.has(identity)]
 
 
-async def _renew(cache: CacheProtocol, source: Source | None, suspects: Suspects) -> int:
+async def _renew(cache: SearchCache, source: Source | None, suspects: Suspects) -> int:
     identities = await _identities(cache, suspects)
     number = 0
     for first in range(0, len(identities), BATCH):
@@ -61,7 +61,7 @@ async def _renew(cache: CacheProtocol, source: Source | None, suspects: Suspects
     return number
 
 
-async def _store(cache: CacheProtocol, entity_type: str, changed: Sequence[tuple[Entity, list[Entity]]]) -> Renewed:
+async def _store(cache: SearchCache, entity_type: str, changed: Sequence[tuple[Entity, list[Entity]]]) -> Renewed:
     """Store what replaces entities, except what the library already has from the source, which may be newer."""
     additions = [e for _, current in changed for e in current]
     present = await cache.load(entity_type, [e.identity for e in additions]) if additions else []

@@ -10,7 +10,7 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.editions import REFERENCES
 from lorekeeper.system import private_file
 from lorekeeper.text.phrases import STARTER_DOCUMENT
@@ -52,7 +52,7 @@ class StarterRecord:
             logger.info("that the starter compendium is loaded cannot be recorded: %s", error)
 
 
-async def is_missing(cache: CacheProtocol) -> bool:
+async def is_missing(cache: SearchCache) -> bool:
     """Whether a library has neither entries of the starter nor, of each of its types, entries of an SRD."""
     counts = await cache.documents()
     if any(number for name, number in counts.get(STARTER_DOCUMENT, {}).items() if name != "documents"):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lorekeeper.cache.protocol import CacheProtocol, Identity
+from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_uri
 from lorekeeper.errors import ImportFileError, LoreKeeperError, SourceError, SourceUnavailableError
 from lorekeeper.intake.audiences import as_secret_as
@@ -67,7 +67,7 @@ class ListSync:
         hashes: content hashes of the library's entities, by type; those of the types that are stored have to be there.
     """
 
-    def __init__(self, cache: CacheProtocol, state: SyncState, report: ImportReport) -> None:
+    def __init__(self, cache: SearchCache, state: SyncState, report: ImportReport) -> None:
         self._cache = cache
         self.state = state
         self.report = report
@@ -151,7 +151,7 @@ class Syncer:
     """
 
     def __init__(
-        self, cache: CacheProtocol, client: Open5eClient, path: Path, report: ImportReport, step: Step | None = None
+        self, cache: SearchCache, client: Open5eClient, path: Path, report: ImportReport, step: Step | None = None
     ) -> None:
         self._cache = cache
         self._client = client
@@ -278,7 +278,7 @@ class Outcome:
 
 
 async def store_from_source(
-    cache: CacheProtocol, entity_type: str, entities: Sequence[Entity], hashes: Hashes | None = None
+    cache: SearchCache, entity_type: str, entities: Sequence[Entity], hashes: Hashes | None = None
 ) -> Outcome:
     """Store what came from a source, without replacing anything that did not come from it.
 
@@ -307,7 +307,7 @@ async def store_from_source(
 
 
 async def _place(
-    cache: CacheProtocol,
+    cache: SearchCache,
     entity_type: str,
     waiting: Sequence[tuple[Entity, Entity]],
     number: int,
@@ -339,7 +339,7 @@ async def _place(
     return remaining
 
 
-async def _load(cache: CacheProtocol, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+async def _load(cache: SearchCache, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
     return await cache.load(entity_type, identities) if identities else []
 
 

@@ -82,7 +82,7 @@ async def _back_up(
     start: Progress | None = None,
     progress: Progress | None = None,
 ) -> ArchiveReport:
-    report, store = ArchiveReport(str(target)), library.cache.store
+    report, store = ArchiveReport(str(target)), library.store
     with report.measured(library.embedding):
         async with in_thread(await asyncio.to_thread(ArchiveWriter, target)) as archive:
             statistics = await library.statistics()  # which also updates the keyword index, before writers are kept out

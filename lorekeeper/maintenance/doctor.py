@@ -201,8 +201,10 @@ def _vault(status: Status, vaults: Vaults, behind: str) -> Check:
 
 async def _damage(library: Library, settings: Settings) -> Check:
     """Read everything that is stored, and compare it with its checksums."""
+    if library.cache.store is None:
+        return Check("integrity", True, "not examined: the cache backend is that of another package")
     async with in_thread(closing(vector_cache(settings))) as vectors:
-        backend = repair_backend(settings, library.cache.store, library.embedding, vectors)
+        backend = repair_backend(settings, library.store, library.embedding, vectors)
         problems = await asyncio.to_thread(examine_store, backend)
     if not problems:
         return Check("integrity", True, "every entry is as it was stored")

@@ -6,14 +6,15 @@ What the library already has is left alone, so that a migration can be stopped a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cache.protocol import Identity, Progress
-from lorekeeper.composition import open_file, same_library, vector_cache
+from lorekeeper.composition import foreign_database, open_file, same_library, vector_cache, vectors_at
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_json
 from lorekeeper.errors import FilterError, ImportFileError
 from lorekeeper.intake.book_tables import keep_tables_of
@@ -21,15 +22,23 @@ from lorekeeper.intake.changes import StoredHashes, is_unchanged, store_in_batch
 from lorekeeper.intake.reports import Report
 from lorekeeper.library import Library
 from lorekeeper.maintenance.earlier import current_entity
+from lorekeeper.maintenance.mapping import EXAMPLE, TableMapping
 from lorekeeper.normalize import UnknownShapeError, legacy
+from lorekeeper.normalize.plain import plain_entity
 from lorekeeper.printable import MAX_REASON, one_line
 from lorekeeper.settings import Settings
 
 if TYPE_CHECKING:
+    from lorekeeper.cache.milvus.source import ForeignDatabase
     from lorekeeper.cache.sqlite.foreign import SourceRow, SqliteSource
 
 Key = tuple[str, Identity]
 """(type, identity) of an entity."""
+
+_NONE_FOREIGN = (
+    "it has no collections of another program; if it is a library of LoreKeeper's, open it once, as with 'lorekeeper stats', which "
+    "makes its keyword index again"
+)
 
 COUNTS = ("read", "stored", "unchanged", "merged", "skipped")
 
@@ -44,7 +53,8 @@ class Failure:
 
 @dataclass
 class TableReport:
-    """What became of a table's entries: ``read`` is the sum of all other numbers.
+    """What became of a table's entries: ``read`` is the sum of all other numbers, but for a type that
+    only another program declares, whose entries are one failure.
 
     Attributes:
         read: entries in the table.
@@ -103,6 +113,7 @@ class _Entry:
 async def migrate(
     settings: Settings,
     source: Path,
+    mappings: Sequence[TableMapping] = (),
     *,
     dry_run: bool = False,
     start: Progress | None = None,
@@ -115,6 +126,7 @@ async def migrate(
     Args:
         settings: say which library.
         source: the file or folder.
+        mappings: what the tables or Milvus collections of another program hold; none for what LoreKeeper knows.
         dry_run: read and count only.
         start: called with the number of entities to store.
         progress: called with the number of further entities stored.
@@ -125,12 +137,13 @@ async def migrate(
     report = MigrationReport(str(source))
     async with Library.from_settings(settings) as library:
         with report.measured(library.embedding):
-            entries = await asyncio.to_thread(_read, settings, source, report)
+            entries = await asyncio.to_thread(_read, settings, source, report, mappings)
             changed = await _changed(library, entries, report)
             if start:
                 start(sum(map(len, changed.values())))
             if changed and not dry_run:
-                await _adopt_vectors(settings, library, source, changed)
+                if not mappings:
+                    await _adopt_vectors(settings, library, source, changed)
                 await store_in_batches(library.cache, changed, progress)
                 await keep_tables_of(library.cache, (entity for each in changed.values() for entity in each))
     return report
@@ -139,7 +152,7 @@ async def migrate(
 # --- reading the source ----------------------------------------------------------------------------------------------
 
 
-def _read(settings: Settings, source: Path, report: MigrationReport) -> list[_Entry]:
+def _read(settings: Settings, source: Path, report: MigrationReport, mappings: Sequence[TableMapping]) -> list[_Entry]:
     """All entries of a source; of several with one identity, the one updated last is kept, else the first."""
     if same_library(settings, source):
         raise ImportFileError(
@@ -148,13 +161,60 @@ def _read(settings: Settings, source: Path, report: MigrationReport) -> list[_En
             "the server",
         )
     chosen: dict[Key, _Entry] = {}
+    database = foreign_database(source)
+    if mappings or database:
+        for mapping, rows in _foreign_rows(source, database, mappings):
+            counts = report.tables.setdefault(mapping.table, TableReport())
+            for entry in _mapped(mapping, rows, counts):
+                _choose(entry, chosen, report)
+        return list(chosen.values())
     with open_file(source) as file:
         titles = _titles(file)
         for table in file.tables:
             report.tables[table] = TableReport()
             for entry in _entries(file, table, report.tables[table], titles):
                 _choose(entry, chosen, report)
+        for name, number in file.undeclared().items():
+            reason = f"{number:,} entries of this type stay behind: only the program that declares it can copy them"
+            report.tables[name] = TableReport(number, failed=[Failure(None, reason)])
     return list(chosen.values())
+
+
+def _foreign_rows(
+    source: Path, database: ForeignDatabase | None, mappings: Sequence[TableMapping]
+) -> Iterator[tuple[TableMapping, Iterable[Mapping[str, Any] | None]]]:
+    """The rows of each table of another program that is mapped; ImportFileError, which names its tables, if none is."""
+    if database is None:
+        with open_file(source, [mapping.table for mapping in mappings]) as file:
+            for mapping in mappings:
+                mapping.require_columns(file.columns(mapping.table))
+                yield mapping, file.objects(mapping.table)
+        return
+    present = database.collections()
+    if not mappings or (missing := [m.table for m in mappings if m.table not in present]):
+        wrong = f"has no collection {missing[0]}" if mappings else "was not made by LoreKeeper"
+        held = f"its collections are {', '.join(present)}" if present else _NONE_FOREIGN
+        raise ImportFileError(
+            str(source), f"{wrong}; {held}. Say what each holds, as in --map 'monsters=creatures' or --map '{EXAMPLE}'"
+        )
+    for mapping in mappings:
+        rows = database.rows(mapping.table)
+        mapping.require_columns(dict.fromkeys([*present[mapping.table], *(key for row in rows for key in row)]))
+        yield mapping, rows
+
+
+def _mapped(mapping: TableMapping, rows: Iterable[Mapping[str, Any] | None], counts: TableReport) -> Iterator[_Entry]:
+    """The entries of a mapped table's rows; each row is counted."""
+    for row in rows:
+        counts.read += 1
+        try:
+            if row is None:
+                raise UnknownShapeError("its row is damaged, or too large")
+            obj = mapping.object_of(row)
+            yield _Entry(mapping.table, [plain_entity(obj, mapping.entity_type)], 0.0)
+        except (FilterError, ValueError) as error:
+            name = next((str(row[key]) for key in ("slug", "name", "id") if row and row.get(key)), None)
+            counts.failed.append(Failure(name and name[:MAX_KEY_LENGTH], one_line(str(error), MAX_REASON)))
 
 
 def _choose(entry: _Entry, chosen: dict[Key, _Entry], report: MigrationReport) -> None:
@@ -212,7 +272,8 @@ async def _adopt_vectors(
 
     def adopt() -> None:
         with closing(vector_cache(settings)) as vectors, open_file(source) as file:
-            vectors.adopt(file.vectors(), provider.fingerprint, entities, provider.dimension)
+            found = itertools.chain(file.vectors(), vectors_at(source))
+            vectors.adopt(found, provider.fingerprint, entities, provider.dimension)
 
     await asyncio.to_thread(adopt)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from lorekeeper.cache.protocol import CacheProtocol, Documents, Identity, Ranked
+from lorekeeper.cache.protocol import Documents, Identity, Ranked, SearchCache
 from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME
 from lorekeeper.filters import MAX_VALUES
 from lorekeeper.folding import fold
@@ -102,7 +102,7 @@ _NEVER = "\n"
 _Find = Callable[[str, str, KnownNames], Iterable[_Group]]
 
 
-async def understand(cache: CacheProtocol, types: Sequence[str], filters: Filters, scopes: Scopes) -> Understood:
+async def understand(cache: SearchCache, types: Sequence[str], filters: Filters, scopes: Scopes) -> Understood:
     """What to list for the filter ``name``: whole names, beginnings and parts, then other names, stems, misspellings.
 
     Other names and stems follow unless the library has the very name; misspellings are looked for if nothing in the library is
@@ -133,7 +133,7 @@ async def understand(cache: CacheProtocol, types: Sequence[str], filters: Filter
 
 
 async def narrowed(
-    cache: CacheProtocol, types: Sequence[str], filters: Filters, scopes: Scopes
+    cache: SearchCache, types: Sequence[str], filters: Filters, scopes: Scopes
 ) -> tuple[Filters, str | None]:
     """The filters of a ranked search, and the note on its filter ``name``.
 
@@ -151,11 +151,11 @@ async def narrowed(
 
 
 async def rank(
-    cache: CacheProtocol, entity_type: str, wordings: Sequence[str], documents: Documents = None, **filters: object
+    cache: SearchCache, entity_type: str, wordings: Sequence[str], documents: Documents = None, **filters: object
 ) -> list[Ranked]:
     """The entities whose names one of the wordings of a query is, best first.
 
-    They are found as by `CacheProtocol.rank_names`, and by other names and stems unless an entity has the very name; notes also
+    They are found as by `SearchCache.rank_names`, and by other names and stems unless an entity has the very name; notes also
     by the sessions that they are of.
     """
     found: list[Ranked] = []
@@ -177,7 +177,7 @@ async def rank(
 
 
 async def certain(
-    cache: CacheProtocol,
+    cache: SearchCache,
     types: Sequence[str],
     wordings: Sequence[str],
     ranking: Mapping[K, Ranked],
@@ -257,7 +257,7 @@ def _each(find: _Find, wanted: str, names: Mapping[str, KnownNames]) -> list[_Gr
 
 
 async def _similar(
-    cache: CacheProtocol, wanted: str, names: Mapping[str, KnownNames], filters: Filters, scopes: Scopes
+    cache: SearchCache, wanted: str, names: Mapping[str, KnownNames], filters: Filters, scopes: Scopes
 ) -> list[_Group]:
     """What a name that nothing has may mean: a part of another name, the nearest name, or misspelt words of a name."""
     parts = await asyncio.to_thread(_each, _parts, wanted, names)
@@ -280,7 +280,7 @@ def _parts(entity_type: str, wanted: str, known: KnownNames) -> Iterator[_Group]
 
 
 async def _nearest(
-    cache: CacheProtocol, entity_type: str, wanted: str, filters: Filters, scopes: Scopes
+    cache: SearchCache, entity_type: str, wanted: str, filters: Filters, scopes: Scopes
 ) -> list[tuple[float, _Group]]:
     """The nearest name under the other filters, or the entries whose other name is nearer, with its similarity."""
     others = {key: value for key, value in filters.items() if key != NAME.name}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from string import ascii_lowercase
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.explanation import OFF_TOPIC, Topic
@@ -65,7 +65,7 @@ LARGE_LIBRARY = 300
 
 
 async def topic_of(
-    cache: CacheProtocol, types: Sequence[str], text: str, retrieved: Retrieved, *, filtered: bool
+    cache: SearchCache, types: Sequence[str], text: str, retrieved: Retrieved, *, filtered: bool
 ) -> Topic | None:
     """Whether a text is off-topic: nothing is similar, and few of its words occur.
 
@@ -85,7 +85,7 @@ async def topic_of(
     return Topic(closest, share, any(closest < similarity and share <= most for similarity, most in OFF_TOPIC))
 
 
-async def unknown_words(cache: CacheProtocol, types: Sequence[str], text: str, retrieved: Retrieved) -> str | None:
+async def unknown_words(cache: SearchCache, types: Sequence[str], text: str, retrieved: Retrieved) -> str | None:
     """Which words that no entry has a query is about, for a note; None if there are none, or the library is small.
 
     A query is about few words: in a long one, a word that no entry has is how its author talks. If it asks what something is, the
@@ -124,7 +124,7 @@ def _forms(word: str) -> set[str]:
     return (missing | doubled | swapped | vowels | stems) - {word}
 
 
-async def _is_compound(cache: CacheProtocol, types: Sequence[str], word: str) -> bool:
+async def _is_compound(cache: SearchCache, types: Sequence[str], word: str) -> bool:
     """Whether a word is two words of the library in one, as "chainmail" is."""
     splits = [(word[:n], word[n:]) for n in range(SHORT_WORD + 1, len(word) - SHORT_WORD)]
     known = await occurring_in(cache, types, {part for split in splits for part in split})
@@ -137,16 +137,16 @@ def _listed(words: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}"
 
 
-async def _misspelt(cache: CacheProtocol, words: Sequence[str]) -> set[str]:
+async def _misspelt(cache: SearchCache, words: Sequence[str]) -> set[str]:
     """The names that are near to a word of a note: a keyword search of notes sets them right."""
     return {word for word in words if await cache.rank_keyword(NOTES, word, 1)}
 
 
-async def occurring_in(cache: CacheProtocol, types: Collection[str], words: Collection[str]) -> set[str]:
+async def occurring_in(cache: SearchCache, types: Collection[str], words: Collection[str]) -> set[str]:
     """Those of some words that occur in an entry of one of the types."""
     return set[str]().union(*await all_of(cache.known_words(each, words) for each in types if words))
 
 
-async def occurring(cache: CacheProtocol, types: Sequence[str], text: str) -> frozenset[str]:
+async def occurring(cache: SearchCache, types: Sequence[str], text: str) -> frozenset[str]:
     """The content words of a text that occur in an entry of one of the types."""
     return frozenset(await occurring_in(cache, types, content_words(fold(text))))

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.editions import DOCUMENTS, LABELS, REFERENCES, Book, edition_of, in_order, with_twins
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, UnknownDocumentError
@@ -48,7 +48,7 @@ class _Snapshot:
 class DocumentRegistry:
     """Looks documents up in a cache, and keeps a snapshot of them for `MAX_AGE_SECONDS`."""
 
-    def __init__(self, cache: CacheProtocol, edition: Sequence[str] = ()) -> None:
+    def __init__(self, cache: SearchCache, edition: Sequence[str] = ()) -> None:
         self._cache = cache
         self.edition = tuple(edition)
         """The editions and documents that come first, in order, unless a query says otherwise."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lorekeeper import dates
-from lorekeeper.cache.protocol import CacheProtocol, ValueCounts
+from lorekeeper.cache.protocol import SearchCache, ValueCounts
 from lorekeeper.entities import COLLECTIONS, NAME, Collection, Field, FieldType
 from lorekeeper.filters import WHERE, Condition, loaded, parse_filters, where_text, without_bound
 from lorekeeper.printable import one_line, quantity, shown
@@ -90,7 +90,7 @@ class Explainer:
         values: the values that its fields have.
     """
 
-    def __init__(self, cache: CacheProtocol, values: ValueRegistry) -> None:
+    def __init__(self, cache: SearchCache, values: ValueRegistry) -> None:
         self._cache = cache
         self._values = values
 

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.folding import fold
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
@@ -40,7 +40,7 @@ SHORTEST = 4
 """Letters of a word that says something."""
 
 
-async def fed_back(cache: CacheProtocol, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:
+async def fed_back(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:
     """What each note in the heads gains by keywords for the telling words that it shares with the nearest ones.
 
     The same notes are looked at however deep the page is, so that pages join.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from lorekeeper.cache.protocol import ALIASES_BETWEEN, CacheProtocol
+from lorekeeper.cache.protocol import ALIASES_BETWEEN, SearchCache
 from lorekeeper.folding import fold
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
@@ -46,7 +46,7 @@ _WITHIN = re.compile(r"(?<=[\w,;]\s)[^\W\d_][^\W_]*(?:['’-][^\W_]+)*")
 """A word that does not begin a sentence."""
 
 
-async def named_notes(cache: CacheProtocol, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:
+async def named_notes(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:
     """What each note in the heads that the wordings name gains by keywords, as a share of the best score of a note."""
     capitals = {
         word for wording in wordings for each in _WITHIN.findall(wording) if each[0].isupper() for word in _words(each)

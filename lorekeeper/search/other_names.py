@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
+from lorekeeper.cache.protocol import Documents, Ranked, SearchCache
 from lorekeeper.cache.similar import SimilarTexts
 from lorekeeper.entities import ALIASES, COLLECTIONS, NAME
 from lorekeeper.filters import MAX_VALUES, WHERE
@@ -45,7 +45,7 @@ class Aliases:
         return [(self.folded[place], similarity) for place, similarity in self._spelt.like(text, limit)]
 
 
-_KNOWN: WeakKeyDictionary[CacheProtocol, dict[str, Aliases]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[SearchCache, dict[str, Aliases]] = WeakKeyDictionary()
 """The aliases of the types of each cache, as they were last read: counting them reads the whole table."""
 
 
@@ -54,7 +54,7 @@ def has_aliases(entity_type: str) -> bool:
     return ALIASES in COLLECTIONS[entity_type].filters
 
 
-async def known_aliases(cache: CacheProtocol, entity_type: str) -> Aliases:
+async def known_aliases(cache: SearchCache, entity_type: str) -> Aliases:
     """All aliases of a type; none of a type that has none."""
     if not has_aliases(entity_type):
         return Aliases()
@@ -67,7 +67,7 @@ async def known_aliases(cache: CacheProtocol, entity_type: str) -> Aliases:
 
 
 async def called(
-    cache: CacheProtocol, types: Sequence[str], wanted: str, filters: Filters
+    cache: SearchCache, types: Sequence[str], wanted: str, filters: Filters
 ) -> list[tuple[str, dict[str, Any]]]:
     """Filters for the entries of which an alias, but not the name, contains a folded text: those called so come first."""
     found: list[tuple[str, dict[str, Any]]] = []
@@ -92,7 +92,7 @@ def _lookups(
 
 
 async def ranked(
-    cache: CacheProtocol, entity_type: str, wordings: Sequence[str], documents: Documents, filters: Filters
+    cache: SearchCache, entity_type: str, wordings: Sequence[str], documents: Documents, filters: Filters
 ) -> list[Ranked]:
     """The entries of which an alias is similar to one of the wordings of a query, with that similarity."""
     known = Aliases() if ALIASES in filters else await known_aliases(cache, entity_type)
@@ -112,7 +112,7 @@ async def ranked(
 
 
 async def nearest_alias(
-    cache: CacheProtocol, entity_type: str, wanted: str, documents: Documents, filters: Filters
+    cache: SearchCache, entity_type: str, wanted: str, documents: Documents, filters: Filters
 ) -> tuple[float, list[str], str] | None:
     """The alias nearest to a folded text: its similarity, the folded names of its entries, and itself; None for none."""
     known = Aliases() if ALIASES in filters else await known_aliases(cache, entity_type)

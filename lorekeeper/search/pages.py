@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.errors import CacheError
 from lorekeeper.order import RANDOM
 from lorekeeper.search.query import Query
@@ -29,7 +29,7 @@ class PageCache:
         enabled: whether pages are kept; not where others have a say in them, such as a reranker.
     """
 
-    def __init__(self, cache: CacheProtocol, *, enabled: bool = True) -> None:
+    def __init__(self, cache: SearchCache, *, enabled: bool = True) -> None:
         self._cache, self._enabled = cache, enabled
         self._pages: OrderedDict[str, tuple[object, float, ResultPage]] = OrderedDict()
 

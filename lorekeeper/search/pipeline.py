@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import WHERE
@@ -69,7 +69,7 @@ class Searcher:
         reranker: a server whose order of the best hits is used; None for none.
     """
 
-    def __init__(self, cache: CacheProtocol, edition: Sequence[str] = (), reranker: Reranker | None = None) -> None:
+    def __init__(self, cache: SearchCache, edition: Sequence[str] = (), reranker: Reranker | None = None) -> None:
         self._cache = cache
         self._reranker = reranker
         self.documents = DocumentRegistry(cache, edition)
@@ -78,7 +78,7 @@ class Searcher:
         self._pages = PageCache(cache, enabled=reranker is None)
 
     @property
-    def cache(self) -> CacheProtocol:
+    def cache(self) -> SearchCache:
         """What it searches."""
         return self._cache
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.search.feedback import fed_back
 from lorekeeper.search.mentioned import named_notes
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.search.shelves import NOTES
 
 
-async def with_raised_notes(cache: CacheProtocol, found: Retrieved, wordings: Sequence[str]) -> Retrieved:
+async def with_raised_notes(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     """What the retrievers found, with what `fed_back` and `named_notes` add to the scores of notes by keywords."""
     if not found.keyword:
         return found

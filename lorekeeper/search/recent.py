@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.dates import EXAMPLE, ago, span, written
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
@@ -42,7 +42,7 @@ class Recent:
         }
 
 
-async def recent_notes(cache: CacheProtocol, since: str | None = None, limit: int = 10) -> list[Recent]:
+async def recent_notes(cache: SearchCache, since: str | None = None, limit: int = 10) -> list[Recent]:
     """The newest notes, the newest first; entries without a date are left out.
 
     Args:

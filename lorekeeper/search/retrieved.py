@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
-from lorekeeper.cache.protocol import CacheProtocol, Ranked
+from lorekeeper.cache.protocol import Ranked, SearchCache
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.folding import fold
 from lorekeeper.search.asked_type import AskedType
@@ -103,7 +103,7 @@ class Retrieved:
         books = [ranked for key, ranked in self.keyword.items() if shelf_name(key[0]) == BOOKS]
         return not self.reworded and any(ranked.complete for ranked in books[:LEXICAL_HITS])
 
-    async def compared(self, cache: CacheProtocol, texts: Sequence[str]) -> Retrieved:
+    async def compared(self, cache: SearchCache, texts: Sequence[str]) -> Retrieved:
         """Compared with the query also in the shipped phrases of each entry of the heads.
 
         Args:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
+from lorekeeper.cache.protocol import Documents, Ranked, SearchCache
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.order import NEWEST, parse_orders
@@ -36,7 +36,7 @@ _LAST = re.compile(
 
 
 async def rank(
-    cache: CacheProtocol, wordings: Sequence[str], documents: Documents = None, **filters: Any
+    cache: SearchCache, wordings: Sequence[str], documents: Documents = None, **filters: Any
 ) -> list[Ranked]:
     """The notes of the sessions that wordings name, under the filters; none if these ask for a session themselves."""
     if "session" in filters:
@@ -57,12 +57,12 @@ def _numbers(folded: Sequence[str]) -> Iterator[int]:
 
 
 async def _of_session(
-    cache: CacheProtocol, number: int, documents: Documents, filters: Mapping[str, Any]
+    cache: SearchCache, number: int, documents: Documents, filters: Mapping[str, Any]
 ) -> list[Entity]:
     return await cache.get_entities(NOTES, documents, limit=MAX_NOTES, **{**filters, "session": number})
 
 
-async def _of_last(cache: CacheProtocol, documents: Documents, filters: Mapping[str, Any]) -> list[Entity]:
+async def _of_last(cache: SearchCache, documents: Documents, filters: Mapping[str, Any]) -> list[Entity]:
     """The notes of the newest session, by its date or else by its number."""
     order = (parse_orders([NOTES], NEWEST) or {})[NOTES]
     newest = await cache.get_entities(NOTES, documents, limit=MAX_NOTES, order=order, **{"kind": "session", **filters})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from lorekeeper.cache.protocol import CacheProtocol, Documents, Ranked
+from lorekeeper.cache.protocol import Documents, Ranked, SearchCache
 from lorekeeper.folding import fold
 from lorekeeper.search import by_name
 from lorekeeper.text.keywords import STOP_WORDS
@@ -18,7 +18,7 @@ MOST_BEGUN = 10
 """Most entries of a type whose names are taken to be those that somebody is typing."""
 
 
-async def completed(cache: CacheProtocol, types: Sequence[str], text: str) -> str:
+async def completed(cache: SearchCache, types: Sequence[str], text: str) -> str:
     """A text whose last word is one of the library: as it is, or the word of names that most of them have; or without it.
 
     It is what meaning and keywords are searched for: the beginning of a word has neither.
@@ -35,7 +35,7 @@ async def completed(cache: CacheProtocol, types: Sequence[str], text: str) -> st
 
 
 async def rank(
-    cache: CacheProtocol, entity_type: str, wordings: Sequence[str], documents: Documents = None, **filters: object
+    cache: SearchCache, entity_type: str, wordings: Sequence[str], documents: Documents = None, **filters: object
 ) -> list[Ranked]:
     """The entities whose names are the first of some wordings or begin so, or are one of the others, best first."""
     begun = await cache.rank_beginnings(entity_type, wordings[0], documents, **filters)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lorekeeper.cache.protocol import CacheProtocol, Documents, ValueCounts
+from lorekeeper.cache.protocol import Documents, SearchCache, ValueCounts
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN
 
@@ -22,7 +22,7 @@ SIMILAR = 0.6
 """Least similarity (difflib's ratio, 0 to 1) at which a value is taken for a misspelling of another."""
 
 
-async def known_values(cache: CacheProtocol, entity_type: str, field: str, document: Documents = None) -> ValueCounts:
+async def known_values(cache: SearchCache, entity_type: str, field: str, document: Documents = None) -> ValueCounts:
     """The values of a filter field of a type, within documents if some are given.
 
     Raises:
@@ -59,7 +59,7 @@ class _Counted:
 class ValueRegistry:
     """`known_values` of one cache, each kept for `MAX_AGE_SECONDS`, the latest `MAX_KEPT` of them."""
 
-    def __init__(self, cache: CacheProtocol) -> None:
+    def __init__(self, cache: SearchCache) -> None:
         self._cache = cache
         self._counted: dict[tuple[str, str, tuple[str, ...] | None], _Counted] = {}
         self._lock = asyncio.Lock()

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.search.expansion import expanded_text
@@ -22,7 +22,7 @@ NAMED = 2.0
 """What a word of a wording counts that is in the entry's name."""
 
 
-async def by_meaning(cache: CacheProtocol, types: Sequence[str], wordings: Sequence[str]) -> list[str]:
+async def by_meaning(cache: SearchCache, types: Sequence[str], wordings: Sequence[str]) -> list[str]:
     """The texts by whose vectors wordings are searched for: those that count twice as much as others are there twice.
 
     A wording that is a name, as one of several, counts half: its entry is found by name, and it says less than the others of what

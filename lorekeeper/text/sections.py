@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lorekeeper.audience import GM_PART
@@ -66,9 +66,20 @@ def written(entity: Entity) -> Iterator[Section]:
     if entity.type == "notes":
         yield Section("", said(entity))
         yield from itertools.starmap(Section, note_prose(entity))
-    for key, heading in TEXT_KEYS:
+    declared = entity.collection.text
+    if callable(declared):
+        yield Section("", declared(entity.data))
+        return
+    for key, heading in _headed(declared) if declared else TEXT_KEYS:
         if value := entity.data.get(key):
             yield from _sections_of(value, heading)
+
+
+def _headed(keys: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The keys that a type declares, each with a heading; the first one has the main text."""
+    usual = dict(TEXT_KEYS)
+    for place, key in enumerate(keys):
+        yield key, "" if place == 0 else usual.get(key, key.replace("_", " ").capitalize())
 
 
 def full_text(entity: Entity) -> str:

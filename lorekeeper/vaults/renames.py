@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lorekeeper.cache.protocol import CacheProtocol, Identity
+from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
 from lorekeeper.text.passages import Passage, passages
@@ -12,7 +12,7 @@ from lorekeeper.text.phrases import hint_text
 
 
 async def keep_vectors(
-    cache: CacheProtocol, embedding: EmbeddingService, renames: Sequence[tuple[Entity, Identity]], entity_type: str
+    cache: SearchCache, embedding: EmbeddingService, renames: Sequence[tuple[Entity, Identity]], entity_type: str
 ) -> int:
     """File the vectors of notes under the texts that they have with their new names; returns the number of notes.
 

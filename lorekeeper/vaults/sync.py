@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
-from lorekeeper.cache.protocol import CacheProtocol, Identity, Progress
+from lorekeeper.cache.protocol import Identity, Progress, SearchCache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import AUDIENCE, Entity, uri_of
 from lorekeeper.errors import FilterError, ImportFileError
@@ -61,7 +61,7 @@ class VaultSync:
         self,
         vault: Vault,
         state: State,
-        cache: CacheProtocol,
+        cache: SearchCache,
         embedding: EmbeddingService,
         report: VaultReport,
         stopped: threading.Event,

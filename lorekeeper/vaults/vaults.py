@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from lorekeeper.cache.protocol import CacheProtocol, Progress
+from lorekeeper.cache.protocol import Progress, SearchCache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, ConfigError, ImportFileError, LoreKeeperError
@@ -65,7 +65,7 @@ class Vaults(AsyncClosing):
     def __init__(
         self,
         registry: Registry | None,
-        cache: CacheProtocol,
+        cache: SearchCache,
         embedding: EmbeddingService,
         changed: Callable[[], None] = lambda: None,
         marks: MarksFile | None = None,

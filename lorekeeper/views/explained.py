@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lorekeeper.audience import DM, PLAYERS, Audience, Viewer, narrower, parsed, within
-from lorekeeper.cache.protocol import BATCH, CacheProtocol, Identity
+from lorekeeper.cache.protocol import BATCH, Identity, SearchCache
 from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity
 from lorekeeper.intake.audiences import Who, stored
 from lorekeeper.normalize.notes import SOURCE as VAULT
@@ -51,7 +51,7 @@ class Shares:
         return {"document": self.document, **counts, "names": sorted(self.names)}
 
 
-async def overview(cache: CacheProtocol) -> list[Shares]:
+async def overview(cache: SearchCache) -> list[Shares]:
     """Who sees the entries of each document, by key.
 
     Raises:
@@ -68,7 +68,7 @@ async def overview(cache: CacheProtocol) -> list[Shares]:
     return [found[key] for key in sorted(found)]
 
 
-async def _kept(cache: CacheProtocol, entity_type: str) -> dict[Identity, Who]:
+async def _kept(cache: SearchCache, entity_type: str) -> dict[Identity, Who]:
     """The audiences of what is kept from somebody, also where a library of an earlier version has no such field yet."""
     kept = await stored(cache, entity_type)
     vaults = await cache.identities(entity_type, source_api=[VAULT])
@@ -78,7 +78,7 @@ async def _kept(cache: CacheProtocol, entity_type: str) -> dict[Identity, Who]:
     return kept
 
 
-async def _loaded(cache: CacheProtocol, entity_type: str, identities: Sequence[Identity]) -> AsyncIterator[Entity]:
+async def _loaded(cache: SearchCache, entity_type: str, identities: Sequence[Identity]) -> AsyncIterator[Entity]:
     for first in range(0, len(identities), BATCH):
         for entity in await cache.load(entity_type, identities[first : first + BATCH]):
             yield entity

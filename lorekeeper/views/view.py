@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from lorekeeper.audience import Viewer
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
 from lorekeeper.errors import EmbeddingError, UnknownDocumentError
@@ -87,7 +87,7 @@ class View:
     """
 
     def __init__(
-        self, library: Upkeep, stored: CacheProtocol, cache: CacheProtocol, searcher: Searcher, viewer: Viewer
+        self, library: Upkeep, stored: SearchCache, cache: SearchCache, searcher: Searcher, viewer: Viewer
     ) -> None:
         self.viewer = viewer
         self.cache = cache

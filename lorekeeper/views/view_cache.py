@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from lorekeeper.audience import DM, PLAYERS, Viewer
-from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.cache.projections import Projection, file_of
 from lorekeeper.cache.protocol import (
     BATCH,
-    CacheProtocol,
     Choose,
     Documents,
     EntitySearches,
     Identity,
+    LibraryCache,
     Progress,
     Ranked,
+    SearchCache,
     Statistics,
     ValueCounts,
 )
@@ -45,14 +45,14 @@ class Projections(AsyncClosing):
         folder: where the projections are.
     """
 
-    def __init__(self, main: ThreadedCache, embedding: EmbeddingService, folder: Path) -> None:
+    def __init__(self, main: LibraryCache, embedding: EmbeddingService, folder: Path) -> None:
         self.main = main
         self._embedding, self._folder = embedding, folder
         self._kept: dict[tuple[frozenset[str], frozenset[str]], Projection] = {}
         self._named: dict[str, tuple[object, frozenset[str] | None]] = {}
         """Of each type its mark, and the names under which something of it is shared; None if nothing is kept secret."""
 
-    async def of(self, entity_type: str, viewer: Viewer, sealed: frozenset[str]) -> tuple[CacheProtocol, bool]:
+    async def of(self, entity_type: str, viewer: Viewer, sealed: frozenset[str]) -> tuple[SearchCache, bool]:
         """Where a viewer reads a type, and whether that has changed since it was read last.
 
         Args:
@@ -81,7 +81,7 @@ class Projections(AsyncClosing):
             await projection.close()
         self._kept.clear()
 
-    async def _documents(self, viewer: Viewer, sealed: frozenset[str]) -> tuple[CacheProtocol, bool]:
+    async def _documents(self, viewer: Viewer, sealed: frozenset[str]) -> tuple[SearchCache, bool]:
         """The documents: those of which nothing may be seen are left out, of vaults also those without entries."""
         marks = [await self.main.mark(name) for name in COLLECTIONS]
         names = [await self._names_in(name, mark) for name, mark in zip(COLLECTIONS, marks, strict=True)]
@@ -117,7 +117,7 @@ class Projections(AsyncClosing):
 
 
 class ViewCache(EntitySearches, AsyncClosing):
-    """`CacheProtocol` for one viewer. What is stored and removed through it is stored in and removed from the library.
+    """`SearchCache` for one viewer. What is stored and removed through it is stored in and removed from the library.
 
     Args:
         projections: of the library.
@@ -140,7 +140,7 @@ class ViewCache(EntitySearches, AsyncClosing):
         self._changed, self._withheld, self._sealed = changed, withheld, sealed
         self._main = projections.main
 
-    async def _of(self, entity_type: str) -> CacheProtocol:
+    async def _of(self, entity_type: str) -> SearchCache:
         collection_of(entity_type)
         cache, changed = await self._projections.of(entity_type, self._viewer, self._sealed())
         if changed:
@@ -246,10 +246,10 @@ class ViewCache(EntitySearches, AsyncClosing):
     async def content_hashes(self, entity_type: str) -> dict[Identity, str]:
         return await (await self._of(entity_type)).content_hashes(entity_type)
 
-    async def documents(self, types: Iterable[str] = COLLECTIONS) -> dict[str, dict[str, int]]:
+    async def documents(self, types: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
         counts: dict[str, dict[str, int]] = {}
         failures: list[CacheError] = []
-        for entity_type in (wanted := list(types)):
+        for entity_type in (wanted := list(COLLECTIONS if types is None else types)):
             try:
                 by_document = await (await self._of(entity_type)).documents([entity_type])
             except CacheError as error:
@@ -292,7 +292,7 @@ class ViewCache(EntitySearches, AsyncClosing):
     async def reindex(self, progress: Progress | None = None) -> int:
         return await self._main.reindex(progress)
 
-    async def open(self, types: Iterable[str] = COLLECTIONS) -> None:
+    async def open(self, types: Iterable[str] | None = None) -> None:
         await self._main.open(types)
 
     async def close(self) -> None:

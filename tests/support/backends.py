@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider
 from lorekeeper.settings import Settings
@@ -25,12 +26,9 @@ def _embedded(folder: Path, _request: pytest.FixtureRequest) -> Settings:
     return settings(milvus_db_path=folder / "milvus.db")
 
 
-def _public(folder: Path, request: pytest.FixtureRequest) -> Settings:
-    """An embedded library on Milvus Lite's public interface alone."""
-    from lorekeeper.cache.milvus._internals import names
-
-    missing = names.Reliance(names.ACCELERATORS, "milvus_lite", "no_such_name")
-    request.getfixturevalue("monkeypatch").setattr(names, "RELIED_ON", (missing,))
+def _plain(folder: Path, request: pytest.FixtureRequest) -> Settings:
+    """An embedded library whose vectors Milvus Lite searches: no copy of them is current."""
+    request.getfixturevalue("monkeypatch").setattr(EmbeddedStore, "uses_vectors", False)
     return _embedded(folder, request)
 
 
@@ -60,7 +58,7 @@ def _client(folder: Path, request: pytest.FixtureRequest) -> Settings:
 
 BACKENDS: dict[str, Callable[[Path, pytest.FixtureRequest], Settings]] = {
     "milvus": _embedded,
-    "milvus-public": _public,
+    "milvus-plain": _plain,
     "milvus-client": _client,
     "milvus-server": _server,
     "milvus-standalone": _standalone,
@@ -75,7 +73,7 @@ The contract suite runs over all of them; over the standalone server if it is in
 MARKS = {
     "milvus-standalone": [pytest.mark.milvus_server],
     "milvus-limited": [pytest.mark.thorough],
-    "milvus-public": [pytest.mark.thorough],
+    "milvus-plain": [pytest.mark.thorough],
     "milvus-client": [pytest.mark.thorough],
     "milvus-server": [pytest.mark.thorough],
 }
@@ -90,9 +88,9 @@ class Caches:
     settings: Settings
 
     def __post_init__(self) -> None:
-        self._opened: list[tuple[CacheProtocol, EmbeddingService]] = []
+        self._opened: list[tuple[SearchCache, EmbeddingService]] = []
 
-    def open(self, provider: EmbeddingProvider | None = None) -> CacheProtocol:
+    def open(self, provider: EmbeddingProvider | None = None) -> SearchCache:
         """One more cache on the store; the hashing provider if no other is given."""
         chosen = provider or HashingProvider(512)
         service = EmbeddingService(lambda: chosen)
@@ -118,7 +116,7 @@ def drop_collections(uri: str) -> None:
         client.close()
 
 
-def change_capabilities(cache: CacheProtocol, **values: Any) -> None:
+def change_capabilities(cache: SearchCache, **values: Any) -> None:
     """Let a cache take its Milvus server for one that can do other things, or make collections as an older version."""
     server: MilvusServer = cache._store.server  # type: ignore[attr-defined]
     client, capabilities = server._open()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.entities import Entity
 from lorekeeper.filters import clean_fields
 
@@ -46,6 +46,6 @@ def versioned(slug: str, version: int) -> Entity:
     return make(slug, data={"desc": text, "version": version})
 
 
-async def everything(cache: CacheProtocol, entity_type: str = "spells") -> list[Entity]:
+async def everything(cache: SearchCache, entity_type: str = "spells") -> list[Entity]:
     """All entities of a type, by iteration."""
     return [entity async for batch in cache.iterate(entity_type) for entity in batch]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.library import Library
@@ -54,7 +54,7 @@ class Outcome:
     apart: int = 0
 
 
-async def look(cache: CacheProtocol, outcome: Outcome) -> dict[str, Any]:
+async def look(cache: SearchCache, outcome: Outcome) -> dict[str, Any]:
     """What is stored, by slug, with all sides compared."""
     stored = await everything(cache)
     listed = [e.slug for e in await cache.get_entities("spells")]
@@ -66,7 +66,7 @@ async def look(cache: CacheProtocol, outcome: Outcome) -> dict[str, Any]:
     return {e.slug: e for e in stored}
 
 
-def hashing(environ: Mapping[str, str]) -> CacheProtocol:
+def hashing(environ: Mapping[str, str]) -> SearchCache:
     """The library, embedded by hashing."""
     settings, _ = load_settings(environ, Path("no.env"))
     return open_cache(settings, EmbeddingService(lambda: HashingProvider(512)))

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.composition import open5e_of, open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.errors import LoreKeeperError
@@ -72,7 +72,7 @@ class Program:
         return self.process.communicate(timeout=60)
 
 
-async def churn(cache: CacheProtocol, seed: int) -> None:
+async def churn(cache: SearchCache, seed: int) -> None:
     """Store, replace and delete at random for ever: says what it is about to do, and then that it is done."""
     chance = random.Random(seed)
     for version in range(seed * 10_000, (seed + 1) * 10_000):
@@ -104,7 +104,7 @@ def crowd(environ: Mapping[str, str], prefix: str, number: int) -> None:
         thread.join()
 
 
-async def work(environ: Mapping[str, str], cache: CacheProtocol, command: str, *args: Any) -> object:
+async def work(environ: Mapping[str, str], cache: SearchCache, command: str, *args: Any) -> object:
     """What takes long, and may be killed: says that it has begun, and each step."""
     if command != "crowd":
         say({"begin": {}})
@@ -128,7 +128,7 @@ async def work(environ: Mapping[str, str], cache: CacheProtocol, command: str, *
     return None
 
 
-async def answer(cache: CacheProtocol, command: str, *args: Any) -> object:
+async def answer(cache: SearchCache, command: str, *args: Any) -> object:
     match command:
         case "store":
             return await cache.store_entities(batch(*args), "spells")

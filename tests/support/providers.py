@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lorekeeper.composition import load_provider
 from lorekeeper.embedding import EmbeddingProvider
+from lorekeeper.embedding.configured import load_provider
 from lorekeeper.settings import load_settings
 
 

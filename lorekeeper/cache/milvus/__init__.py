@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +22,8 @@ COMPANION = ".keywords"
 """Suffix of the SQLite file that belongs to a library in Milvus, and stands beside it."""
 
 
-def open_store(settings: Settings, normalized: Normalized) -> MilvusStore:
-    """The library of the settings; it opens at first use, and is upgraded then if it has an earlier format.
+def open_store(settings: Settings, normalized: Normalized, types: Sequence[str]) -> MilvusStore:
+    """The library of the settings, with these types; it opens at first use, and an earlier format is upgraded then.
 
     Raises:
         ConfigError: the settings forbid to connect to its server.
@@ -31,10 +32,12 @@ def open_store(settings: Settings, normalized: Normalized) -> MilvusStore:
         from lorekeeper.cache.milvus.remote import RemoteStore
 
         settings.require_local("milvus_uri")
-        return RemoteStore(settings.milvus_uri, settings.milvus_token, path_beside(settings, COMPANION), normalized)
+        return RemoteStore(
+            settings.milvus_uri, settings.milvus_token, path_beside(settings, COMPANION), normalized, types
+        )
     from lorekeeper.cache.milvus.embedded import EmbeddedStore
 
-    return EmbeddedStore(settings.milvus_db_path, path_beside(settings, COMPANION), normalized)
+    return EmbeddedStore(settings.milvus_db_path, path_beside(settings, COMPANION), normalized, types)
 
 
 def repair_backend(store: Store, _vectors: VectorCache, _dimension_of: DimensionOf) -> RepairBackend:
@@ -90,6 +93,14 @@ def companion_path(path: Path) -> Path:
 def file_at(path: Path) -> Path | None:
     """The SQLite file that holds a library's entries, if there may be a library of this backend at a path."""
     return companion_path(path) if path.is_dir() else None
+
+
+def stored_vectors(path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
+    """Vectors of the library at a path, from its collections: rows of `VectorCache.add`, in batches."""
+    from lorekeeper.cache.milvus.source import is_database, library_vectors
+
+    if is_database(path):
+        yield from library_vectors(path)
 
 
 def file_layouts() -> dict[int, range]:

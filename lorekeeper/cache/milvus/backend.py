@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,6 +43,21 @@ class Capabilities:
     infix: bool = True
     flushed_by_client: bool = False
     remarks: str = ""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the store of an embedded library knows of its collections before they are opened.
+
+    Attributes:
+        unchanged: whether a type's collection is as a process left it that closed it.
+        rows: how many rows it had after the last complete write; None if that is not known.
+        opened: called when this process opens the library.
+    """
+
+    unchanged: Callable[[str], bool] = lambda _: False
+    rows: Callable[[str], int | None] = lambda _: None
+    opened: Callable[[], None] = lambda: None
 
 
 class Backend(Protocol):

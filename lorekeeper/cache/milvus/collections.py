@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from lorekeeper.cache.milvus import schema as ms
 from lorekeeper.cache.milvus.backend import LazyBackend, damaged
 from lorekeeper.cache.milvus.description import CollectionInfo
@@ -20,10 +22,11 @@ from lorekeeper.cache.protocol import LOOKED, SECTIONED, Identity, Ranked, neare
 from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.cache.store import Chunked
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.entities import Entity, declared_type
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection, name_rank
 from lorekeeper.order import BY_NAME, Order, arranged
+from lorekeeper.text.passages import Passage
 
 INFO_SECONDS = 5.0
 """How long the description of a collection is used before it is read again: another process may reindex."""
@@ -37,6 +40,9 @@ MAX_ROWS = 16_384
 GET_KEYS = 1024
 """Primary keys per call."""
 
+PASSAGE_ENTITIES = 256
+"""Entities whose passages are read with their vectors in one call."""
+
 HIT_FIELDS = ["document", "slug", "name", "section", "passage"]
 
 ROWS_PER_ENTITY = 1.5
@@ -45,19 +51,41 @@ ROWS_PER_ENTITY = 1.5
 
 @dataclass(frozen=True)
 class _CachedInfo:
-    """A description, and when it was read: in which opening of the backend, and at what time."""
+    """A description, and when it was read: at what time, and in which opening of the backend; None for a sealed one."""
 
     info: CollectionInfo
-    opening: int
+    opening: int | None
     read_at: float
 
+
+Passages = dict[Identity, tuple[list[Passage], list[Vectors]]]
+"""The passages of entities, in order, each with its vector."""
 
 Verify = Callable[[str, CollectionInfo | None], None]
 """Raises CacheError if a collection, or the lack of one, cannot be trusted."""
 
 
+@dataclass(frozen=True)
+class Seal:
+    """What is known of a type without opening its collection, since nothing has changed after it was last verified.
+
+    Attributes:
+        info: the description of the collection; None if there is none.
+    """
+
+    info: CollectionInfo | None
+
+
+Sealed = Callable[[str], Seal | None]
+"""The seal of a type; None if its collection has to be opened."""
+
+
 def _trust(_entity_type: str, _info: CollectionInfo | None) -> None:
     """Verify nothing."""
+
+
+def _unknown(_entity_type: str) -> None:
+    """Of no collection anything is known before it is opened."""
 
 
 class Collections:
@@ -66,11 +94,12 @@ class Collections:
     Args:
         backend: stores them.
         verify: called when a collection has been loaded, before it is used.
+        sealed: asked before a collection is opened.
     """
 
-    def __init__(self, backend: LazyBackend, verify: Verify = _trust) -> None:
+    def __init__(self, backend: LazyBackend, verify: Verify = _trust, sealed: Sealed = _unknown) -> None:
         self._backend = backend
-        self._verify = verify
+        self._verify, self._sealed = verify, sealed
         self._infos: dict[str, _CachedInfo] = {}
         self._breadth: dict[str, float] = {}
 
@@ -86,10 +115,18 @@ class Collections:
     # --- collections -----------------------------------------------------------------------------------------------
 
     def info(self, entity_type: str) -> CollectionInfo | None:
-        """The description of a type's collection, which is loaded; None if nothing was stored yet."""
-        opening, now = self._backend.open(), time.monotonic()
-        cached = self._infos.get(entity_type)
-        if cached and cached.opening == opening and now - cached.read_at < INFO_SECONDS:
+        """The description of a type's collection, which is loaded or sealed; None if nothing was stored yet."""
+        cached, now = self._infos.get(entity_type), time.monotonic()
+        recent = cached is not None and now - cached.read_at < INFO_SECONDS
+        if cached and recent and cached.opening is None:
+            return cached.info
+        seal = None if recent else self._sealed(entity_type)
+        if seal:
+            if seal.info:
+                self._infos[entity_type] = _CachedInfo(seal.info, None, now)
+            return seal.info
+        opening = self._backend.open()
+        if cached and recent and cached.opening == opening:
             return cached.info
         try:
             info = self._described(entity_type) if self._exists(entity_type) else None
@@ -104,9 +141,15 @@ class Collections:
 
     def is_current(self, entity_type: str) -> bool:
         """Whether a type's collection has the current format, or there is none yet; reads its description alone."""
-        if not self._exists(entity_type):
-            return True
-        return self._described(entity_type).is_current(entity_type, self._backend.capabilities)
+        seal = self._sealed(entity_type)
+        if seal is None:
+            seal = Seal(self._described(entity_type) if self._exists(entity_type) else None)
+        return seal.info is None or seal.info.is_current(entity_type, self._backend.capabilities)
+
+    def opened(self) -> dict[str, CollectionInfo]:
+        """The current descriptions of the collections that were opened here and verified, by type."""
+        types = [entity_type for entity_type, cached in self._infos.items() if cached.opening is not None]
+        return {name: self._described(name) for name in types if self._backend.has_collection(name)}
 
     def create(self, entity_type: str, embedding: str, dimension: int) -> CollectionInfo:
         """Create the collection of a type that has none."""
@@ -164,7 +207,7 @@ class Collections:
         if self._backend.has_collection(name):
             self._backend.drop_collection(name)
         info = CollectionInfo.new(entity_type, store, embedding, dimension, self._backend.capabilities)
-        columns = info.written_layout.columns(COLLECTIONS[entity_type], dimension, words=info.words is not None)
+        columns = info.written_layout.columns(declared_type(entity_type), dimension, words=info.words is not None)
         self._backend.create_collection(name, columns, info.as_text())
         return info
 
@@ -246,6 +289,21 @@ class Collections:
     def scan(self, entity_type: str, expression: str, fields: Sequence[str]) -> list[Row]:
         """All rows under an expression, however many."""
         return [] if self.info(entity_type) is None else self._backend.query(entity_type, expression, fields)
+
+    def passages(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Passages]:
+        """The passages and vectors of entities, some hundred of them at a time, in order; identities have to be sorted."""
+        for document, group in itertools.groupby(identities, key=lambda identity: identity[0]):
+            for slugs in _parts([slug for _, slug in group], PASSAGE_ENTITIES):
+                expression = f"document == {quoted(document)} and slug in {quoted(list(slugs))}"
+                rows = self.scan(entity_type, expression, [*HIT_FIELDS, "part", "hash", "vector"])
+                current = {ms.identity(row): row["hash"] for row in rows if row["part"] == 0}
+                found: dict[Identity, tuple[list[Passage], list[Vectors]]] = {key: ([], []) for key in current}
+                for row in sorted(rows, key=lambda row: row["part"]):
+                    if current.get(ms.identity(row)) == row["hash"]:
+                        texts, vectors = found[ms.identity(row)]
+                        texts.append(Passage(row["section"], row["passage"], ""))
+                        vectors.append(np.asarray(row["vector"], np.float32))
+                yield found
 
     def count_rows(self, entity_type: str) -> int:
         """Number of rows, which are all passages."""
@@ -361,5 +419,5 @@ def _words(entity: Entity) -> str:
     return stored_words(entity)
 
 
-def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (keys[start : start + GET_KEYS] for start in range(0, len(keys), GET_KEYS))
+def _parts(keys: Sequence[str], number: int = GET_KEYS) -> Iterator[Sequence[str]]:
+    return (keys[start : start + number] for start in range(0, len(keys), number))

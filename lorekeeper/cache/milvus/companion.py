@@ -1,23 +1,35 @@
 """The companion of a Milvus library: keywords, filter fields and a second copy of every entity, in one SQLite file.
 
+The companion of an embedded library has a copy of the passages with their vectors, too. Searches by meaning read it: it is
+derived data, and whenever it may differ from the collection it is made again from that.
+
 The file can be rebuilt from Milvus, and Milvus, if it is damaged, from the file: that is what `repair` does. It records in what the
-two may differ: the id of the store that a table was built from, and the entities of pending writes.
+two may differ: the id of the store that a table was built from, the model of the vectors, and the entities of pending writes. It
+also records in which state Milvus Lite's files were when they and the companion had been compared.
 """
 
 from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from lorekeeper.cache.formats import Normalized
-from lorekeeper.cache.protocol import Identity
-from lorekeeper.cache.sqlite.catalogue import Catalogue, insert, load, remove, statements
+from lorekeeper.cache.milvus.description import CollectionInfo
+from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.cache.sqlite import passages
+from lorekeeper.cache.sqlite.catalogue import insert, load, remove, statements
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
+from lorekeeper.cache.sqlite.passages import PASSAGES, PassageCatalogue
 from lorekeeper.cache.sqlite.upgrade import FileUpgrade
+from lorekeeper.cache.vectors import KEY_BYTES
+from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity
+from lorekeeper.errors import CacheError
+from lorekeeper.filters import Selection
+from lorekeeper.text.passages import Passage
 
 logger = logging.getLogger(__name__)
 
@@ -26,8 +38,10 @@ R = TypeVar("R")
 APPLICATION = 0x4C4B4B57
 """SQLite's application_id of a companion."""
 
-LAYOUTS = range(6, 8)
-"""Layouts that can be read; the last one is written. A file of an earlier one is built again from Milvus."""
+LAYOUTS = range(6, 9)
+"""Layouts that can be read; the last one is written. A file of an earlier one is built again from Milvus.
+
+Since 8 an embedded library's has passages with vectors."""
 
 DAMAGED = ".damaged"
 """Suffix of a file that could not be used and was moved aside."""
@@ -35,15 +49,37 @@ DAMAGED = ".damaged"
 _MARKS = (
     "CREATE TABLE unfinished (type TEXT NOT NULL, document TEXT NOT NULL, slug TEXT NOT NULL)",
     "CREATE TABLE built (type TEXT PRIMARY KEY, store TEXT NOT NULL, rows INTEGER)",
+    "CREATE TABLE vectors (type TEXT PRIMARY KEY, store TEXT NOT NULL, embedding TEXT NOT NULL)",
+    "CREATE TABLE sealed (type TEXT PRIMARY KEY, description TEXT NOT NULL, files TEXT NOT NULL)",
 )
 
+_NO_KEY = bytes(KEY_BYTES)
+"""Stands where a library in SQLite has the key of a vector in the embedding cache."""
 
-class Companion(Catalogue):
+
+class Copy(NamedTuple):
+    """What the companion has of one entity.
+
+    Attributes:
+        entity: the entity.
+        passages: of an embedded library its passages.
+        vectors: the vector of each, `(dim,) float32`.
+    """
+
+    entity: Entity
+    passages: Sequence[Passage] = ()
+    vectors: Sequence[Vectors] = ()
+
+
+class Companion(PassageCatalogue):
     """The companion of one Milvus library. Blocking, and safe to use from several threads and processes."""
 
-    def __init__(self, path: Path) -> None:
-        tables = [*_MARKS, *statements()]
-        super().__init__(SqliteFile(path, "the keyword index", APPLICATION, LAYOUTS, tables, durable=True))
+    def __init__(self, path: Path, types: Sequence[str] | None = None) -> None:
+        tables = [*_MARKS, *statements(types), *passages.statements(types)]
+        file = SqliteFile(
+            path, "the keyword index", APPLICATION, LAYOUTS, tables, durable=True, types=types, extended=7
+        )
+        super().__init__(file)
         self.path = path
         self._known: dict[tuple[str, str], tuple[object, Any]] = {}
 
@@ -53,7 +89,8 @@ class Companion(Catalogue):
 
     def upgrade(self, normalized: Normalized) -> None:
         """Bring the file to the current format. The caller holds the library's write lock."""
-        upgrade = FileUpgrade(self.file, normalized, parts=[], tables=["unfinished", "built", "changes"])
+        tables = ["unfinished", "built", "vectors", "changes"]
+        upgrade = FileUpgrade(self.file, normalized, parts=[PASSAGES], tables=tables)
         self._usable(lambda: upgrade.run() if self.file.outdated() else None)
 
     def state(self, entity_type: str) -> tuple[str | None, bool]:
@@ -91,21 +128,14 @@ class Companion(Catalogue):
         rows = [(entity_type, *identity) for identity in identities]
         self._write(lambda c: c.executemany("INSERT INTO unfinished VALUES (?, ?, ?)", rows))
 
-    def apply(self, entity_type: str, entities: Iterable[Entity]) -> None:
-        """Copy entities that the store now holds, and end the write."""
+    def replace(self, entity_type: str, identities: Sequence[Identity], copies: Sequence[Copy] = ()) -> None:
+        """Remove entities, store what the store now has of them, and end the write."""
 
         def write(c: sqlite3.Connection) -> None:
-            insert(c, entity_type, entities)
-            _finish(c, entity_type)
-
-        self._write(write)
-
-    def remove(self, entity_type: str, identities: Iterable[Identity], current: Iterable[Entity] = ()) -> None:
-        """Remove entities, store the current ones, and end the write."""
-
-        def write(c: sqlite3.Connection) -> None:
-            remove(c, entity_type, identities)
-            insert(c, entity_type, current)
+            passages.remove(c, entity_type, remove(c, entity_type, identities))
+            ids = insert(c, entity_type, [copy.entity for copy in copies])
+            vectors = [vector for copy in copies for vector in copy.vectors]
+            _insert(c, entity_type, ids, [copy.passages for copy in copies], vectors)
             _finish(c, entity_type)
 
         self._write(write)
@@ -116,12 +146,74 @@ class Companion(Catalogue):
         def write(c: sqlite3.Connection) -> None:
             c.execute(f"DELETE FROM {entity_type}")
             c.execute(f"DELETE FROM {entity_type}_fts")
+            c.execute(f"DELETE FROM {entity_type}{PASSAGES}")
+            c.execute("DELETE FROM vectors WHERE type = ?", (entity_type,))
+            passages.replaced(c, entity_type)
             insert(c, entity_type, entities())
             c.execute("INSERT OR REPLACE INTO built VALUES (?, ?, NULL)", (entity_type, store))
             _finish(c, entity_type)
 
         logger.info("building the keyword index of %s", entity_type)
         self._write(write)
+
+    # --- vectors ---------------------------------------------------------------------------------------------------
+
+    def has_vectors(self, entity_type: str, info: CollectionInfo) -> bool:
+        """Whether the file has the vectors of a collection of that description."""
+        return self._remembered("vectors", entity_type, lambda c: _made_with(c, entity_type)) == _mark(info)
+
+    def rank_semantic(
+        self, selection: Selection, vector: Vectors, limit: int, info: CollectionInfo
+    ) -> list[Ranked] | None:
+        """The entities whose best passage is nearest to a vector, exactly; None if these are another collection's vectors."""
+
+        def rank(c: sqlite3.Connection) -> list[Ranked] | None:
+            current = _made_with(c, selection.entity_type) == _mark(info)
+            return self.nearest(c, selection, vector, limit) if current else None
+
+        return self._read(rank)
+
+    def read_vectors(self, entity_type: str) -> None:
+        """Read the vectors of a type into memory, unless they are there."""
+        self._read(lambda c: self.matrix(c, entity_type))
+
+    def copy_vectors(
+        self,
+        entity_type: str,
+        info: CollectionInfo,
+        read: Callable[[], Iterable[Mapping[Identity, tuple[Sequence[Passage], Sequence[Vectors]]]]],
+    ) -> None:
+        """Store the passages and vectors of all entities of a type, which ``read`` gives, in place of those that are there.
+
+        Raises:
+            CacheError: they are not those of the entities that the file has; nothing was changed.
+        """
+
+        def write(c: sqlite3.Connection) -> None:
+            rows = c.execute(f"SELECT document, slug, id FROM {entity_type}")
+            missing = {(document, slug): row for document, slug, row in rows}
+            c.execute(f"DELETE FROM {entity_type}{PASSAGES}")
+            for batch in read():
+                own = [(missing.pop(identity), copy) for identity, copy in batch.items() if identity in missing]
+                vectors = [vector for _, (_, vectors) in own for vector in vectors]
+                _insert(c, entity_type, [row for row, _ in own], [texts for _, (texts, _) in own], vectors)
+            if missing:
+                raise CacheError(f"{len(missing):,} {entity_type} have no vectors")
+            c.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (entity_type, *_mark(info)))
+            passages.replaced(c, entity_type)
+
+        self._write(write)
+
+    # --- the state of Milvus Lite's files --------------------------------------------------------------------------
+
+    def sealed(self, entity_type: str) -> tuple[str, str] | None:
+        """The description of a type's collection, and the state of its files, when both were compared with this file."""
+        return self._remembered("sealed", entity_type, lambda c: _sealed(c, entity_type))
+
+    def seal(self, states: Mapping[str, tuple[str, str]]) -> None:
+        """Record the description and the state of the files of some types, by type."""
+        rows = [(entity_type, *state) for entity_type, state in states.items()]
+        self._write(lambda c: c.executemany("INSERT OR REPLACE INTO sealed VALUES (?, ?, ?)", rows))
 
     @staticmethod
     def _state(c: sqlite3.Connection, entity_type: str) -> tuple[str | None, bool]:
@@ -156,3 +248,34 @@ class Companion(Catalogue):
 
 def _finish(c: sqlite3.Connection, entity_type: str) -> None:
     c.execute("DELETE FROM unfinished WHERE type = ?", (entity_type,))
+
+
+def _mark(info: CollectionInfo) -> tuple[str, str]:
+    """What tells the vectors of a collection from others."""
+    return info.store, info.embedding
+
+
+def _made_with(c: sqlite3.Connection, entity_type: str) -> tuple[str, str] | None:
+    """The `_mark` of the vectors of a type; None if it has not all of them."""
+    row: tuple[str, str] | None = c.execute(
+        "SELECT store, embedding FROM vectors WHERE type = ?", (entity_type,)
+    ).fetchone()
+    return row
+
+
+def _sealed(c: sqlite3.Connection, entity_type: str) -> tuple[str, str] | None:
+    row: tuple[str, str] | None = c.execute(
+        "SELECT description, files FROM sealed WHERE type = ?", (entity_type,)
+    ).fetchone()
+    return row
+
+
+def _insert(
+    c: sqlite3.Connection,
+    entity_type: str,
+    ids: Sequence[int],
+    texts: Iterable[Sequence[Passage]],
+    vectors: Sequence[Vectors],
+) -> None:
+    """Store passages with their vectors, which may be none for none of them."""
+    passages.insert(c, f"{entity_type}{PASSAGES}", ids, texts, vectors, [_NO_KEY] * len(vectors))

@@ -10,7 +10,7 @@ from lorekeeper.cache.formats import FIRST_DECLARATIONS, NewerLibraryError, decl
 from lorekeeper.cache.milvus import first, plain, schema
 from lorekeeper.cache.milvus.backend import Capabilities
 from lorekeeper.cache.milvus.schema import Layout, WrittenLayout, described
-from lorekeeper.entities import BASE_FIELDS, COLLECTIONS, WHOLE_NAME
+from lorekeeper.entities import BASE_FIELDS, WHOLE_NAME, declared_type
 from lorekeeper.errors import MilvusSchemaError
 from lorekeeper.filters import Selection
 from lorekeeper.version import VERSION
@@ -53,7 +53,7 @@ class CollectionInfo:
     @classmethod
     def new(cls, entity_type: str, store: str, embedding: str, dimension: int, capabilities: Capabilities) -> Self:
         """The description of a new collection."""
-        fields, version = declared(COLLECTIONS[entity_type]), VERSION
+        fields, version = declared(declared_type(entity_type)), VERSION
         return cls(store, embedding, dimension, capabilities.format, capabilities.words, fields, version)
 
     @classmethod
@@ -71,7 +71,7 @@ class CollectionInfo:
             fields=values.get("fields", FIRST_DECLARATIONS.get(entity_type, "")),
             version=values.get("version", ""),
         )
-        changed = info.fields != declared(COLLECTIONS[entity_type])
+        changed = info.fields != declared(declared_type(entity_type))
         if info.format not in LAYOUTS or (changed and is_later(info.version)):
             raise NewerCollectionError(str(newer(where, info.format, info.version)))
         return info
@@ -82,7 +82,7 @@ class CollectionInfo:
 
     def is_current(self, entity_type: str, capabilities: Capabilities) -> bool:
         """Whether this version creates collections with this format and these fields; others are upgraded."""
-        fields = declared(COLLECTIONS[entity_type])
+        fields = declared(declared_type(entity_type))
         return (self.format, self.fields) == (capabilities.format, fields) and self.words in (None, capabilities.words)
 
     def has_columns(self, selection: Selection) -> bool:

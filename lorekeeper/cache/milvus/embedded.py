@@ -1,31 +1,42 @@
 """The store of an embedded library: Milvus Lite in a folder, and its companion in a SQLite file beside it. Blocking.
 
-Structured questions are answered by the companion, ten times sooner than by Milvus Lite, and entities are read from it in half
-the time. Each of the two copies can rebuild the other, so what the companion knows of a collection is compared with it before
-the collection is used.
+The collections are the library. Reads are answered by the companion: filters, keywords and entities, and searches by meaning
+from its copy of the vectors, which take a twentieth of Milvus Lite's time. If it has no current copy, Milvus Lite searches, with
+the same results.
+
+Each of the two can rebuild the other, so what the companion knows of a collection is compared with it before the collection is
+used. That needs the collection in memory, so it is not repeated while the files of the collection are those that were left
+when it was compared last: such a type is sealed, and Milvus Lite opens it only to write.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib.metadata
+import itertools
+import logging
 import shutil
+import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from zipfile import ZipFile
 
-from lorekeeper.cache.formats import Normalized
-from lorekeeper.cache.milvus.backend import damaged
-from lorekeeper.cache.milvus.collections import Collections
-from lorekeeper.cache.milvus.companion import Companion
+from lorekeeper.cache.formats import Normalized, reported
+from lorekeeper.cache.milvus.backend import Known, damaged
+from lorekeeper.cache.milvus.collections import Collections, Passages, Seal
+from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.expressions import RECORDS
+from lorekeeper.cache.milvus.files import files_state
+from lorekeeper.cache.milvus.schema import FORMAT
 from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
-from lorekeeper.cache.store import Chunked
+from lorekeeper.cache.store import Chunked, require_model
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
 from lorekeeper.order import BY_NAME, Order
@@ -35,8 +46,24 @@ LOOK_AGAIN_SECONDS = (0.05, 0.2, 0.8, 0.0)
 """Pauses between looks at a collection that seems to lack entities: while another thread or process flushes it, or puts an
 upgraded one in its place, it does for a moment."""
 
+SETTLE_SECONDS = 60.0
+"""How long Milvus Lite stays open after the last write: it has all rows of the types that were written in memory."""
+
+COPY_AGAIN_SECONDS = 60.0
+"""How long nobody tries again to copy the vectors of a type after that failed."""
+
 LOW_SPACE_BYTES = 64 * 2**20
 """Free space below which nothing more is written: Milvus Lite loses rows when the disk fills up during a flush."""
+
+
+_OPEN = {
+    "server": "open in this process, which shares it",
+    "client": "open in another process, which shares it",
+    "closed": "not needed to read, and closed",
+}
+"""What Milvus Lite does, by the role of this process."""
+
+logger = logging.getLogger(__name__)
 
 
 class EmbeddedStore(MilvusStore):
@@ -46,14 +73,25 @@ class EmbeddedStore(MilvusStore):
         path: folder of the library.
         companion_path: file of its companion.
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
+        types: the types of entity that it holds.
+
+    Attributes:
+        uses_vectors: whether searches by meaning read the companion's copy of the vectors.
     """
 
-    def __init__(self, path: Path, companion_path: Path, normalized: Normalized) -> None:
+    uses_vectors = True
+
+    def __init__(
+        self, path: Path, companion_path: Path, normalized: Normalized, types: Sequence[str] | None = None
+    ) -> None:
         self.path = path
-        self.embedded = EmbeddedBackend(path)
-        collections = Collections(self.embedded, self.verify)
+        self.embedded = EmbeddedBackend(path, Known(self._is_unchanged, self._known_rows, self._settle_later))
+        collections = Collections(self.embedded, self.verify, self._sealed)
         self._differences: dict[str, str | None] = {}  # those that lasted, so that nobody waits for them again
-        super().__init__(self.embedded, collections, Companion(companion_path), normalized)
+        self._copy_after: dict[str, float] = {}
+        self._settling: threading.Timer | None = None
+        companion = Companion(companion_path, types)
+        super().__init__(self.embedded, collections, companion, normalized)
 
     # --- beginning -------------------------------------------------------------------------------------------------
 
@@ -77,10 +115,21 @@ class EmbeddedStore(MilvusStore):
         with self.write_lock():
             self.collections.flush(entity_type)
             self._note_rows(entity_type)
+        self._settle_later()
 
     def end_rebuild(self, entity_type: str) -> None:
         super().end_rebuild(entity_type)
         self._note_rows(entity_type)
+        info = self.collections.info(entity_type)
+        if info is not None:
+            self._copy_vectors(entity_type, info)
+
+    def _collection(self, entity_type: str, vectors: Vectors, embedding: str) -> CollectionInfo:
+        is_new = self.collections.info(entity_type) is None
+        info = super()._collection(entity_type, vectors, embedding)
+        if is_new:
+            self.companion.copy_vectors(entity_type, info, list)
+        return info
 
     def _remove(self, entity_type: str, identities: Sequence[Identity]) -> int:
         removed = super()._remove(entity_type, identities)
@@ -133,17 +182,159 @@ class EmbeddedStore(MilvusStore):
         ready = self._companion_ready(selection.entity_type)
         return self.companion.rank_keyword(selection, query, limit) if ready else []
 
-    def statistics(self) -> Statistics:
-        kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in COLLECTIONS}
-        details = {"role": self.embedded.role, "keyword index": str(self.companion.path)}
-        if self.embedded.role == "server":
-            from lorekeeper.cache.milvus.lite import status
+    def identities(self, entity_type: str) -> list[Identity]:
+        return self.companion.identities(entity_type) if self._companion_ready(entity_type) else []
 
-            details["Milvus Lite"] = status()
+    def content_hashes(self, entity_type: str) -> dict[Identity, str]:
+        return self.companion.content_hashes(entity_type) if self._companion_ready(entity_type) else {}
+
+    def rank_semantic(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
+        entity_type = selection.entity_type
+        info = self._info(entity_type)
+        if info is None:
+            return []
+        require_model(info.embedding, embedding)
+        if self._companion_ready(entity_type) and self._vectors_ready(entity_type, info, vector):
+            ranking = self.companion.rank_semantic(selection, vector, limit, info)
+            if ranking is not None:
+                return ranking
+        return self.collections.nearest(selection, vector, limit)
+
+    def open(self, types: Iterable[str]) -> None:
+        """Open these types, and read their vectors. Milvus Lite is opened if one of them is not sealed, and closed again."""
+        for entity_type in types:
+            info = self._info(entity_type) if self._companion_ready(entity_type) else None
+            if info is not None and self._vectors_ready(entity_type, info):
+                self.companion.read_vectors(entity_type)
+        self._settle()
+
+    def close(self) -> None:
+        self._settle()
+        if self._settling:
+            self._settling.cancel()
+        super().close()
+
+    def statistics(self) -> Statistics:
+        kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in self.types}
+        details = {
+            "role": self.embedded.role,
+            "keyword index": str(self.companion.path),
+            "Milvus Lite": f"{importlib.metadata.version('milvus-lite')}, {_OPEN[self.embedded.role]}",
+            "vectors": self._state_of_vectors(),
+        }
         server = read_server(self.path)
         if server:
             details["served by"] = f"process {server.pid}, LoreKeeper {server.version}"
         return self._statistics(kinds, details)
+
+    def _count_passages(self, entity_type: str) -> int:
+        rows = self.companion.rows(entity_type) if self._companion_ready(entity_type) else 0
+        return super()._count_passages(entity_type) if rows is None else rows
+
+    # --- vectors ---------------------------------------------------------------------------------------------------
+
+    def _vectors_ready(self, entity_type: str, info: CollectionInfo, vector: Vectors | None = None) -> bool:
+        """Whether the companion has the vectors of a collection, which are copied if need be; else Milvus Lite searches."""
+        if not self.uses_vectors or (vector is not None and len(vector) != info.dimension):
+            return False
+        if self.companion.has_vectors(entity_type, info):
+            return True
+        if info.format != FORMAT or time.monotonic() < self._copy_after.get(entity_type, 0.0):
+            return False
+        try:
+            with self.write_lock(wait=0):
+                if not self.companion.has_vectors(entity_type, info):
+                    self._copy_vectors(entity_type, info)
+        except CacheError as error:
+            logger.info("Milvus Lite searches the vectors of %s: %s", entity_type, error)
+            self._copy_after[entity_type] = time.monotonic() + COPY_AGAIN_SECONDS
+            return False
+        return True
+
+    def _copy_vectors(self, entity_type: str, info: CollectionInfo) -> None:
+        """Copy the vectors of a type from its collection. The caller holds the write lock."""
+        self._require_space()
+        identities = self.companion.identities(entity_type)
+        with reported(f"the vectors of {entity_type}", len(identities)) as progress:
+
+            def batches() -> Iterator[Passages]:
+                for batch in self.collections.passages(entity_type, identities):
+                    yield batch
+                    progress(len(batch))
+
+            self.companion.copy_vectors(entity_type, info, batches)
+
+    def _copies(self, chunked: Chunked, vectors: Vectors) -> list[Copy]:
+        remaining = iter(vectors)
+        return [Copy(entity, texts, list(itertools.islice(remaining, len(texts)))) for entity, texts in chunked]
+
+    def _stored_copies(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Copy]:
+        found = {
+            key: value for part in self.collections.passages(entity_type, identities) for key, value in part.items()
+        }
+        for entity in self._each(entity_type, identities):
+            yield Copy(entity, *found[entity.identity])
+
+    def _state_of_vectors(self) -> str:
+        """Whether searches by meaning read the companion's vectors, for people."""
+        infos = {entity_type: self._info(entity_type) for entity_type in self.types}
+        missing = [t for t, info in infos.items() if info is not None and not self.companion.has_vectors(t, info)]
+        return f"not copied yet for {', '.join(missing)}, which Milvus Lite searches" if missing else "current"
+
+    # --- the state of Milvus Lite's files --------------------------------------------------------------------------
+
+    def _is_unchanged(self, entity_type: str) -> bool:
+        """Whether the files of a type are those that were left when the two copies were compared."""
+        return self._sealed(entity_type) is not None
+
+    def _known_rows(self, entity_type: str) -> int | None:
+        return self.companion.rows(entity_type)
+
+    def _sealed(self, entity_type: str) -> Seal | None:
+        if not self.path.is_dir() or not self.companion.path.exists():
+            return None
+        seal = self.companion.sealed(entity_type)
+        if seal is None or seal[1] != files_state(self.path, entity_type):
+            return None
+        where = f"the collection {entity_type} at {self.path}"
+        return Seal(CollectionInfo.parse(entity_type, seal[0], where) if seal[0] else None)
+
+    def _settle(self) -> None:
+        """Compare the types that were opened here, close Milvus Lite, and seal the types that agree.
+
+        Nothing happens if somebody is writing: it is tried again later, or the next process compares them.
+        """
+        if self._settling:
+            self._settling.cancel()
+        if self.embedded.role != "server":
+            return
+        self._settle_later()
+        with contextlib.suppress(CacheError, OSError), self._lock.hold(wait=0):
+            opened = self.collections.opened()
+            sound = {t: info.as_text() for t, info in opened.items() if self._agrees(t, info)}
+            absent = {t: "" for t in self.types if t not in opened and self._is_absent(t)}
+            self.backend.close()
+            if self._settling:
+                self._settling.cancel()
+            states = {t: (text, files_state(self.path, t)) for t, text in (sound | absent).items()}
+            self.companion.seal({t: (text, state) for t, (text, state) in states.items() if state})
+
+    def _settle_later(self) -> None:
+        """Close Milvus Lite after a while; if it is used then, it is opened again."""
+        if self._settling:
+            self._settling.cancel()
+        self._settling = threading.Timer(SETTLE_SECONDS, self._settle)
+        self._settling.daemon = True
+        self._settling.start()
+
+    def _is_absent(self, entity_type: str) -> bool:
+        """Whether nothing of a type was ever stored, as both copies say."""
+        return self.companion.state(entity_type)[0] is None and not self.backend.has_collection(entity_type)
+
+    def _agrees(self, entity_type: str, info: CollectionInfo) -> bool:
+        """Whether the companion has all that a collection has."""
+        finished = self.companion.state(entity_type) == (info.store, True)
+        return finished and self._difference(entity_type, info) is None
 
     # --- the two copies --------------------------------------------------------------------------------------------
 

@@ -2,29 +2,38 @@
 
 Milvus Lite lets one process into a library. It is opened through its own Python interface: its gRPC server and the driver
 for it would cost half a second, 60 MB, and two milliseconds for each query.
+
+While a collection is open it has no index: LoreKeeper's own searches do not need it, and Milvus Lite compares whole vectors then,
+which gives the same results. Its IVF_FLAT index is built when the store is closed, for whoever opens the library after that,
+and all at once: index files that were cut off, or that LoreKeeper wrote itself until version 0.1.0, are never read.
 """
 
 from __future__ import annotations
 
+import logging
+import os
 import threading
-from collections.abc import Sequence
-from contextlib import ExitStack
-from importlib import import_module
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lorekeeper.cache.milvus.quiet import quiet_loggers, store_open, without_notices
 from lorekeeper.cache.milvus.schema import INDEX, PROPERTY, SEARCH_PARAMS, Column, ColumnType, Row
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.errors import MilvusConnectionError, MilvusSchemaError
+from lorekeeper.system import is_own_process
 
 if TYPE_CHECKING:
     from milvus_lite import Collection, FieldSchema, MilvusLite
 
     from lorekeeper.embedding.protocol import Vectors
 
-SETTLE_SECONDS = 0.3
-"""How long after loading or writing memory is returned to the system."""
+logger = logging.getLogger(__name__)
 
+EARLIER_COPIES = (".rows", ".vectors")
+"""Suffixes of files that LoreKeeper wrote into the folders of Milvus Lite until version 0.1.0, along with indexes of its own."""
 
 _importing = threading.Lock()
 """Two threads that begin to import a circle of modules at once may each see the other's half-initialised ones."""
@@ -44,22 +53,18 @@ class Engine:
     """
 
     def __init__(self, path: Path) -> None:
-        self._settling: threading.Timer | None = None
         self._opening = threading.RLock()
         """Held while collections are opened, created, dropped or renamed: two threads that do so at once would get two
         objects for one folder, and neither would see what is written through the other."""
-        try:
-            with _importing:
-                from lorekeeper.cache.milvus import _internals  # first, since it says how PyArrow is loaded
-
-                import_module("milvus_lite")
-        except (ImportError, AttributeError) as error:
-            raise _unusable(error) from error
-        self._release_memory = _internals.release_memory
+        self._using = defaultdict[str, Any](threading.RLock)
+        """Of each collection, held while it is used: Milvus Lite begins to flush by emptying its memory, and until the rows
+        are in a file, its readers miss them."""
+        self._without_index = set[str]()
         with ExitStack() as opened:
-            opened.enter_context(_internals.store_open())
+            opened.enter_context(store_open())
             self._database = _open(path)
             opened.callback(self._database.close)
+            self._remove_earlier_copies(path)
             self._opened = opened.pop_all()
 
     def list_collections(self) -> list[str]:
@@ -79,17 +84,21 @@ class Engine:
         fields = [_field(Column(*column)) for column in columns]
         schema = CollectionSchema(fields)
         with self._opening:
-            collection = self._database.create_collection(name, schema, properties={PROPERTY: description})
-            collection.create_index(*INDEX)
-            collection.load()
+            self._database.create_collection(name, schema, properties={PROPERTY: description})
+            self._without_index.add(name)
 
     def columns(self, name: str) -> list[str]:
         """Names of a collection's columns."""
         return [field.name for field in self._collection(name).schema.fields]
 
+    def vector_columns(self, name: str) -> list[str]:
+        """Names of those that hold vectors."""
+        from milvus_lite import DataType
+
+        return [field.name for field in self._collection(name).schema.fields if field.dtype == DataType.FLOAT_VECTOR]
+
     def load_collection(self, name: str) -> None:
-        self._collection(name).load()
-        self._settle()
+        self._collection(name)
 
     def release_collection(self, name: str) -> None:
         self._collection(name).release()
@@ -97,80 +106,114 @@ class Engine:
     def drop_collection(self, name: str) -> None:
         with self._opening:
             self._database.drop_collection(name)
+            self._without_index.discard(name)
 
     def rename_collection(self, name: str, new_name: str) -> None:
         with self._opening:
             self._database.rename_collection(name, new_name)
+            if name in self._without_index:
+                self._without_index.remove(name)
+                self._without_index.add(new_name)
 
     def flush(self, name: str) -> None:
-        self._collection(name).flush()
-        self._settle()
+        with self._used(name) as collection:
+            collection.flush()
 
     def search(self, name: str, vector: Vectors, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
-        (hits,) = self._collection(name).search(
-            [vector],
-            top_k=limit,
-            metric_type=SEARCH_PARAMS["metric_type"],
-            expr=expression or None,
-            output_fields=list(fields),
-            search_params=SEARCH_PARAMS["params"],
-        )
+        with self._used(name) as collection:
+            (hits,) = collection.search(
+                [vector],
+                top_k=limit,
+                metric_type=SEARCH_PARAMS["metric_type"],
+                expr=expression or None,
+                output_fields=list(fields),
+                search_params=SEARCH_PARAMS["params"],
+            )
         for hit in hits:
             row = hit["entity"]
             row["pk"], row["distance"] = hit["id"], hit["distance"]
         return [hit["entity"] for hit in hits]
 
     def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> list[Row]:
-        return list(self._collection(name).get(list(keys), output_fields=list(fields)))
+        with self._used(name) as collection:
+            return list(collection.get(list(keys), output_fields=list(fields)))
 
     def query(self, name: str, expression: str, fields: Sequence[str]) -> list[Row]:
-        return list(self._collection(name).query(expression or None, output_fields=list(fields)))
+        with self._used(name) as collection:
+            return list(collection.query(expression or None, output_fields=list(fields)))
 
     def count(self, name: str, expression: str = "") -> int:
         if expression:
             return len(self.query(name, expression, ["pk"]))
-        return int(self._collection(name).num_entities)
+        with self._used(name) as collection:
+            return int(collection.num_entities)
 
     def upsert(self, name: str, rows: Sequence[Row]) -> None:
-        self._collection(name).upsert([{**row, "vector": row["vector"].tolist()} for row in rows])
+        with self._used(name) as collection:
+            collection.upsert([{**row, "vector": row["vector"].tolist()} for row in rows])
 
     def delete(self, name: str, keys: Sequence[str]) -> None:
-        self._collection(name).delete(list(keys))
+        with self._used(name) as collection:
+            collection.delete(list(keys))
 
     def close(self) -> None:
-        if self._settling:
-            self._settling.cancel()
-        self._opened.close()
+        """Build the indexes of the collections that were opened, and close the store."""
+        with self._opening, without_notices():
+            for name in sorted(self._without_index):
+                try:
+                    collection = self._database.get_collection(name)
+                    if not collection.has_index():
+                        collection.create_index(*INDEX)
+                    collection.release()
+                    collection.load()
+                except Exception as error:  # Milvus Lite searches without an index, and builds it when it is loaded
+                    logger.info("%s have no index: %s", name, error)
+            self._without_index.clear()
+            self._opened.close()
+
+    @contextmanager
+    def _used(self, name: str) -> Iterator[Collection]:
+        with self._using[name]:
+            yield self._collection(name)
 
     def _collection(self, name: str) -> Collection:
+        """An open collection, whose index is dropped when it is opened."""
         with self._opening:
-            return self._database.get_collection(name)
+            collection = self._database.get_collection(name)
+            if name not in self._without_index:
+                if collection.has_index():
+                    collection.release()
+                    collection.drop_index()
+                self._without_index.add(name)
+            return collection
 
-    def _settle(self) -> None:
-        """Return memory that loading or writing took and that is free again, after a moment without more of it."""
-        if self._settling:
-            self._settling.cancel()
-        self._settling = threading.Timer(SETTLE_SECONDS, self._release_memory)
-        self._settling.daemon = True
-        self._settling.start()
-
-
-def status() -> str:
-    """Version of Milvus Lite, and whether it is accelerated: a phrase for people."""
-    from lorekeeper.cache.milvus import _internals
-
-    return _internals.status()
+    def _remove_earlier_copies(self, path: Path) -> None:
+        """Remove the files that LoreKeeper wrote beside indexes of its own, after these: a killed process leaves the rest."""
+        copies = [file for file in path.rglob("*") if file.suffix in EARLIER_COPIES]
+        if copies:
+            for name in self.list_collections():
+                try:
+                    self._collection(name)
+                except Exception as error:  # a damaged one says so when it is used
+                    logger.info("%s cannot be opened: %s", name, error)
+            for file in copies:
+                file.unlink(missing_ok=True)
 
 
 def _open(path: Path) -> MilvusLite:
-    from lorekeeper.cache.milvus import _internals
+    """Milvus Lite's database in a folder.
 
+    In processes that run LoreKeeper alone, Arrow allocates with malloc: its own memory pools keep what reading files took.
+    """
+    if is_own_process():
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
-        from milvus_lite import DataDirLockedError
-    except ImportError as error:
+        with _importing, quiet_loggers():  # FAISS logs which of its variants it loads
+            from milvus_lite import DataDirLockedError, MilvusLite
+    except (ImportError, AttributeError) as error:
         raise _unusable(error) from error
     try:
-        return _internals.open_database(path)
+        return MilvusLite(str(path))
     except DataDirLockedError as error:
         raise StoreTakenError(f"another process has the library {path} open") from error
     except PermissionError as error:

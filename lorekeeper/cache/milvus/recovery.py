@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lorekeeper.cache.milvus.backend import Known
 from lorekeeper.cache.milvus.schema import REBUILT, UPGRADED, Column, Row, type_of
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import COLLECTIONS
 
 if TYPE_CHECKING:
     from lorekeeper.cache.milvus.lite import Engine
@@ -31,13 +30,13 @@ class RecoveredEngine:
 
     Args:
         engine: the store that this process owns; no other process can write to it meanwhile.
-        path: its folder.
+        known: what is known of the collections before they are opened.
     """
 
-    def __init__(self, engine: Engine, path: Path) -> None:
+    def __init__(self, engine: Engine, known: Known) -> None:
         self._engine = engine
-        self._path = path
-        self._recovering = {entity_type: threading.Lock() for entity_type in COLLECTIONS}
+        self._known = known
+        self._recovering = defaultdict[str, threading.Lock](threading.Lock)
         self._recovered: set[str] = set()
 
     def list_collections(self) -> list[str]:
@@ -94,7 +93,7 @@ class RecoveredEngine:
         return self._engine
 
     def _recover(self, entity_type: str) -> None:
-        if entity_type in self._recovered or entity_type not in COLLECTIONS:
+        if entity_type in self._recovered:
             return
         with self._recovering[entity_type]:
             if entity_type not in self._recovered:
@@ -117,19 +116,13 @@ class RecoveredEngine:
                     self._engine.drop_collection(replacement)
 
     def _open(self, entity_type: str) -> None:
-        """Load a collection, and flush what the last process did not flush."""
-        from lorekeeper.cache.milvus import _internals
-
-        log_left = _internals.has_log(self._path, entity_type)
-        try:
-            self._engine.load_collection(entity_type)
-        except Exception as error:  # an index file may be cut off if the process was killed while it was written
-            logger.info("%s cannot be loaded, its index is built again: %s", entity_type, error)
-            _internals.remove_indexes(self._path, entity_type)
-            self._engine.load_collection(entity_type)
-        self._engine.flush(entity_type)
-        if log_left:
-            self._remove_duplicates(entity_type)
+        """Load a collection; if the last process did not close it, flush what that has left."""
+        unchanged, rows = self._known.unchanged(entity_type), self._known.rows(entity_type)
+        self._engine.load_collection(entity_type)
+        if not unchanged:
+            self._engine.flush(entity_type)
+            if rows != self._engine.count(entity_type):
+                self._remove_duplicates(entity_type)
 
     def _remove_duplicates(self, entity_type: str) -> None:
         """Rewrite rows that are stored twice, which replaces both.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from lorekeeper.cache.formats import Normalized
@@ -17,7 +17,6 @@ from lorekeeper.cache.milvus.companion import Companion
 from lorekeeper.cache.milvus.server import MilvusServer
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
-from lorekeeper.entities import COLLECTIONS
 from lorekeeper.filters import Selection
 from lorekeeper.order import BY_NAME, Order
 from lorekeeper.text.keywords import KeywordQuery
@@ -40,13 +39,22 @@ class RemoteStore(MilvusStore):
         token: its token, or ``user:password``.
         companion_path: file of the companion.
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
+        types: the types of entity that it holds.
     """
 
     marks_all_writes = False  # another machine's are in the server only
 
-    def __init__(self, uri: str, token: str | None, companion_path: Path, normalized: Normalized) -> None:
+    def __init__(
+        self,
+        uri: str,
+        token: str | None,
+        companion_path: Path,
+        normalized: Normalized,
+        types: Sequence[str] | None = None,
+    ) -> None:
         self.server = MilvusServer(uri, token)
-        super().__init__(self.server, Collections(self.server), Companion(companion_path), normalized)
+        companion = Companion(companion_path, types)
+        super().__init__(self.server, Collections(self.server), companion, normalized)
         self._next_comparison: dict[str, float] = {}
 
     def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:
@@ -77,7 +85,7 @@ class RemoteStore(MilvusStore):
         return super().mark(entity_type), time.monotonic() // MARK_SECONDS
 
     def statistics(self) -> Statistics:
-        kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in COLLECTIONS}
+        kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in self.types}
         capabilities = self.server.capabilities
         details = {"role": "remote", "keyword index": str(self.companion.path), "server": capabilities.remarks}
         return self._statistics(kinds, details)

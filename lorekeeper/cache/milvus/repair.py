@@ -229,7 +229,7 @@ def finished_writes(store: MilvusStore, entity_type: str) -> list[str]:
 def _stored(store: MilvusStore, entity_type: str) -> tuple[dict[Identity, str], list[Entity]]:
     """The hashes that Milvus has for a type, and all entities that it returns, whatever the companion says."""
     with store.collections.unverified():
-        hashes = store.content_hashes(entity_type)
+        hashes = store.collections.content_hashes(entity_type)
         identities = sorted(hashes)
         parts = (identities[i : i + KEYS] for i in range(0, len(identities), KEYS))
         return hashes, [entity for part in parts for entity in _load(store, entity_type, part)]

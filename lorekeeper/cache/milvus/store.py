@@ -14,13 +14,13 @@ from zipfile import ZipFile
 from lorekeeper.cache.formats import Normalized, Upgrade
 from lorekeeper.cache.milvus.backend import LazyBackend
 from lorekeeper.cache.milvus.collections import GET_KEYS, Collections
-from lorekeeper.cache.milvus.companion import Companion
+from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.upgrade import CollectionUpgrade
 from lorekeeper.cache.protocol import Choose, Identity, Ranked, Statistics, ValueCounts
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, WriteLock, require_dimension, require_model
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import COLLECTIONS, Entity, Field
+from lorekeeper.entities import Entity, Field
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
 
@@ -40,6 +40,7 @@ class MilvusStore:
     def __init__(
         self, backend: LazyBackend, collections: Collections, companion: Companion, normalized: Normalized
     ) -> None:
+        self.types = companion.file.types
         self.backend, self.collections, self.companion = backend, collections, companion
         self._normalized = normalized
         self._lock = WriteLock(Path(f"{companion.path}.lock"), backend.location)
@@ -49,7 +50,7 @@ class MilvusStore:
             self._lock.hold,
             lambda: companion.upgrade(normalized),
         )
-        self._upgrades = {entity_type: self._upgrade_of(entity_type) for entity_type in COLLECTIONS}
+        self._upgrades = {entity_type: self._upgrade_of(entity_type) for entity_type in self.types}
         self._rebuilding: dict[str, CollectionInfo] = {}
 
     @contextmanager
@@ -88,7 +89,8 @@ class MilvusStore:
             self.companion.begin(entity_type, [entity.identity for entity, _ in chunked])
             lengths = self.collections.upsert(entity_type, chunked, vectors, info)
             self.collections.delete(entity_type, self.collections.surplus(entity_type, lengths))
-            self.companion.apply(entity_type, [entity for entity, _ in chunked])
+            copies = self._copies(chunked, vectors)
+            self.companion.replace(entity_type, [copy.entity.identity for copy in copies], copies)
 
     def flush(self, entity_type: str) -> None:
         with self.write_lock():
@@ -129,7 +131,7 @@ class MilvusStore:
         """The collection of a type, created if need be; EmbeddingError if it has vectors of another model."""
         info = self.collections.info(entity_type)
         if info is None:
-            for other in COLLECTIONS:
+            for other in self.types:
                 require_model(self.embedding_of(other), embedding)
             info = self.collections.create(entity_type, embedding, vectors.shape[1])
             self.companion.rebuild(entity_type, info.store, list)
@@ -143,7 +145,7 @@ class MilvusStore:
             self._sync_companion(entity_type)
             self.companion.begin(entity_type, identities)
             self.collections.delete_entities(entity_type, identities)
-            self.companion.remove(entity_type, identities)
+            self.companion.replace(entity_type, identities)
         return len(identities)
 
     def packed_vectors(self) -> Iterator[list[tuple[bytes, bytes]]]:
@@ -213,16 +215,19 @@ class MilvusStore:
             upgrade.forget()
 
     def _statistics(self, kinds: dict[str, dict[str, int]], details: dict[str, str]) -> Statistics:
-        infos = {entity_type: self.collections.info(entity_type) for entity_type in COLLECTIONS}
+        infos = {entity_type: self.collections.info(entity_type) for entity_type in self.types}
         return Statistics(
             backend="milvus",
             location=self.backend.location,
-            counts={entity_type: sum(kinds[entity_type].values()) for entity_type in COLLECTIONS},
+            counts={entity_type: sum(kinds[entity_type].values()) for entity_type in self.types},
             kinds=kinds,
-            passages={entity_type: self.collections.count_passages(entity_type) for entity_type in COLLECTIONS},
+            passages={entity_type: self._count_passages(entity_type) for entity_type in self.types},
             embedding=", ".join(sorted({info.embedding for info in infos.values() if info})) or None,
             details=details,
         )
+
+    def _count_passages(self, entity_type: str) -> int:
+        return self.collections.count_passages(entity_type)
 
     # --- the companion ---------------------------------------------------------------------------------------------
 
@@ -263,7 +268,7 @@ class MilvusStore:
             self._rebuild_companion(entity_type, info.store)
         elif stale or not finished:
             changed = sorted({*stale, *self.companion.unfinished(entity_type)})
-            self.companion.remove(entity_type, changed, current=list(self._each(entity_type, changed)))
+            self.companion.replace(entity_type, changed, list(self._stored_copies(entity_type, changed)))
 
     def rebuild_companion(self, entity_type: str) -> None:
         """Build a type's part of the companion again from its collection, whatever it holds."""
@@ -273,8 +278,16 @@ class MilvusStore:
                 self._rebuild_companion(entity_type, info.store)
 
     def _rebuild_companion(self, entity_type: str, store: str) -> None:
-        identities = self.identities(entity_type)
+        identities = self.collections.identities(entity_type)
         self.companion.rebuild(entity_type, store, lambda: self._each(entity_type, identities))
+
+    def _copies(self, chunked: Chunked, _vectors: Vectors) -> list[Copy]:
+        """What the companion gets of entities that are written; it has no vectors of a server's."""
+        return [Copy(entity) for entity, _ in chunked]
+
+    def _stored_copies(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Copy]:
+        """What the companion gets of entities that were written before."""
+        return map(Copy, self._each(entity_type, identities))
 
     def _each(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Entity]:
         """The entities of these identities, however many, loaded in batches."""
@@ -299,8 +312,10 @@ class MilvusStore:
         return self._companion_upgrade.failure or self._upgrades[entity_type].failure
 
     def _companion_outdated(self) -> bool:
-        self.backend.open()  # refused while a process of an earlier version has the library open
-        return self.companion.outdated()
+        outdated = self.companion.outdated()
+        if outdated:
+            self.backend.open()  # refused while a process of an earlier version has the library open
+        return outdated
 
     def _upgrade_of(self, entity_type: str) -> Upgrade:
         return Upgrade(

@@ -15,7 +15,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from lorekeeper.cache.milvus.backend import Backend, Capabilities, DamagedError, ServerLostError, damaged, refusal
+from lorekeeper.cache.milvus.backend import (
+    Backend,
+    Capabilities,
+    DamagedError,
+    Known,
+    ServerLostError,
+    damaged,
+    refusal,
+)
 from lorekeeper.cache.milvus.schema import Column, Row, type_of
 from lorekeeper.cache.milvus.sharing.client import Client
 from lorekeeper.cache.milvus.sharing.server import Server
@@ -45,10 +53,11 @@ class EmbeddedBackend:
 
     Args:
         path: the folder; it is created at first use.
+        known: what is known of its collections before they are opened here.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, known: Known | None = None) -> None:
+        self.path, self._known = path, known or Known()
         self._lock = threading.RLock()
         self._backend: Backend | None = None
         self._server: Server | None = None
@@ -151,7 +160,11 @@ class EmbeddedBackend:
             except CacheError:
                 raise
             except Exception as error:
-                raise self._translated(error) from error
+                with self._lock:  # another thread may be closing it
+                    closed = self._openings != opening or self._backend is not backend
+                if not closed:
+                    raise self._translated(error) from error
+                logger.debug("%s was closed during an operation: repeating it", self.path)
         raise MilvusConnectionError(f"every process that served the library {self.path} has ended; try again")
 
     def _attempt_reading(self, name: str, operation: Callable[[Backend], T]) -> T:
@@ -180,6 +193,7 @@ class EmbeddedBackend:
     def _serve(self, backend: Backend) -> None:
         if isinstance(backend, Client):
             return
+        self._known.opened()
         try:
             self._server = Server(self.path, backend)
         except BaseException:
@@ -205,7 +219,7 @@ class EmbeddedBackend:
             from lorekeeper.cache.milvus.recovery import RecoveredEngine
 
             try:
-                return RecoveredEngine(Engine(self.path), self.path)
+                return RecoveredEngine(Engine(self.path), self._known)
             except StoreTakenError:
                 if time.monotonic() > deadline:
                     raise refused from None

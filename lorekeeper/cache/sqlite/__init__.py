@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from lorekeeper.settings import Settings
 
 
-def open_store(settings: Settings, normalized: Normalized) -> SqliteStore:
-    """The library of the settings; it opens at first use, and is upgraded then if it has an earlier format."""
+def open_store(settings: Settings, normalized: Normalized, types: Sequence[str]) -> SqliteStore:
+    """The library of the settings, with these types; it opens at first use, and an earlier format is upgraded then."""
     from lorekeeper.cache.sqlite.store import SqliteStore
 
-    return SqliteStore(settings.sqlite_db_path, normalized)
+    return SqliteStore(settings.sqlite_db_path, normalized, types)
 
 
 def repair_backend(store: Store, vectors: VectorCache, dimension_of: DimensionOf) -> RepairBackend:
@@ -53,6 +54,11 @@ def path_beside(settings: Settings, suffix: str) -> Path:
 def file_at(path: Path) -> Path | None:
     """The SQLite file that holds a library's entries, if there may be a library of this backend at a path."""
     return None if path.is_dir() else path
+
+
+def stored_vectors(_path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
+    """None: they are in the file itself."""
+    return iter(())
 
 
 def file_layouts() -> dict[int, range]:

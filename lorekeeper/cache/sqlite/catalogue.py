@@ -29,7 +29,7 @@ from lorekeeper.cache.sqlite.sql import (
     where,
 )
 from lorekeeper.cache.sqlite.words import fts_statement, insert_words
-from lorekeeper.entities import COLLECTIONS, Entity, Field
+from lorekeeper.entities import COLLECTIONS, Entity, Field, declared_type
 from lorekeeper.filters import Selection
 from lorekeeper.folding import fold, fold_kind
 from lorekeeper.order import BY_NAME, Order, arranged
@@ -53,10 +53,10 @@ _AMONG = "id IN (SELECT value FROM json_each(?))"
 _BASE = ("document", "slug", "name_folded", "name_key", "kind", "kind_name", "source_api", "hash", "record")
 
 
-def statements() -> list[str]:
-    """The statements that create the tables of an empty file."""
+def statements(types: Iterable[str] | None = None) -> list[str]:
+    """The statements that create the tables of an empty file, for these types."""
     tables = ["CREATE TABLE changes (type TEXT PRIMARY KEY, number INTEGER NOT NULL)"]
-    for name, collection in COLLECTIONS.items():
+    for name, collection in ((name, declared_type(name)) for name in (COLLECTIONS if types is None else types)):
         tables += [
             f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, document TEXT NOT NULL, slug TEXT NOT NULL, "
             "name_folded TEXT NOT NULL, name_key TEXT NOT NULL, kind TEXT, kind_name TEXT, source_api TEXT, "
@@ -140,7 +140,7 @@ def _looked_up(
 
 def columns_named(entity_type: str) -> list[str]:
     """The names of an entity's columns, in the order of `columns_of`."""
-    return [*_BASE, *(f.name for f in COLLECTIONS[entity_type].fields)]
+    return [*_BASE, *(f.name for f in declared_type(entity_type).fields)]
 
 
 def column_list(entity_type: str) -> str:
@@ -160,7 +160,7 @@ def columns_of(entity: Entity) -> tuple[object, ...]:
         fold(entity.source_api),
         entity.content_hash,
         pack(entity),
-        *(column_value(f, entity.fields.get(f.name)) for f in COLLECTIONS[entity.type].fields),
+        *(column_value(f, entity.fields.get(f.name)) for f in entity.collection.fields),
     )
 
 

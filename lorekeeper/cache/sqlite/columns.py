@@ -19,7 +19,7 @@ import numpy.typing as npt
 from lorekeeper.cache.protocol import ValueCounts
 from lorekeeper.cache.sqlite.names import NameIndex, is_of_names
 from lorekeeper.cache.sqlite.sql import item_value
-from lorekeeper.entities import COLLECTIONS, Field, FieldType
+from lorekeeper.entities import Field, FieldType, declared_type
 from lorekeeper.filters import Condition, Selection, Stored
 
 Rows = npt.NDArray[np.bool_]
@@ -109,7 +109,7 @@ class Columns:
         """The rows under the filters; None for all of them. ``names`` gives the index of the same state."""
         conditions = list(selection.conditions)
         if selection.documents is not None:
-            declared = COLLECTIONS[self.entity_type].field("document")
+            declared = declared_type(self.entity_type).field("document")
             conditions.append(Condition(declared, "any", tuple(selection.documents)))
         rows: Rows | None = None
         for condition in conditions:

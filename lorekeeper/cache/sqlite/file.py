@@ -15,6 +15,7 @@ from urllib.parse import quote
 from filelock import FileLock
 
 from lorekeeper.cache.formats import FIRST_DECLARATIONS, Format, declarations, parse_declarations
+from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import name_rank
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_file, private_folder
@@ -64,16 +65,29 @@ class SqliteFile:
         application: SQLite's application_id of files of this kind.
         layouts: the layouts that can be read, kept as SQLite's user_version; the last one is written.
         statements: what makes the tables of an empty file.
+        types: the types of entity that it has tables for.
         durable: whether every commit is synced to the disk; else the last ones can be lost when the power fails.
+        extended: the first layout from which on later ones only have more tables; None if only the last one.
     """
 
     advice = "check the permissions of the file and its folder"
     """What to do if it cannot be opened."""
 
     def __init__(
-        self, path: Path, kind: str, application: int, layouts: range, statements: Sequence[str], *, durable: bool
+        self,
+        path: Path,
+        kind: str,
+        application: int,
+        layouts: range,
+        statements: Sequence[str],
+        *,
+        durable: bool,
+        types: Sequence[str] | None = None,
+        extended: int | None = None,
     ) -> None:
         self.path, self.kind = path, kind
+        self.types = tuple(COLLECTIONS) if types is None else types
+        self.extended = layouts[-1] if extended is None else extended
         self._application, self._layouts = application, layouts
         self._statements = [*statements, _META]
         self._synchronous = "FULL" if durable else "NORMAL"
@@ -118,7 +132,7 @@ class SqliteFile:
         """
         if not self.path.exists():
             return False
-        current = self.read(read_format).is_current(self.layout)
+        current = self.read(read_format).is_current(self.layout, self.types)
         if not current:
             self.close()
         return not current
@@ -194,10 +208,10 @@ class SqliteFile:
         if connection.execute("PRAGMA application_id").fetchone()[0] != self._application:
             self.refuse(connection)
         file_format = read_format(connection)
-        file_format.require_known(f"{self.kind} {self.path}", self.layout)
+        file_format.require_known(f"{self.kind} {self.path}", self.layout, self.types)
         if file_format.layout not in self._layouts:
             raise DamagedFileError(f"{self.kind} {self.path} has the unknown layout {file_format.layout}")
-        if not file_format.is_current(self.layout):
+        if not file_format.is_current(self.layout, self.types):
             if not side.read_only:
                 raise CacheError(f"{self.kind} {self.path} has an earlier format and must be upgraded first")
             self._add_missing(connection)
@@ -244,16 +258,22 @@ class SqliteFile:
             connection.execute("COMMIT")
 
     def complete(self) -> None:
-        """Add the tables that a file of this layout lacks, which is then a current one."""
+        """Add the tables that a file lacks, which is then a current one."""
+
+        def complete(connection: sqlite3.Connection) -> None:
+            self._add_tables(connection)
+            connection.execute(f"PRAGMA user_version = {self.layout}")
+
         with contextlib.closing(connect(self.path)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
-            _transaction(connection, "BEGIN IMMEDIATE", self._add_tables)
+            _transaction(connection, "BEGIN IMMEDIATE", complete)
 
     def _add_tables(self, connection: sqlite3.Connection) -> None:
         for statement in self._statements:
             if not any(columns(connection, table) for table in _CREATED.findall(statement)):
                 connection.execute(statement)
-        stamp = {"fields": json.dumps(declarations()), "version": VERSION}
+        further = read_format(connection).fields if connection.execute("SELECT 1 FROM meta").fetchone() else {}
+        stamp = {"fields": json.dumps({**further, **declarations(self.types)}), "version": VERSION}
         connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", stamp.items())
 
     def guarded(self, function: Callable[[], R]) -> R:

@@ -93,6 +93,7 @@ class SqliteSource(Closing):
     Args:
         path: the file.
         layouts: layouts (user_version) of our own files that are read, by kind (application_id).
+        tables: the tables of another program's file that are to be read; none for the files that LoreKeeper knows.
 
     Attributes:
         ours: whether it is a library or a companion of ours.
@@ -103,8 +104,9 @@ class SqliteSource(Closing):
         ImportFileError: it is not an SQLite file, or locked, or has no table that LoreKeeper can read.
     """
 
-    def __init__(self, path: Path, layouts: Mapping[int, range]) -> None:
+    def __init__(self, path: Path, layouts: Mapping[int, range], tables: Sequence[str] = ()) -> None:
         self.path, self._layouts = path, layouts
+        self._wanted = tables
         self._folder: str | None = None
         self._calls = self._unpacked = self._most = 0
         with self._named("cannot be opened"):
@@ -117,7 +119,7 @@ class SqliteSource(Closing):
                 names = self._connection.execute(
                     "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND sql LIKE 'CREATE TABLE%'"
                 ).fetchall()
-                self.ours = application in layouts
+                self.ours = application in layouts and not tables
                 self._names = [name.decode("utf-8", "replace") for (name,) in names]
                 self.tables = self._chosen(self._names, application, version)
                 self.fields = self._declarations()
@@ -131,6 +133,24 @@ class SqliteSource(Closing):
             yield from self._records(table) if self.ours else self._legacy(table)
         except SQLITE_ERRORS as error:
             yield SourceRow(None, problem=f"the rest of the table cannot be read: {error}")
+
+    def undeclared(self) -> dict[str, int]:
+        """How many entries a file of ours has of types that only another program declares, by type."""
+        others = [name for name in self.fields if name not in COLLECTIONS and self._columns(name)] if self.ours else []
+        with self._named("cannot be read"):
+            counts = {name: next(self._rows(f'SELECT count(*) FROM "{name}" NOT INDEXED'))[0] for name in others}
+        return {name: number for name, number in counts.items() if number}
+
+    def columns(self, table: str) -> list[str]:
+        """The columns of a table."""
+        return sorted(self._columns(table))
+
+    def objects(self, table: str) -> Iterator[dict[str, Any] | None]:
+        """The rows of another program's table by column; None for one that cannot be read."""
+        names = self.columns(table)
+        columns = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+        for row in self._select(table, columns):
+            yield None if row is None else dict(zip(names, map(_plain, row), strict=True))
 
     def vectors(self) -> Iterator[list[tuple[Any, Any]]]:
         """All vectors of a library of ours, by key and packed, unchecked; nothing of other files."""
@@ -205,6 +225,12 @@ class SqliteSource(Closing):
             self._calls = 0
 
     def _chosen(self, names: list[str], application: int, version: int) -> list[str]:
+        if self._wanted:
+            if missing := [table for table in self._wanted if table not in names]:
+                raise ImportFileError(
+                    str(self.path), f"has no table {missing[0]}; its tables are {', '.join(names[:10])}"
+                )
+            return list(self._wanted)
         if self.ours:
             if version not in self._layouts[application]:
                 raise ImportFileError(
@@ -217,7 +243,8 @@ class SqliteSource(Closing):
             content = f"its tables are {', '.join(names[:10])}" if names else "it has no tables"
             raise ImportFileError(
                 str(self.path),
-                f"is neither a LoreKeeper library nor an earlier cache: {content}, none with slug, name and data",
+                f"is neither a LoreKeeper library nor an earlier cache: {content}, none with slug, name and data. Say what a table "
+                "holds with --map TABLE=TYPE",
             )
         return tables
 
@@ -294,6 +321,16 @@ def _authorized(action: int, _one: str | None, _two: str | None, _database: str 
     """Whether SQLite may do something: read tables, and not for a view or a trigger."""
     allowed = within is None and action in _READING
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: texts are decoded, and what is neither text nor number is left out."""
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _text(value: Any) -> str | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from lorekeeper.cache.similar import SimilarTexts
-from lorekeeper.entities import ALIASES, COLLECTIONS, WHOLE_NAME
+from lorekeeper.entities import ALIASES, WHOLE_NAME, declared_type
 from lorekeeper.filters import Condition
 from lorekeeper.text.known import KnownNames
 
@@ -48,7 +48,7 @@ class NameIndex:
     def read(cls, c: sqlite3.Connection, entity_type: str) -> Self:
         """The index of a type's table."""
         named = c.execute(f"SELECT id, name_folded, name_key FROM {entity_type} ORDER BY id").fetchall()
-        has_aliases = ALIASES in COLLECTIONS[entity_type].filters
+        has_aliases = ALIASES in declared_type(entity_type).filters
         aliased = (
             c.execute(f"SELECT value, {entity_type}.id FROM {entity_type}, json_each(aliases)") if has_aliases else ()
         )

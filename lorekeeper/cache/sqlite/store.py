@@ -5,7 +5,6 @@ An entity and all that is derived from it are written in one transaction, so tha
 
 from __future__ import annotations
 
-import itertools
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -14,18 +13,16 @@ from pathlib import Path
 from typing import TypeVar
 from zipfile import ZipFile
 
-import numpy as np
-
 from lorekeeper.cache.formats import Normalized, Upgrade
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.cache.repair import ADVICE
-from lorekeeper.cache.sqlite import catalogue
-from lorekeeper.cache.sqlite.catalogue import Catalogue, write_words
+from lorekeeper.cache.sqlite import catalogue, passages
+from lorekeeper.cache.sqlite.catalogue import write_words
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
-from lorekeeper.cache.sqlite.matrix import Matrix
+from lorekeeper.cache.sqlite.passages import PASSAGES, PassageCatalogue
 from lorekeeper.cache.sqlite.upgrade import FileUpgrade
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, WriteLock, require_dimension, require_model
-from lorekeeper.cache.vectors import CHECK_BYTES, pack_vector, vector_key
+from lorekeeper.cache.vectors import CHECK_BYTES, vector_key
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
@@ -43,17 +40,13 @@ LAYOUTS = range(1, 3)
 VECTORS = 500
 """Vectors read in one go."""
 
-_COLUMNS = (
-    "(entity INTEGER NOT NULL, part INTEGER NOT NULL, section TEXT NOT NULL, passage TEXT NOT NULL, "
-    "key BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (entity, part))"
-)
 
-
-def statements() -> list[str]:
-    """What makes the tables of an empty library."""
+def statements(types: Iterable[str] | None = None) -> list[str]:
+    """What makes the tables of an empty library, for these types."""
+    types = list(COLLECTIONS if types is None else types)
     return [
-        *catalogue.statements(),
-        *(f"CREATE TABLE {name}_passages {_COLUMNS}" for name in COLLECTIONS),
+        *catalogue.statements(types),
+        *passages.statements(types),
         "CREATE TABLE models (type TEXT PRIMARY KEY, embedding TEXT NOT NULL, following TEXT)",
     ]
 
@@ -63,8 +56,8 @@ class LibraryFile(SqliteFile):
 
     advice = "check LOREKEEPER_SQLITE_DB_PATH, and the permissions of the file and its folder"
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, "the library", APPLICATION, LAYOUTS, statements(), durable=True)
+    def __init__(self, path: Path, types: Sequence[str] | None = None) -> None:
+        super().__init__(path, "the library", APPLICATION, LAYOUTS, statements(types), durable=True, types=types)
 
     def refuse(self, connection: sqlite3.Connection) -> None:
         """Name what the database is instead."""
@@ -81,23 +74,23 @@ class LibraryFile(SqliteFile):
         )
 
 
-class SqliteStore(Catalogue):
+class SqliteStore(PassageCatalogue):
     """One library in one SQLite file, usable by several threads and processes.
 
     Args:
         path: the file; created at first use, and upgraded if it has an earlier format.
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
+        types: the types of entity that it holds.
     """
 
     marks_all_writes = True
 
-    def __init__(self, path: Path, normalized: Normalized) -> None:
-        super().__init__(LibraryFile(path))
-        self.path = path
+    def __init__(self, path: Path, normalized: Normalized, types: Sequence[str] | None = None) -> None:
+        super().__init__(LibraryFile(path, types))
+        self.path, self.types = path, self.file.types
         self._lock = WriteLock(Path(f"{path}.lock"), str(path))
         self._normalized = normalized
         self._upgrade = Upgrade(f"the library {path}", self.file.outdated, self._lock.hold, self._upgrade_file)
-        self._matrices: dict[str, tuple[tuple[int, int], Matrix | None]] = {}
 
     @contextmanager
     def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
@@ -114,7 +107,7 @@ class SqliteStore(Catalogue):
 
     def _upgrade_file(self) -> None:
         with _named_repair():
-            FileUpgrade(self.file, self._normalized, parts=["_passages"], tables=["models", "changes"]).run()
+            FileUpgrade(self.file, self._normalized, parts=[PASSAGES], tables=["models", "changes"]).run()
 
     @property
     def upgrade_failure(self) -> CacheError | None:
@@ -138,13 +131,13 @@ class SqliteStore(Catalogue):
 
         def store(c: sqlite3.Connection) -> None:
             made_with = _embedding(c, entity_type)
-            for other in COLLECTIONS if made_with is None else [entity_type]:
+            for other in self.types if made_with is None else [entity_type]:
                 require_model(_embedding(c, other), embedding)
             require_dimension(_dimension(c, entity_type), vectors)
             c.execute("INSERT OR IGNORE INTO models VALUES (?, ?, NULL)", (entity_type, embedding))
             _remove(c, entity_type, [entity.identity for entity, _ in chunked])
             ids = catalogue.insert(c, entity_type, [entity for entity, _ in chunked])
-            _insert_passages(c, f"{entity_type}_passages", ids, chunked, vectors, embedding)
+            _insert_passages(c, f"{entity_type}{PASSAGES}", ids, chunked, vectors, embedding)
 
         with self.write_lock():
             self._write(store)
@@ -170,7 +163,7 @@ class SqliteStore(Catalogue):
             if _embedding(c, entity_type) is None:
                 return False
             c.execute(f"DROP TABLE IF EXISTS {entity_type}_rebuilt")
-            c.execute(f"CREATE TABLE {entity_type}_rebuilt {_COLUMNS}")
+            c.execute(f"CREATE TABLE {entity_type}_rebuilt {passages.COLUMNS}")
             c.execute("UPDATE models SET following = ? WHERE type = ?", (embedding, entity_type))
             return True
 
@@ -191,10 +184,10 @@ class SqliteStore(Catalogue):
         """Replace the old table with the rebuilt one."""
 
         def end(c: sqlite3.Connection) -> None:
-            c.execute(f"DROP TABLE {entity_type}_passages")
-            c.execute(f"ALTER TABLE {entity_type}_rebuilt RENAME TO {entity_type}_passages")
+            c.execute(f"DROP TABLE {entity_type}{PASSAGES}")
+            c.execute(f"ALTER TABLE {entity_type}_rebuilt RENAME TO {entity_type}{PASSAGES}")
             c.execute("UPDATE models SET embedding = following, following = NULL WHERE type = ?", (entity_type,))
-            catalogue.changed(c, entity_type)
+            passages.replaced(c, entity_type)
 
         self._write(end)
 
@@ -210,20 +203,10 @@ class SqliteStore(Catalogue):
 
     def rank_semantic(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
         """The entities whose best passage is nearest to a vector, exactly, by cosine similarity."""
-        entity_type = selection.entity_type
 
         def rank(c: sqlite3.Connection) -> list[Ranked]:
-            require_model(_embedding(c, entity_type), embedding)
-            matrix = self._matrix(c, entity_type)
-            if matrix is None or limit < 1:
-                return []
-            if matrix.dimension != len(vector):
-                raise DamagedFileError(
-                    f"the vectors of {entity_type} in the library {self.path} have another dimension than the model's"
-                )
-            rows = self._rows_meeting(c, selection)
-            allowed = None if rows is None else np.isin(matrix.entities, self._columns_of(c, entity_type).ids[rows])
-            return matrix.nearest(c, entity_type, vector, limit, allowed)
+            require_model(_embedding(c, selection.entity_type), embedding)
+            return self.nearest(c, selection, vector, limit)
 
         return self._read(rank)
 
@@ -235,8 +218,8 @@ class SqliteStore(Catalogue):
 
     def packed_vectors(self) -> Iterator[list[tuple[bytes, bytes]]]:
         """All vectors of the library that can be read, packed."""
-        for entity_type in COLLECTIONS:
-            sql, last = f"SELECT rowid, key, vector FROM {entity_type}_passages WHERE rowid > ? LIMIT {VECTORS}", 0
+        for entity_type in self.types:
+            sql, last = f"SELECT rowid, key, vector FROM {entity_type}{PASSAGES} WHERE rowid > ? LIMIT {VECTORS}", 0
             with suppress(CacheError):
                 while rows := self._rows(sql, [last]):
                     yield [(key, vector) for _, key, vector in rows]
@@ -245,18 +228,18 @@ class SqliteStore(Catalogue):
     def open(self, types: Iterable[str]) -> None:
         """Open the file, and read the vectors of these types."""
         for entity_type in types:
-            self._read(partial(self._matrix, entity_type=entity_type))
+            self._read(partial(self.matrix, entity_type=entity_type))
 
     def statistics(self) -> Statistics:
         """Counts, model, size."""
-        kinds = {t: self.count_by(t, "kind_name") for t in COLLECTIONS}
+        kinds = {t: self.count_by(t, "kind_name") for t in self.types}
         models = {embedding for (embedding,) in self._rows("SELECT embedding FROM models")}
         return Statistics(
             backend="sqlite",
             location=str(self.path),
-            counts={t: sum(kinds[t].values()) for t in COLLECTIONS},
+            counts={t: sum(kinds[t].values()) for t in self.types},
             kinds=kinds,
-            passages={t: self._rows(f"SELECT count(*) FROM {t}_passages")[0][0] for t in COLLECTIONS},
+            passages={t: self.count_passages(t) for t in self.types},
             embedding=", ".join(sorted(models)) or None,
             details={"size": f"{self.path.stat().st_size / 1e6:,.1f} MB"},
         )
@@ -265,15 +248,6 @@ class SqliteStore(Catalogue):
         """Close the file; the next use opens it again."""
         super().close()
         self._upgrade.forget()
-
-    def _matrix(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
-        """All vectors of a type, cached until it changes; None if it has none."""
-        version, cached = self.version(c, entity_type), self._matrices.get(entity_type)
-        if cached and cached[0] == version:
-            return cached[1]
-        matrix = Matrix.read(c, entity_type)
-        self._matrices[entity_type] = version, matrix
-        return matrix
 
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         with _named_repair():
@@ -299,24 +273,19 @@ def _embedding(c: sqlite3.Connection, entity_type: str) -> str | None:
 
 
 def _dimension(c: sqlite3.Connection, entity_type: str) -> int | None:
-    row = c.execute(f"SELECT length(vector) FROM {entity_type}_passages LIMIT 1").fetchone()
+    row = c.execute(f"SELECT length(vector) FROM {entity_type}{PASSAGES} LIMIT 1").fetchone()
     return (row[0] - CHECK_BYTES) // 4 if row else None
 
 
 def _remove(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> int:
     ids = catalogue.remove(c, entity_type, identities)
-    c.executemany(f"DELETE FROM {entity_type}_passages WHERE entity = ?", ((i,) for i in ids))
+    passages.remove(c, entity_type, ids)
     return len(ids)
 
 
 def _insert_passages(
     c: sqlite3.Connection, table: str, ids: Sequence[int], chunked: Chunked, vectors: Vectors, embedding: str
 ) -> None:
-    model, remaining = embedding.removesuffix(f" {CHUNKER}"), iter(vectors)
-    for entity, (_, passages) in zip(ids, chunked, strict=True):
-        for part, (passage, vector) in enumerate(
-            zip(passages, itertools.islice(remaining, len(passages)), strict=True)
-        ):
-            key = vector_key(model, passage.embedded)
-            row = (entity, part, passage.section, passage.text, key, pack_vector(key, vector))
-            c.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?)", row)
+    model = embedding.removesuffix(f" {CHUNKER}")
+    keys = (vector_key(model, passage.embedded) for _, own in chunked for passage in own)
+    passages.insert(c, table, ids, [own for _, own in chunked], vectors, keys)

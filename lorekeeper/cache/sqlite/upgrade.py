@@ -7,7 +7,7 @@ First the earlier file leaves SQLite's WAL mode, which works only while no other
 be applied to the new file, and a program of the earlier version would continue to write to the deleted file.
 See https://www.sqlite.org/howtocorrupt.html, sections 2.4 and 2.5.
 
-A file that only lacks types is not copied, since nothing that it has would change: it gets their tables.
+A file that only lacks tables, as those of new types, is not copied, since nothing that it has would change: it gets them.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from lorekeeper.cache.formats import UPGRADED, Format, Normalized, declarations, newer, reported, upgraded
+from lorekeeper.cache.formats import UPGRADED, Format, Normalized, declarations, is_later, newer, reported, upgraded
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.cache.sqlite.catalogue import insert_new
 from lorekeeper.cache.sqlite.file import SqliteFile, columns, connect, database_files, read_format, remove_database
 from lorekeeper.cache.sqlite.records import unpack
-from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
 from lorekeeper.version import VERSION
 
@@ -61,7 +60,7 @@ class FileUpgrade:
         self._file.guarded(self._run)
 
     def _run(self) -> None:
-        if self._lacks_types_only():
+        if self._lacks_tables_only():
             self._require_alone()
             self._file.complete()
             return
@@ -76,10 +75,12 @@ class FileUpgrade:
                 c.execute("PRAGMA journal_mode = WAL")
             raise
 
-    def _lacks_types_only(self) -> bool:
+    def _lacks_tables_only(self) -> bool:
         with contextlib.closing(connect(self._path)) as c:
             earlier = read_format(c)
-        return earlier.layout == self._file.layout and earlier.fields.items() <= declarations().items()
+        return earlier.layout >= self._file.extended and all(
+            earlier.fields.get(name, columns) == columns for name, columns in declarations(self._file.types).items()
+        )
 
     def _require_space(self) -> None:
         size = sum(file.stat().st_size for file in database_files(self._path) if file.exists())
@@ -111,7 +112,7 @@ class FileUpgrade:
     def _fill(self) -> None:
         """Copy everything that the new file does not have yet."""
         with contextlib.closing(connect(self._path)) as c:
-            source = _state(c)
+            source = _state(c, self._file.types)
         if not self._target.exists() or _source_of(self._target) != source:
             remove_database(self._target)
             self._file.make(self._target)
@@ -120,7 +121,7 @@ class FileUpgrade:
             c.execute("ATTACH DATABASE ? AS earlier", [str(self._path)])
             earlier = read_format(c, "earlier")
             self._require_known_types(c, earlier)
-            types = [entity_type for entity_type in COLLECTIONS if columns(c, entity_type, "earlier")]
+            types = [entity_type for entity_type in self._file.types if columns(c, entity_type, "earlier")]
             total = sum(_count(c, entity_type) for entity_type in types)
             with reported(f"{self._file.kind} {self._path}", total) as progress:
                 for entity_type in types:
@@ -128,10 +129,16 @@ class FileUpgrade:
             self._finish(c)
 
     def _require_known_types(self, c: sqlite3.Connection, earlier: Format) -> None:
-        """NewerLibraryError if there are entities of a type that is not declared: they would be lost."""
-        for entity_type in earlier.fields.keys() - COLLECTIONS.keys():
+        """CacheError if there are entities of a type that is not declared: they would be lost."""
+        where = f"{self._file.kind} {self._path}"
+        for entity_type in sorted(earlier.fields.keys() - set(self._file.types)):
             if columns(c, entity_type, "earlier") and _count(c, entity_type):
-                raise newer(f"{self._file.kind} {self._path}", earlier.layout, earlier.version)
+                if is_later(earlier.version):
+                    raise newer(where, earlier.layout, earlier.version)
+                raise CacheError(
+                    f"{where} must be upgraded, but has entities of the type {entity_type}, which is not declared here; open it "
+                    "once with the program that declares it"
+                )
 
     def _copy_type(self, c: sqlite3.Connection, entity_type: str, declared: str, progress: Progress) -> None:
         (last,) = c.execute(f"SELECT ifnull(max(id), 0) FROM main.{entity_type}").fetchone()
@@ -155,10 +162,10 @@ class FileUpgrade:
         c.execute("COMMIT")
 
 
-def _state(c: sqlite3.Connection) -> str:
+def _state(c: sqlite3.Connection, types: Sequence[str]) -> str:
     """A text that changes if the earlier file is replaced or written to, or if other columns are declared."""
     changes = sorted(c.execute("SELECT type, number FROM changes"))
-    return json.dumps([changes, read_format(c).layout, declarations(), VERSION])
+    return json.dumps([changes, read_format(c).layout, declarations(types), VERSION])
 
 
 def _source_of(path: Path) -> str | None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lorekeeper.cache.protocol import CacheProtocol, Identity
+from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.search.dossier.about import all_names
@@ -215,7 +215,7 @@ async def _named(sources: Sources, subject: Subject) -> list[_Related]:
     return [_Related(note, "mention", each.number, each.quotes) for note in found if (each := _of(note, named)).number]
 
 
-async def named_notes(cache: CacheProtocol, note: Entity, most: int = MOST_FEW) -> list[Entity]:
+async def named_notes(cache: SearchCache, note: Entity, most: int = MOST_FEW) -> list[Entity]:
     """The notes of the same vault that a note names in its text, those first that it names most often.
 
     Args:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import unknown_name
@@ -53,7 +53,7 @@ class Sources:
         types: only entries of these types are gathered.
     """
 
-    cache: CacheProtocol
+    cache: SearchCache
     documents: DocumentRegistry
     search: Callable[[Query], Awaitable[ResultPage]]
     entities_at: EntitiesAt
@@ -62,7 +62,7 @@ class Sources:
     @classmethod
     def of(
         cls,
-        cache: CacheProtocol,
+        cache: SearchCache,
         documents: DocumentRegistry,
         search: Callable[[Query], Awaitable[ResultPage]],
         entities_at: EntitiesAt,
@@ -118,7 +118,7 @@ class Sources:
         return list({canonical_name(entity.name): entity for entity in reversed(found)}.values())[::-1]
 
 
-async def notes_called(cache: CacheProtocol, names: Sequence[str], document: str | None = None) -> list[Entity]:
+async def notes_called(cache: SearchCache, names: Sequence[str], document: str | None = None) -> list[Entity]:
     """The notes that have one of some folded names as their name or an alias."""
     names = _possible(names)
     if not names:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
@@ -69,7 +69,7 @@ async def check(base: list[str] | None = None) -> dict[str, Any]:
     return {"hashes": hashes, "sources": sources, "texts": texts, "known": len(known), "problems": problems}
 
 
-async def _searches(cache: CacheProtocol, entities: list[Entity]) -> list[str]:
+async def _searches(cache: SearchCache, entities: list[Entity]) -> list[str]:
     """What is wrong with the semantic search for entries by their own texts."""
     problems = []
     for entity in entities:

@@ -1,0 +1,145 @@
+"""A Milvus Lite folder to migrate from: it is copied, and the copy is opened, so that the folder itself stays as it is."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from lorekeeper.cache.milvus import schema as ms
+from lorekeeper.cache.milvus.collections import Collections
+from lorekeeper.cache.milvus.lite import Engine
+from lorekeeper.cache.milvus.schema import Row, described
+from lorekeeper.cache.milvus.sharing.discovery import serving_process
+from lorekeeper.cache.milvus.takeover import EmbeddedBackend
+from lorekeeper.cache.vectors import pack_vector, vector_key
+from lorekeeper.entities import Entity, declared_type
+from lorekeeper.errors import CacheError, ImportFileError
+from lorekeeper.text.passages import CHUNKER, passages
+from lorekeeper.text.phrases import hint_text
+
+BATCH = 128
+"""Entities whose vectors are read at a time."""
+
+_TYPES = "collections"
+"""The folder of a Milvus Lite database that has a folder for each of its collections."""
+
+
+def is_database(path: Path) -> bool:
+    """Whether there is a Milvus Lite database in a folder."""
+    return (path / _TYPES).is_dir()
+
+
+def library_vectors(path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
+    """The vectors of a library in a folder, by `vector_key` and packed, in batches. Those of another chunker are left out.
+
+    Raises:
+        CacheError: the library cannot be read.
+        OSError: there is no room for a copy of it.
+    """
+    with _readable(path) as place:
+        backend = EmbeddedBackend(place)
+        try:
+            collections = Collections(backend)
+            for name in backend.list_collections():
+                yield from _type_vectors(backend, collections, name)
+        finally:
+            backend.close()
+
+
+def _type_vectors(backend: EmbeddedBackend, collections: Collections, name: str) -> Iterator[list[tuple[bytes, bytes]]]:
+    try:
+        declared_type(name)
+        info = collections.info(name)
+    except (KeyError, CacheError):  # of another program, or of another type: nothing of it is migrated
+        return
+    if info is None or not info.embedding.endswith(f" {CHUNKER}"):
+        return
+    model, identities = info.embedding.removesuffix(f" {CHUNKER}"), collections.identities(name)
+    for start in range(0, len(identities), BATCH):
+        entities = collections.load(name, identities[start : start + BATCH])
+        keys = {pk: key for entity in entities for pk, key in _keys(entity, model)}
+        rows = [
+            row
+            for part in _parts(list(keys))
+            for row in backend.get(name, part, ["pk", "hash", "document", "slug", "vector"])
+        ]
+        current = {entity.identity: entity.content_hash for entity in entities}
+        sound = [row for row in rows if row["hash"] == current.get(ms.identity(row))]
+        yield [(keys[row["pk"]], _packed(keys[row["pk"]], row)) for row in sound]
+
+
+def _keys(entity: Entity, model: str) -> Iterator[tuple[str, bytes]]:
+    """The primary key of each passage of an entity, and the `vector_key` of its text."""
+    for part, passage in enumerate(passages(entity, hint=hint_text(entity))):
+        yield ms.primary_key(*entity.identity, part), vector_key(model, passage.embedded)
+
+
+def _packed(key: bytes, row: Row) -> bytes:
+    return pack_vector(key, np.asarray(row["vector"], dtype=np.float32))
+
+
+def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (keys[start : start + ms.UPSERT_ROWS] for start in range(0, len(keys), ms.UPSERT_ROWS))
+
+
+class ForeignDatabase:
+    """A Milvus Lite database of another program.
+
+    Args:
+        path: its folder.
+
+    Raises:
+        ImportFileError: there is none, or Milvus Lite cannot read it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def collections(self) -> dict[str, list[str]]:
+        """The columns of its collections by name, without those that are LoreKeeper's own."""
+        with self._opened() as engine:
+            names = [name for name in engine.list_collections() if not described(engine.description(name))]
+            return {name: engine.columns(name) for name in names}
+
+    def rows(self, collection: str) -> list[Row]:
+        """All rows of a collection, dynamic fields included, without its vectors."""
+        with self._opened() as engine:
+            vectors = engine.vector_columns(collection)
+            engine.load_collection(collection)
+            rows = engine.query(collection, "", ["*"])
+            return [{key: value for key, value in row.items() if key not in vectors} for row in rows]
+
+    @contextmanager
+    def _opened(self) -> Iterator[Engine]:
+        try:
+            with _copied(self.path) as copy:
+                engine = Engine(copy)
+                try:
+                    yield engine
+                finally:
+                    engine.close()
+        except ImportFileError:
+            raise
+        except Exception as error:  # the engine's errors have no common base
+            raise ImportFileError(str(self.path), f"cannot be read as a Milvus Lite database: {error}") from error
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[Path]:
+    """The folder of a library that this process may open: itself if a process serves it, else a copy."""
+    if serving_process(path) is not None:
+        yield path
+    else:
+        with _copied(path) as copy:
+            yield copy
+
+
+@contextmanager
+def _copied(path: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="lorekeeper-") as folder:
+        yield Path(shutil.copytree(path, Path(folder) / "milvus.db", ignore=shutil.ignore_patterns("LOCK")))

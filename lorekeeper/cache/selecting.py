@@ -1,0 +1,49 @@
+"""Arguments of a cache's methods, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from lorekeeper.cache.protocol import Documents
+from lorekeeper.entities import Entity
+from lorekeeper.errors import FilterError
+from lorekeeper.filters import Selection, matches, name_rank, parse_filters, unknown_name
+from lorekeeper.folding import fold
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+def select_entities(
+    entities: Iterable[Entity], entity_type: str, document: Documents = None, filters: Mapping[str, Any] = _NONE
+) -> list[Entity]:
+    """Those of some entities that meet filters, in the order of `CacheProtocol.get_entities`, for backends without queries.
+
+    Raises:
+        FilterError: an unknown type or field, or a value of the wrong type.
+    """
+    conditions = parse_filters(entity_type, filters)
+    keys = [document] if isinstance(document, str) else document
+    found = [e for e in entities if (keys is None or e.document in keys) and matches(e, conditions)]
+    wanted = next((str(c.values[0]) for c in conditions if c.op == "name" and not c.negate), "")
+
+    def place(entity: Entity) -> tuple[object, ...]:
+        name = fold(entity.name)
+        return name_rank(name, wanted), name, *entity.identity
+
+    return sorted(found, key=place)
+
+
+def require_type(entity_type: str, types: Sequence[str]) -> str:
+    """A type that a cache holds; FilterError, with the known ones, for others."""
+    if entity_type not in types:
+        raise FilterError(unknown_name(str(entity_type), list(types), "type"))
+    return entity_type
+
+
+def selected(entity_type: str, types: Sequence[str], document: Documents, filters: Mapping[str, Any]) -> Selection:
+    """What a method is about; FilterError for an unknown type, field or value."""
+    conditions = parse_filters(require_type(entity_type, types), filters)
+    documents = [document] if isinstance(document, str) else document
+    return Selection(entity_type, conditions, None if documents is None else list(documents))

@@ -1,0 +1,234 @@
+"""Passages with their vectors in SQLite, and searches by meaning over them, as both local libraries have them.
+
+A library in SQLite has them nowhere else. For an embedded library in Milvus they are derived data, in its companion: a copy of
+what the collection has. The entities of both have the row ids of the same file, so that filters are tested on its columns.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from lorekeeper.cache.matrix import Matrix, Owned, Places
+from lorekeeper.cache.protocol import (
+    ALIASES_BETWEEN,
+    LOOKED,
+    SCORE_DIGITS,
+    SECTIONED,
+    Identity,
+    Ranked,
+    nearest_sections,
+)
+from lorekeeper.cache.sqlite.catalogue import Catalogue, changed
+from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
+from lorekeeper.cache.sqlite.kept import Kept
+from lorekeeper.cache.sqlite.ranking import described
+from lorekeeper.cache.vectors import pack_vector, unpack_vectors
+from lorekeeper.embedding.protocol import Vectors
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.filters import Selection
+from lorekeeper.folding import fold
+from lorekeeper.text.passages import Passage
+
+READ = 1000
+"""Vectors read from the file in one go."""
+
+PASSAGES = "_passages"
+"""Suffix of the table with the passages of a type."""
+
+COLUMNS = (
+    "(entity INTEGER NOT NULL, part INTEGER NOT NULL, section TEXT NOT NULL, passage TEXT NOT NULL, "
+    "key BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (entity, part))"
+)
+
+
+class _Known(NamedTuple):
+    """A matrix, and what it was read of: the `replaced` passages, and the content hash of each entity by row id."""
+
+    replaced: object
+    hashes: Mapping[int, str]
+    matrix: Matrix | None
+
+
+class _Scored(NamedTuple):
+    entity: int
+    score: float
+    section: str
+    text: str
+
+
+def statements(types: Iterable[str] | None = None) -> list[str]:
+    """The statements that create the tables of an empty file, for these types."""
+    return [f"CREATE TABLE {name}{PASSAGES} {COLUMNS}" for name in (COLLECTIONS if types is None else types)]
+
+
+def insert(
+    c: sqlite3.Connection,
+    table: str,
+    ids: Sequence[int],
+    passages: Iterable[Sequence[Passage]],
+    vectors: Iterable[Vectors],
+    keys: Iterable[bytes],
+) -> None:
+    """Store the passages of some entities, given the row ids of these, and vector and key of each passage, in order."""
+    remaining = zip(vectors, keys, strict=True)
+    sql = f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?)"
+    for entity, own in zip(ids, passages, strict=True):
+        for part, (passage, (vector, key)) in enumerate(zip(own, itertools.islice(remaining, len(own)), strict=True)):
+            c.execute(sql, (entity, part, passage.section, passage.text, key, pack_vector(key, vector)))
+
+
+def remove(c: sqlite3.Connection, entity_type: str, ids: Iterable[int]) -> None:
+    """Remove the passages of some entities."""
+    c.executemany(f"DELETE FROM {entity_type}{PASSAGES} WHERE entity = ?", ((i,) for i in ids))
+
+
+def replaced(c: sqlite3.Connection, entity_type: str) -> None:
+    """Record that the passages of entities have changed although these have not: with vectors of another model, for instance."""
+    changed(c, entity_type)
+    changed(c, entity_type + PASSAGES)
+
+
+class PassageCatalogue(Catalogue):
+    """A catalogue whose file has the passages of its entities, too. Blocking, safe in several threads."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        super().__init__(file)
+        self._matrices = Kept[Matrix | None]()
+        self._known_matrices: dict[str, _Known] = {}
+
+    def nearest(self, c: sqlite3.Connection, selection: Selection, vector: Vectors, limit: int) -> list[Ranked]:
+        """The entities whose best passage is nearest to a vector of shape (dimension,), exactly, best first."""
+        entity_type = selection.entity_type
+        matrix = self.matrix(c, entity_type)
+        if matrix is None or limit < 1:
+            return []
+        if matrix.dimension != len(vector):
+            raise DamagedFileError(
+                f"the vectors of {entity_type} in {self.file.path} have another dimension than the model's"
+            )
+        rows = self._rows_meeting(c, selection)
+        allowed = None if rows is None else np.isin(matrix.entities, self._columns_of(c, entity_type).ids[rows])
+        looked = LOOKED if entity_type in SECTIONED else 0
+        passages = _exact(c, entity_type, matrix, vector, matrix.near(vector, limit, looked, allowed))
+        return _ranked(c, entity_type, passages, limit, looked)
+
+    def matrix(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
+        """The vectors of a type in memory, kept until it changes; None if it has none."""
+        return self._matrices.of(entity_type, self.version(c, entity_type), lambda: self._current(c, entity_type))
+
+    def _current(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
+        """The matrix of a type; of one that was known before only the entities are read that have changed since."""
+        known, version = self._known_matrices.get(entity_type), self.version(c, entity_type + PASSAGES)
+        hashes = dict(c.execute(f"SELECT id, hash FROM {entity_type}"))
+        if known is None or known.matrix is None or known.replaced != version:
+            matrix = _matrix(c, entity_type)
+        else:
+            gone = [row for row, digest in known.hashes.items() if hashes.get(row) != digest]
+            new = [row for row, digest in hashes.items() if known.hashes.get(row) != digest]
+            matrix = _updated(known.matrix, gone, _matrix(c, entity_type, new), entity_type)
+        self._known_matrices[entity_type] = _Known(version, hashes, matrix)
+        return matrix
+
+    def count_passages(self, entity_type: str) -> int:
+        """Number of passages of a type."""
+        return int(self._rows(f"SELECT count(*) FROM {entity_type}{PASSAGES}")[0][0])
+
+
+def _matrix(c: sqlite3.Connection, entity_type: str, ids: Sequence[int] | None = None) -> Matrix | None:
+    """The matrix of a type, or of some of its entities.
+
+    Raises:
+        DamagedFileError: a vector cannot be searched, or has another dimension than the others.
+    """
+    among = "" if ids is None else "WHERE entity IN (SELECT value FROM json_each(?)) "
+    sql = f"SELECT entity, part, key, vector FROM {entity_type}{PASSAGES} {among}ORDER BY entity, part"
+    rows = c.execute(sql, [] if ids is None else [json.dumps(ids)])
+
+    def batches() -> Iterator[Owned]:
+        while batch := rows.fetchmany(READ):
+            places = np.array([row[:2] for row in batch], np.int64)
+            yield Owned(_unpacked(entity_type, [row[2:] for row in batch]), places[:, 0], places[:, 1])
+
+    try:
+        return Matrix.of(batches())
+    except ValueError as error:
+        raise DamagedFileError(f"the vectors of {entity_type} are damaged") from error
+
+
+def _exact(c: sqlite3.Connection, entity_type: str, matrix: Matrix, query: Vectors, places: Places) -> list[_Scored]:
+    """The passages at some places, best first."""
+    pairs = zip(matrix.owners_of(places).tolist(), matrix.parts[places].tolist(), strict=True)
+    rows = c.execute(
+        "SELECT entity, section, passage, own.key, vector "
+        f"FROM json_each(?) AS wanted CROSS JOIN {entity_type}{PASSAGES} AS own "
+        "ON entity = json_extract(wanted.value, '$[0]') AND part = json_extract(wanted.value, '$[1]')",
+        (json.dumps(list(pairs)),),
+    )
+    found: list[_Scored] = []
+    while batch := rows.fetchmany(READ):
+        vectors = _unpacked(entity_type, [row[3:] for row in batch])
+        scores = np.round(vectors.astype(np.float64) @ query.astype(np.float64), SCORE_DIGITS).tolist()
+        found += [_Scored(row[0], score, row[1], row[2]) for row, score in zip(batch, scores, strict=True)]
+    return sorted(found, key=lambda passage: -passage.score)  # stable: of equal ones the first of an entity
+
+
+def _updated(matrix: Matrix, gone: Sequence[int], new: Matrix | None, entity_type: str) -> Matrix | None:
+    """`Matrix.updated`, with damage as an error of the file."""
+    try:
+        return matrix.updated(gone, new)
+    except ValueError as error:
+        raise DamagedFileError(f"the vectors of {entity_type} are damaged") from error
+
+
+def _ranked(
+    c: sqlite3.Connection, entity_type: str, passages: Sequence[_Scored], limit: int, looked: int
+) -> list[Ranked]:
+    """The entities of some passages, which come best first, in the order of their best ones."""
+    own: dict[int, list[_Scored]] = {}
+    for passage in passages:
+        own.setdefault(passage.entity, []).append(passage)
+    entries = dict(zip(own, described(c, entity_type, list(own)), strict=True))
+    identities: dict[int, Identity] = {entity: (document, slug) for entity, (document, slug, _) in entries.items()}
+    near = nearest_sections((identities[each.entity], each.section, each.score) for each in passages[:looked])
+    best = sorted(own, key=lambda entity: (-own[entity][0].score, identities[entity]))[:limit]
+    names = {entity: entries[entity][2] for entity in best}
+    names |= _without_aliases(c, entity_type, {e: name for e, name in names.items() if ALIASES_BETWEEN in name})
+    return [_entry(identities[entity], names[entity], own[entity], near) for entity in best]
+
+
+def _entry(
+    identity: Identity, name: str, passages: Sequence[_Scored], near: Mapping[Identity, tuple[tuple[str, float], ...]]
+) -> Ranked:
+    """An entity by its passages, best first."""
+    best, second = passages[0], passages[1].score if len(passages) > 1 else None
+    return Ranked(identity, name, best.score, best.text, best.section, second=second, near=near.get(identity, ()))
+
+
+def _without_aliases(c: sqlite3.Connection, entity_type: str, names: Mapping[int, str]) -> dict[int, str]:
+    """Names of entities that have their aliases behind them, or ` / ` in them, without the aliases."""
+    if not names:
+        return {}
+    sql = f"SELECT id, name_folded FROM {entity_type} WHERE id IN (SELECT value FROM json_each(?))"
+    folded = dict(c.execute(sql, (json.dumps(list(names)),)))
+    return {entity: _beginning(name, folded.get(entity)) for entity, name in names.items()}
+
+
+def _beginning(written: str, folded: str | None) -> str:
+    """The shortest beginning of a text that is the folded one, which ends where an alias may begin; else the whole text."""
+    parts = written.split(ALIASES_BETWEEN)
+    beginnings = (ALIASES_BETWEEN.join(parts[:number]) for number in range(1, len(parts)))
+    return next((beginning for beginning in beginnings if fold(beginning) == folded), written)
+
+
+def _unpacked(entity_type: str, rows: Sequence[tuple[object, object]]) -> Vectors:
+    """The vectors of some rows of keys and bytes, shape (rows, dimension); DamagedFileError if they cannot be searched."""
+    vectors = unpack_vectors(rows)
+    if vectors is None:
+        raise DamagedFileError(f"the vectors of {entity_type} are damaged")
+    return vectors

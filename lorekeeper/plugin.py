@@ -1,0 +1,314 @@
+"""The cache for programs of other projects: plain dicts in, the same dicts out. See ``docs/plugin.md``.
+
+async with MilvusCache("~/shop/milvus.db") as cache:
+    await cache.store_entities([{"slug": "fireball", "name": "Fireball", "desc": "...", "level": 3}], "spells")
+    await cache.semantic_search("spells", "protect from fire", level_max=4)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from lorekeeper.cache.protocol import Documents, Identity, Progress, Statistics
+from lorekeeper.composition import embedding_of, open_cache, vector_cache
+from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.entities import COLLECTIONS, Collection, Entity, declare
+from lorekeeper.errors import EmbeddingError, EntityError
+from lorekeeper.settings import HOME, Settings, load_settings
+from lorekeeper.system import AsyncClosing
+from lorekeeper.text.searchable import SHORT_TEXT, is_short
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.protocol import SearchCache
+    from lorekeeper.embedding.service import Model
+
+logger = logging.getLogger(__name__)
+
+NAMED = 5
+"""Entities that a warning names."""
+
+Entry = dict[str, Any]
+"""An entity as it was stored: a JSON object."""
+
+
+class EntityCache(AsyncClosing):
+    """Stores plain dicts by type, with filters, vectors and keywords. It opens at first use; use it in ``async with``.
+
+    A dict keeps all its keys. Its identity is ``document`` ("homebrew" if it has none) and ``slug``, else ``key``, else its name;
+    a dict of equal identity replaces the one before. The filter fields of a type are read from the keys of their names; for 5e
+    types also from Open5e's two shapes. A ``document`` of a method is one key, or a list of keys: any of them.
+
+    Filters are keyword arguments: ``level=3``, ``level_min=1``, ``school=["evocation", "necromancy"]`` (any of them), and
+    ``name`` for a part of the name. They apply before the limit, and an entity without a value matches none.
+
+    Every method may raise CacheError, FilterError (for an unknown type, field or value; the message lists the known ones) and, if
+    it makes vectors, EmbeddingError.
+
+    Attributes:
+        last_fallback: why the last `semantic_search` ranked by names and words instead of meaning; None if it did not.
+    """
+
+    def __init__(self, cache: SearchCache, embedding: EmbeddingService, *, owned: bool = True) -> None:
+        self._cache, self._embedding, self._owned = cache, embedding, owned
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self.last_fallback: str | None = None
+
+    @property
+    def embedding(self) -> EmbeddingService:
+        """What makes its vectors."""
+        return self._embedding
+
+    async def store_entities(
+        self, entities: Iterable[Mapping[str, Any] | Entity], entity_type: str, progress: Progress | None = None
+    ) -> int:
+        """Store dicts, or `Entity` objects, with their vectors; returns how many. They survive the end of the process then.
+
+        Args:
+            entities: the dicts; of several with one identity the last is stored.
+            entity_type: "spells", "creatures", ... or a type that the cache was given.
+            progress: called with the number of further entities stored.
+
+        Raises:
+            EntityError: one cannot be stored, for want of a name or by a field of the wrong type; nothing is stored then.
+        """
+        checked = await asyncio.to_thread(_entities, entities, entity_type)
+        return await self._cache.store_entities(checked, entity_type, progress)
+
+    async def get_entities(
+        self, entity_type: str, document: Documents = None, *, limit: int | None = None, offset: int = 0, **filters: Any
+    ) -> list[Entry]:
+        """The entities under the filters, by name; all of them without a limit."""
+        found = await self._cache.get_entities(entity_type, document, limit=limit, offset=offset, **filters)
+        return [dict(entity.data) for entity in found]
+
+    async def get_entity(self, entity_type: str, key: str, document: str | None = None) -> Entry | None:
+        """One entity by its slug, key or name, None if there is none; of several documents the first one's."""
+        identities = await self._identities(entity_type, [key], document)
+        found = await self._cache.load(entity_type, identities)
+        return dict(found[0].data) if found else None
+
+    async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
+        """Number of entities under the filters."""
+        return await self._cache.count_entities(entity_type, document, **filters)
+
+    async def semantic_search(
+        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+    ) -> list[Entry]:
+        """The entities nearest in meaning under the filters, best first, each with its ``_score``.
+
+        The score is the cosine similarity (-1 to 1) of the query and the entity's nearest passage. If there are no vectors to
+        compare with, because the model cannot be used, the entities named so come instead, then those with its words, then others
+        under the filters: their ``_score`` is None, `last_fallback` says why, and so does a warning in the log.
+        """
+        try:
+            hits = await self._cache.semantic_search(entity_type, query, limit, document, **filters)
+        except EmbeddingError as error:
+            self.last_fallback = str(error)
+            logger.warning("%s are searched by names and words: %s", entity_type, error)
+            found = await self._without_vectors(entity_type, query, limit, document, filters)
+            return [{**entity.data, "_score": None} for entity in found]
+        self.last_fallback = None
+        return [{**hit.entity.data, "_score": hit.score} for hit in hits]
+
+    async def iterate(self, entity_type: str) -> AsyncIterator[Entry]:
+        """All entities of a type, by document and slug, without holding them all in memory."""
+        async for batch in self._cache.iterate(entity_type):
+            for entity in batch:
+                yield dict(entity.data)
+
+    async def delete_entities(self, entity_type: str, keys: Iterable[str], document: str | None = None) -> int:
+        """Remove entities by slug, key or name, from one document or from all; returns how many there were."""
+        identities = await self._identities(entity_type, [keys] if isinstance(keys, str) else keys, document)
+        return await self._cache.delete_entities(entity_type, identities)
+
+    async def delete_document(self, document: str, entity_type: str | None = None) -> int:
+        """Remove all entities of a document, of one type or of all; returns how many there were."""
+        return await self._cache.delete_document(document, entity_type)
+
+    async def documents(self) -> dict[str, dict[str, int]]:
+        """Number of entities by document key and type."""
+        return await self._cache.documents()
+
+    async def statistics(self) -> Statistics:
+        """Counts by type and kind, the vectors' model, and where the cache is."""
+        return await self._cache.statistics()
+
+    async def reindex(self, progress: Progress | None = None) -> int:
+        """Embed everything again, after a change of the model; returns how many entities. Searches go on meanwhile."""
+        return await self._cache.reindex(progress)
+
+    async def close(self) -> None:
+        """Release files and connections; a cache that is used again opens again. Closing twice does nothing."""
+        await self._cache.close()
+        if self._owned:
+            self._embedding.close()
+        if self._folder is not None:
+            await asyncio.to_thread(self._folder.cleanup)
+
+    async def _without_vectors(
+        self, entity_type: str, query: str, limit: int, document: Documents, filters: Mapping[str, Any]
+    ) -> list[Entity]:
+        """What a search finds without vectors: by name, by words, and by the filters alone if there are any."""
+        found: dict[Identity, None] = {}
+        for ranking in (
+            await self._cache.rank_names(entity_type, query, document, **filters),
+            await self._cache.rank_keyword(entity_type, query, limit, document, **filters),
+        ):
+            found.update((ranked.identity, None) for ranked in ranking)
+        if len(found) < limit and (filters or document is not None):
+            found.update(
+                (identity, None) for identity in await self._cache.identities(entity_type, document, **filters)
+            )
+        return await self._cache.load(entity_type, list(found)[:limit])
+
+    async def _identities(self, entity_type: str, keys: Iterable[str], document: str | None) -> list[Identity]:
+        """The identities that keys may mean: as they are, as slugs of names, and with their document as Open5e writes them."""
+        from lorekeeper.normalize.build import slugify
+
+        wanted: dict[Identity, None] = {}
+        documents = [document] if document is not None else list(await self._cache.documents([entity_type]))
+        for key in keys:
+            prefix, _, rest = str(key).partition("_")
+            wanted.update(((name, slug), None) for slug in (str(key), slugify(str(key))) for name in documents)
+            if rest and document in (None, prefix):
+                wanted[prefix, rest] = None
+        return [identity for identity in wanted if all(identity)]
+
+
+class MilvusCache(EntityCache):
+    """A cache in Milvus: an embedded library in a folder, or on a server. See `EntityCache` for its methods.
+
+    Beside the folder are files whose names begin with its name, and ``vectors.db``, the vectors that were computed before.
+
+    Args:
+        path: the folder, or the address of a server, as in ``http://127.0.0.1:19530``.
+        embedding: makes the vectors: the name or folder of a model, a provider, or an `EmbeddingService`, which is not closed with
+            the cache; by default the model of LOREKEEPER_EMBEDDING_MODEL.
+        collections: the types of entity that it holds; by default those of 5e, `COLLECTIONS`.
+        token: the server's token, or ``user:password``.
+        folder: with a server, where files of this machine are.
+
+    Raises:
+        ConfigError: a type cannot be declared, see `Collection`.
+    """
+
+    def __init__(
+        self,
+        path: str | Path = HOME / "milvus.db",
+        *,
+        embedding: Model | EmbeddingService | None = None,
+        collections: Iterable[Collection] | None = None,
+        token: str | None = None,
+        folder: str | Path = HOME,
+    ) -> None:
+        if "://" in str(path):
+            settings = Settings(milvus_uri=str(path), milvus_token=token, milvus_db_path=Path(folder) / "milvus.db")
+        else:
+            settings = Settings(milvus_db_path=Path(path))
+        super().__init__(*_opened(settings, embedding, collections), owned=not isinstance(embedding, EmbeddingService))
+
+    @classmethod
+    def temporary(
+        cls,
+        *,
+        embedding: Model | EmbeddingService | None = HashingProvider,
+        collections: Iterable[Collection] | None = None,
+    ) -> Self:
+        """An empty cache for a test, in a folder that is removed when it is closed; without a model, by `HashingProvider`."""
+        folder = tempfile.TemporaryDirectory(prefix="lorekeeper-")
+        cache = cls(Path(folder.name) / "milvus.db", embedding=embedding, collections=collections)
+        cache._folder = folder
+        return cache
+
+
+class SqliteCache(EntityCache):
+    """A cache in one SQLite file, vectors included. See `EntityCache` for its methods, and `MilvusCache` for its arguments."""
+
+    def __init__(
+        self,
+        path: str | Path = HOME / "cache.db",
+        *,
+        embedding: Model | EmbeddingService | None = None,
+        collections: Iterable[Collection] | None = None,
+    ) -> None:
+        settings = Settings(cache_backend="sqlite", sqlite_db_path=Path(path))
+        super().__init__(*_opened(settings, embedding, collections), owned=not isinstance(embedding, EmbeddingService))
+
+    @classmethod
+    def temporary(
+        cls,
+        *,
+        embedding: Model | EmbeddingService | None = HashingProvider,
+        collections: Iterable[Collection] | None = None,
+    ) -> Self:
+        """An empty cache for a test, as that of `MilvusCache`."""
+        folder = tempfile.TemporaryDirectory(prefix="lorekeeper-")
+        cache = cls(Path(folder.name) / "cache.db", embedding=embedding, collections=collections)
+        cache._folder = folder
+        return cache
+
+
+def create_cache(
+    settings: Settings | None = None,
+    *,
+    embedding: Model | EmbeddingService | None = None,
+    collections: Iterable[Collection] | None = None,
+) -> EntityCache:
+    """The cache of the environment: by LOREKEEPER_CACHE_BACKEND, in LOREKEEPER_MILVUS_DB_PATH, _MILVUS_URI or _SQLITE_DB_PATH.
+
+    Args:
+        settings: instead of those of the environment and the user's own file.
+        embedding: as for `MilvusCache`; by default the model of the settings.
+        collections: as for `MilvusCache`.
+
+    Raises:
+        ConfigError: the settings are wrong, or a type cannot be declared.
+    """
+    settings = settings or load_settings()[0]
+    owned = not isinstance(embedding, EmbeddingService)
+    return EntityCache(*_opened(settings, embedding or embedding_of(settings), collections), owned=owned)
+
+
+def _opened(
+    settings: Settings, embedding: Model | EmbeddingService | None, collections: Iterable[Collection] | None
+) -> tuple[SearchCache, EmbeddingService]:
+    """The cache of the settings, and what makes its vectors; both open at first use."""
+    types = list(COLLECTIONS) if collections is None else [declare(collection).name for collection in collections]
+    if not isinstance(embedding, EmbeddingService):
+        embedding = EmbeddingService(embedding, vector_cache(settings))
+    return open_cache(settings, embedding, types), embedding
+
+
+def _entities(objects: Iterable[Mapping[str, Any] | Entity], entity_type: str) -> list[Entity]:
+    """The entities of objects; EntityError, with the place of the first one that cannot be stored. Blocking."""
+    from lorekeeper.normalize.plain import plain_entity
+
+    entities: list[Entity] = []
+    for place, obj in enumerate(objects, 1):
+        try:
+            entities.append(plain_entity(obj, entity_type))
+        except EntityError as error:
+            raise EntityError(
+                f"entity {place} cannot be stored under {entity_type}: {error}; nothing was stored"
+            ) from error
+    _warn_of_short_texts(entities, entity_type)
+    return entities
+
+
+def _warn_of_short_texts(entities: Sequence[Entity], entity_type: str) -> None:
+    short = [entity.name for entity in entities if is_short(entity)]
+    if short:
+        logger.warning(
+            "%d of %d %s have less than %d characters of text, and are found by name, kind and facts alone: %s%s",
+            len(short),
+            len(entities),
+            entity_type,
+            SHORT_TEXT,
+            ", ".join(short[:NAMED]),
+            ", ..." if len(short) > NAMED else "",
+        )

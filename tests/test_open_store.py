@@ -1,0 +1,354 @@
+"""An embedded library is one of Milvus Lite, which any program reads; and reading it is quick, from data that is derived."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import faiss
+import numpy as np
+import pytest
+
+from lorekeeper.cache.milvus.collections import Collections
+from lorekeeper.cache.milvus.embedded import EmbeddedStore
+from lorekeeper.cache.milvus.lite import Engine
+from lorekeeper.cache.protocol import CacheProtocol, Ranked
+from lorekeeper.embedding import HashingProvider
+from lorekeeper.errors import CacheError
+from tests.support.backends import Caches
+from tests.support.entities import batch, make
+from tests.support.libraries import settings
+from tests.support.library_process import Program
+from tests.support.plain_milvus import Found, has_index, index_files, make_earlier, nearest
+
+PROVIDER = HashingProvider(512)
+
+WORDS = ["amber", "birch", "cinder", "dusk", "ember", "frost", "glow", "heath"]
+
+SPELLS = [
+    make(f"s{i}", f"{WORDS[i % 8]} {WORDS[i // 8 % 8]} " * (1 + i % 4), level=i % 9, school="evocation")
+    for i in range(150)
+]
+
+QUESTION = "cinder and frost at dusk"
+
+
+class Embedded(HashingProvider):
+    """Counts the texts that it embeds."""
+
+    texts = 0
+
+    def embed(self, texts: Any) -> Any:
+        self.texts += len(texts)
+        return super().embed(texts)
+
+
+@pytest.fixture
+async def path(embedded: Caches) -> Path:
+    """A library of 150 spells that was closed."""
+    cache = embedded.open()
+    await cache.store_entities(SPELLS, "spells")
+    await cache.close()
+    return embedded.settings.milvus_db_path
+
+
+@pytest.fixture
+async def caches(path: Path) -> AsyncIterator[Caches]:
+    """Opens it."""
+    opened = Caches(settings(milvus_db_path=path))
+    yield opened
+    await opened.close()
+
+
+def vector(question: str = QUESTION) -> Any:
+    return PROVIDER.embed([question])[0]
+
+
+def scores(ranking: list[Ranked]) -> Found:
+    return {ranked.identity[1]: ranked.score for ranked in ranking}
+
+
+def alike(one: Found, other: Found) -> bool:
+    """Whether two rankings have the same scores, and the same entries but for equal ones at the end."""
+    last = min(one.values())
+    same = np.allclose(list(one.values()), list(other.values()), atol=1.5e-5)
+    return same and {key for key, score in one.items() if score > last + 2e-5} <= other.keys()
+
+
+def store_of(cache: CacheProtocol) -> EmbeddedStore:
+    store = cache._store  # type: ignore[attr-defined]
+    assert isinstance(store, EmbeddedStore)
+    return store
+
+
+def role_of(store: EmbeddedStore) -> str:
+    return store.embedded.role
+
+
+# --- what other programs see -------------------------------------------------------------------------------------------
+
+
+async def test_milvus_lite_alone_finds_what_we_find(path: Path, caches: Caches) -> None:
+    found = scores(await caches.open().rank_semantic("spells", QUESTION, 10))
+    filtered = scores(await caches.open().rank_semantic("spells", QUESTION, 10, level=3))
+    await caches.close()
+    assert max(found.values()) > 0.3
+    assert alike(found, nearest(path, vector(), 10))
+    assert alike(filtered, nearest(path, vector(), 10, expression="level == 3"))
+
+
+async def test_milvus_lite_alone_finds_it_after_a_kill(path: Path) -> None:
+    program = Program({"LOREKEEPER_MILVUS_DB_PATH": str(path)})
+    assert program.ask("store", "b", 0, 20) == 20
+    program.kill()
+    plain = nearest(path, vector("Text b 7"), 30)
+    cache = Caches(settings(milvus_db_path=path))
+    found = scores(await cache.open().rank_semantic("spells", "Text b 7", 30))
+    await cache.close()
+    assert alike(found, plain)
+    assert len(found) == 30
+
+
+def test_pymilvus_alone_finds_what_we_find(path: Path) -> None:
+    program = (
+        "import json, sys; from pymilvus import MilvusClient; client = MilvusClient(sys.argv[1]); "
+        "client.load_collection('spells'); "
+        "(hits,) = client.search('spells', data=[json.loads(sys.argv[2])], limit=5, output_fields=['slug', 'level'], "
+        "search_params={'metric_type': 'COSINE', 'params': {'nprobe': 128}}); "
+        "print('RESULT', json.dumps([[hit['entity']['slug'], hit['distance']] for hit in hits]))"
+    )
+    command = [sys.executable, "-c", program, str(path), json.dumps(vector().tolist())]
+    environ = {**os.environ, "PYTHON_DOTENV_DISABLED": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=environ)
+    found = json.loads(done.stdout.rpartition("RESULT")[2])
+    assert [score for _, score in found] == pytest.approx(list(nearest(path, vector(), 5).values()), abs=1e-5)
+    assert found[0][1] > 0.3
+
+
+def test_a_closed_library_has_the_index_of_milvus_lite_and_no_file_of_ours(path: Path) -> None:
+    assert has_index(path)
+    indexes = [faiss.read_index(str(file)) for file in index_files(path)]
+    assert indexes
+    assert all(isinstance(index, faiss.IndexIVFFlat) for index in indexes)
+    assert all(index.metric_type == faiss.METRIC_INNER_PRODUCT for index in indexes)
+    kinds = {file.suffix for file in path.rglob("*") if file.is_file()}
+    assert kinds <= {".idx", ".parquet", ".json", ".prev", ""}
+
+
+# --- libraries of commit c387532 ---------------------------------------------------------------------------------------
+
+
+async def test_a_library_with_indexes_of_ours_is_put_right_when_it_is_opened(path: Path, caches: Caches) -> None:
+    truth = nearest(path, vector(), 10)
+    make_earlier(path)
+    assert set(nearest(path, vector(), 10).values()) == {0.0}, "this is what is wrong with it"
+    assert [file for file in path.rglob("*") if file.suffix == ".rows"]
+    provider = Embedded(512)
+    cache = caches.open(provider)
+    assert alike(scores(await cache.rank_semantic("spells", QUESTION, 10)), truth)
+    assert provider.texts == 1, "the question, and no entry"
+    await cache.close()
+    assert alike(nearest(path, vector(), 10), truth)
+    assert not [file for file in path.rglob("*") if file.suffix in (".rows", ".vectors")]
+
+
+@pytest.mark.parametrize("reached", ["_remove_earlier_copies", "close"])
+async def test_if_that_is_interrupted_the_next_opening_continues(
+    path: Path, reached: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth = nearest(path, vector(), 10)
+    make_earlier(path)
+
+    def killed(*_: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        if reached == "close":
+            Engine(path)._database.close()  # its indexes are dropped, and not built
+        else:
+            patched.setattr(Path, "unlink", killed)
+            with pytest.raises(KeyboardInterrupt):
+                Engine(path)
+    caches = Caches(settings(milvus_db_path=path))
+    assert alike(scores(await caches.open().rank_semantic("spells", QUESTION, 10)), truth)
+    await caches.close()
+    assert alike(nearest(path, vector(), 10), truth)
+    assert has_index(path)
+
+
+# --- vectors in memory -------------------------------------------------------------------------------------------------
+
+
+async def test_with_and_without_the_copy_of_the_vectors_the_answers_are_the_same(caches: Caches) -> None:
+    cache = caches.open()
+    asked: list[dict[str, Any]] = [{}, {"level": 3}, {"level_min": 7}, {"name": "s1"}]
+    with_copy = [await cache.rank_semantic("spells", text, 20, **f) for text in WORDS for f in asked]
+    store_of(cache).uses_vectors = False
+    without = [await cache.rank_semantic("spells", text, 20, **f) for text in WORDS for f in asked]
+    for one, other in zip(with_copy, without, strict=True):
+        assert alike(scores(one), scores(other))
+        assert {r.identity: r.passage for r in one}.items() >= {r.identity: r.passage for r in other[:1]}.items()
+
+
+async def test_an_import_reads_no_vectors_back(embedded: Caches, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise AssertionError("vectors were read from Milvus Lite")
+
+    monkeypatch.setattr(Collections, "passages", refused)
+    monkeypatch.setattr(Collections, "nearest", refused)
+    cache = embedded.open()
+    for start in range(0, 90, 30):
+        await cache.store_entities(batch("a", start, 30), "spells")
+        assert len(await cache.rank_semantic("spells", "text", 200)) == start + 30
+    await cache.delete_entities("spells", [("own", "a7")])
+    assert len(await cache.rank_semantic("spells", "text", 200)) == 89
+
+
+async def test_what_another_process_has_written_is_found_at_once(caches: Caches, path: Path) -> None:
+    cache, program = caches.open(), Program({"LOREKEEPER_MILVUS_DB_PATH": str(path)})
+    assert len(await cache.rank_semantic("spells", QUESTION, 200)) == 150
+    assert await asyncio.to_thread(program.ask, "store", "b", 0, 20) == 20
+    assert len(await cache.rank_semantic("spells", QUESTION, 200)) == 170
+    program.kill()
+    assert len(await cache.rank_semantic("spells", QUESTION, 200)) == 170
+
+
+async def test_a_write_that_a_killed_process_did_not_end_is_finished_with_its_vectors(caches: Caches) -> None:
+    cache = caches.open()
+    await cache.rank_semantic("spells", QUESTION, 1)
+    store = store_of(cache)
+    changed = [make("s1", "a quite different text on walnut bread"), make("new", "walnut bread and more of it")]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(store.companion, "replace", lambda *_: None)  # as if the process ended here
+        await cache.store_entities(changed, "spells")
+    found = scores(await caches.open().rank_semantic("spells", "walnut bread", 2))
+    assert found.keys() == {"s1", "new"}
+
+
+async def test_a_companion_that_is_gone_gets_its_vectors_again(caches: Caches, path: Path) -> None:
+    before = scores(await caches.open().rank_semantic("spells", QUESTION, 10))
+    await caches.close()
+    path.with_name(f"{path.name}.keywords").unlink()
+    provider = Embedded(512)
+    cache = caches.open(provider)
+    assert scores(await cache.rank_semantic("spells", QUESTION, 10)) == before
+    assert provider.texts == 1
+    assert (await cache.statistics()).details["vectors"] == "current"
+
+
+async def test_where_there_is_no_space_for_a_copy_milvus_lite_answers(
+    caches: Caches, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth = nearest(path, vector(), 10)
+    make_earlier(path)
+
+    def full(_: EmbeddedStore) -> None:
+        raise CacheError("only 3 MB are free")
+
+    monkeypatch.setattr(EmbeddedStore, "_require_space", full)
+    cache = caches.open()
+    assert alike(scores(await cache.rank_semantic("spells", QUESTION, 10)), truth)
+    said = (await cache.statistics()).details["vectors"]
+    assert said == "not copied yet for spells, which Milvus Lite searches"
+
+
+async def test_vectors_of_a_new_model_replace_the_old_ones(caches: Caches, path: Path) -> None:
+    first, second = caches.open(), caches.open(HashingProvider(256))
+    await first.rank_semantic("spells", QUESTION, 10)
+    assert await second.reindex() == 150
+    found = scores(await second.rank_semantic("spells", QUESTION, 10))
+    await caches.close()
+    assert alike(found, nearest(path, HashingProvider(256).embed([QUESTION])[0], 10))
+
+
+# --- types that are as they were left ----------------------------------------------------------------------------------
+
+
+async def read_all(cache: CacheProtocol) -> None:
+    await cache.rank_semantic("spells", QUESTION, 10)
+    await cache.rank_keyword("spells", "amber", 10)
+    await cache.get_entities("spells", level=3)
+    await cache.get_entities("creatures")
+    await cache.statistics()
+
+
+async def test_a_library_that_is_only_read_does_not_open_milvus_lite(caches: Caches) -> None:
+    cache = caches.open()
+    await read_all(cache)
+    assert role_of(store_of(cache)) == "closed"
+    await cache.store_entities(batch("a", 0, 1), "spells")
+    assert role_of(store_of(cache)) == "server"
+
+
+async def test_after_a_while_without_writes_milvus_lite_is_closed(caches: Caches, path: Path) -> None:
+    cache = caches.open()
+    store = store_of(cache)
+    for number in range(2):
+        await cache.store_entities(batch("a", number, 1), "spells")
+        assert role_of(store) == "server"
+        assert store._settling
+        assert store._settling.is_alive()
+        await asyncio.to_thread(store._settling.function)
+        assert role_of(store) == "closed"
+        assert has_index(path)
+        assert len(await cache.rank_semantic("spells", QUESTION, 200)) == 151 + number
+        await read_all(cache)
+        assert role_of(store) == "closed"
+
+
+def _touched(path: Path) -> None:
+    os.utime(next(path.rglob("*.parquet")))
+
+
+def _left_open(path: Path) -> None:
+    program = Program({"LOREKEEPER_MILVUS_DB_PATH": str(path)})
+    program.ask("store", "s", 0, 1)
+    program.kill()
+
+
+def _copied(path: Path) -> None:
+    copy = path.with_name("copy")
+    shutil.copytree(path, copy, copy_function=shutil.copyfile)
+    shutil.rmtree(path)
+    copy.rename(path)
+
+
+@pytest.mark.parametrize("change", [_touched, _left_open, _copied])
+async def test_a_library_whose_files_have_changed_is_compared_first(
+    path: Path, caches: Caches, change: Callable[[Path], None]
+) -> None:
+    await asyncio.to_thread(change, path)
+    verified = list[str]()
+    cache = caches.open()
+    store = store_of(cache)
+    store.collections._verify = lambda name, _info: verified.append(name)
+    assert len(await cache.rank_semantic("spells", QUESTION, 200)) == 150
+    assert "spells" in verified
+    await cache.close()
+    again = caches.open()
+    await read_all(again)
+    assert role_of(store_of(again)) == "closed"
+
+
+# --- the page on storage -----------------------------------------------------------------------------------------------
+
+
+async def test_the_program_on_the_page_about_storage_reads_a_library(embedded: Caches) -> None:
+    rat = make("rat", "A rat.", type="creatures", kind="creature", challenge_rating=0.25)
+    cache = embedded.open()
+    await cache.store_entities([rat, make("cat", "A cat.", type="creatures", kind="creature")], "creatures")
+    await cache.close()
+    page = Path("docs/storage.md").read_text("utf-8")
+    program = page.partition("```python\n")[2].partition("```")[0] + "\nprint('READ', entity['data']['desc'])"
+    folder = embedded.settings.milvus_db_path.parent
+    environ = {**os.environ, "PYTHON_DOTENV_DISABLED": "1"}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=60, env=environ)
+    assert "READ A rat." in done.stdout

@@ -1,0 +1,518 @@
+"""The cache as programs of other projects use it: plain dicts, types of their own, and what happens without a model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lorekeeper
+from lorekeeper import (
+    Collection,
+    ConfigError,
+    EmbeddingError,
+    EmbeddingService,
+    Entity,
+    EntityCache,
+    EntityError,
+    Field,
+    FieldType,
+    FilterError,
+    HashingProvider,
+    MilvusCache,
+    Settings,
+    SqliteCache,
+    create_cache,
+)
+from lorekeeper.embedding.protocol import Vectors
+from tests.support.commands import environment, run_lorekeeper
+
+SPELLS: list[dict[str, Any]] = [
+    {
+        "slug": "ember-veil",
+        "name": "Ember Veil",
+        "desc": "A veil of embers wraps you and protects you from cold and from fire.",
+        "level": 4,
+        "school": "Evocation",
+        "document": "hearth",
+        "our own key": {"list": [1, None, "ä"], "deep": {"x": 1.5}},
+    },
+    {
+        "key": "hail-drum",
+        "name": "Hail Drum",
+        "description": "Hail drums on everything below the cloud that you call.",
+        "level": 4,
+        "school": {"name": "Evocation", "key": "evocation"},
+    },
+    {"name": "Salt Ring", "desc": "A ring of salt keeps the restless dead away.", "level": "2", "ritual": True},
+]
+
+OPEN5E_V2 = {
+    "key": "srd-2014_dim-light",
+    "name": "Dim Light",
+    "document": {"key": "srd-2014", "name": "A System Reference"},
+    "school": {"name": "Evocation", "key": "evocation"},
+    "level": 0,
+    "casting_time": "action",
+    "desc": "The object that you touch shines, though not brightly.",
+}
+
+OPEN5E_V1 = {
+    "slug": "moss-hound",
+    "name": "Moss Hound",
+    "document__slug": "tob",
+    "document__title": "A Tome",
+    "challenge_rating": "1/2",
+    "hit_points": 22,
+    "armor_class": 12,
+    "type": "Beast",
+    "size": "Medium",
+    "actions": [{"name": "Bite", "desc": "The hound bites, and leaves wet moss in the wound."}],
+}
+
+SHIPS = Collection(
+    "ships",
+    fields=[Field("crew", FieldType.INTEGER, "people aboard"), Field("rig", FieldType.TEXT)],
+    text=["hull", "log"],
+)
+
+ALBATROSS = {
+    "name": "Albatross",
+    "crew": 12,
+    "rig": "Sloop",
+    "hull": "Oak planks from the northern forest.",
+    "log": "She lost her mast off the cape in a gale.",
+}
+PETREL = {
+    "name": "Petrel",
+    "crew": 3,
+    "hull": "Tarred canvas over willow, light as a leaf.",
+    "log": "No storm sank her.",
+}
+
+BACKENDS = ["milvus", "sqlite", pytest.param("server", marks=pytest.mark.thorough)]
+
+Open = Callable[..., EntityCache]
+
+
+@pytest.fixture(params=BACKENDS)
+def open_cache(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
+    """Makes caches on one store of each kind."""
+
+    def opened(embedding: Any = HashingProvider, **options: Any) -> EntityCache:
+        if request.param == "sqlite":
+            return SqliteCache(tmp_path / "cache.db", embedding=embedding, **options)
+        if request.param == "milvus":
+            return MilvusCache(tmp_path / "milvus.db", embedding=embedding, **options)
+        return MilvusCache(
+            request.getfixturevalue("empty_milvus_server"), embedding=embedding, folder=tmp_path, **options
+        )
+
+    return opened
+
+
+@pytest.fixture
+async def cache(open_cache: Open) -> AsyncIterator[EntityCache]:
+    async with open_cache() as opened:
+        yield opened
+
+
+def names(entries: Sequence[dict[str, Any]]) -> list[str]:
+    return [entry["name"] for entry in entries]
+
+
+# --- dicts -----------------------------------------------------------------------------------------------------------
+
+
+async def test_dicts_of_any_project_come_back_as_they_were_stored(cache: EntityCache):
+    assert await cache.store_entities([*SPELLS, OPEN5E_V2], "spells") == 4
+    stored = await cache.get_entities("spells")
+    assert stored == [OPEN5E_V2, *SPELLS]
+    assert [entry async for entry in cache.iterate("spells")] == [SPELLS[0], SPELLS[1], SPELLS[2], OPEN5E_V2]
+    assert await cache.store_entities([OPEN5E_V1], "creatures") == 1
+    assert await cache.get_entities("creatures", challenge_rating=0.5, type="beast") == [OPEN5E_V1]
+    assert await cache.documents() == {
+        "hearth": {"spells": 1},
+        "homebrew": {"spells": 2},
+        "srd-2014": {"spells": 1},
+        "tob": {"creatures": 1},
+    }
+
+
+async def test_one_entity_is_found_by_slug_by_key_and_by_name(cache: EntityCache):
+    await cache.store_entities([*SPELLS, OPEN5E_V2], "spells")
+    assert await cache.get_entity("spells", "ember-veil") == SPELLS[0]
+    assert await cache.get_entity("spells", "hail-drum", "homebrew") == SPELLS[1]
+    assert await cache.get_entity("spells", "Salt Ring") == SPELLS[2]
+    assert await cache.get_entity("spells", "srd-2014_dim-light") == OPEN5E_V2
+    assert await cache.get_entity("spells", "ember-veil", "homebrew") is None
+    assert await cache.get_entity("spells", "") is None
+
+
+async def test_filters_work_on_dicts_as_on_entities(cache: EntityCache):
+    await cache.store_entities(SPELLS, "spells")
+    assert names(await cache.get_entities("spells", level_min=3, school="evocation")) == ["Ember Veil", "Hail Drum"]
+    assert names(await cache.get_entities("spells", ["hearth", "nowhere"])) == ["Ember Veil"]
+    assert names(await cache.get_entities("spells", level=[2, 9], ritual=True)) == ["Salt Ring"]
+    assert names(await cache.get_entities("spells", limit=1, offset=1)) == ["Hail Drum"]
+    assert await cache.count_entities("spells", "homebrew", name="ring") == 1
+    with pytest.raises(FilterError, match=r"colour.*known: .*level, level_min, level_max, school"):
+        await cache.semantic_search("spells", "fire", colour="red")
+    with pytest.raises(FilterError, match=r"'starships'.*known: spells, creatures"):
+        await cache.get_entities("starships")
+
+
+async def test_the_nearest_in_meaning_come_first_with_scores_under_filters(cache: EntityCache):
+    await cache.store_entities(SPELLS, "spells")
+    hits = await cache.semantic_search("spells", "protect from fire", limit=2, level=4)
+    assert names(hits) == ["Ember Veil", "Hail Drum"]
+    assert {**SPELLS[0], "_score": hits[0]["_score"]} == hits[0]
+    assert 1 >= hits[0]["_score"] > hits[1]["_score"] >= -1
+    assert names(await cache.semantic_search("spells", "protect from fire", document="homebrew", level=4)) == [
+        "Hail Drum"
+    ]
+    assert cache.last_fallback is None
+
+
+async def test_entities_are_removed_by_key_and_by_document(cache: EntityCache):
+    await cache.store_entities([*SPELLS, OPEN5E_V2], "spells")
+    assert await cache.delete_entities("spells", ["Salt Ring", "no such"]) == 1
+    assert await cache.delete_entities("spells", "hail-drum", "hearth") == 0
+    assert await cache.delete_document("srd-2014") == 1
+    assert names(await cache.get_entities("spells")) == ["Ember Veil", "Hail Drum"]
+    assert (await cache.statistics()).counts["spells"] == 2
+    assert await cache.reindex() == 2
+
+
+async def test_a_cache_can_be_used_again_after_it_is_closed(cache: EntityCache, open_cache: Open):
+    await cache.store_entities(SPELLS, "spells")
+    await cache.close()
+    assert await cache.count_entities("spells") == 3
+    await cache.close()
+    async with open_cache() as other:
+        assert names(await other.semantic_search("spells", "hail", limit=1)) == ["Hail Drum"]
+
+
+async def test_entities_of_ours_are_accepted_too(cache: EntityCache):
+    entity = Entity("spells", "x", "Xylophone Call", "spell", "own", "tests", {"desc": "Bells ring."}, {"level": 1})
+    assert await cache.store_entities([entity, SPELLS[2]], "spells") == 2
+    assert await cache.get_entities("spells", level=1) == [{"desc": "Bells ring."}]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"desc": "nameless"}, "needs a slug, a key or a name.*desc"),
+        ({"slug": "", "name": "  "}, "needs a slug"),
+        ({"name": "A", "level": "three"}, "level must be a number, not 'three'"),
+        ({"name": "A", "x": float("nan")}, "cannot be stored as JSON"),
+        ({"name": "A", "x": {1, 2}}, "cannot be stored as JSON"),
+        (["name", "A"], "a dict or a lorekeeper.Entity, not list"),
+        (Entity("spells", "", "Empty", "spell", "own", "tests", {}), "'Empty' of spells has an empty slug"),
+        (
+            Entity("spells", "a", "A", "spell", "own", "tests", {}, {"colour": "red"}),
+            "unknown field of spells: 'colour'",
+        ),
+        (Entity("rules", "a", "A", "rule", "own", "tests", {}), "store it under rules"),
+    ],
+)
+async def test_what_cannot_be_stored_is_said_and_nothing_is_stored(wrong: Any, said: str):
+    async with SqliteCache.temporary() as cache:
+        with pytest.raises(EntityError, match=said):
+            await cache.store_entities([SPELLS[0], wrong], "spells")
+        assert await cache.count_entities("spells") == 0
+
+
+async def test_keys_that_only_look_like_those_of_open5e_stay_whole():
+    bolts = [
+        {"key": f"{kind}_bolt", "name": f"{kind} bolt", "desc": "A bolt.", "level": 1} for kind in ("fire", "frost")
+    ]
+    async with SqliteCache.temporary() as cache:
+        assert await cache.store_entities(bolts, "spells") == 2
+        assert await cache.count_entities("spells") == 2
+        assert await cache.get_entity("spells", "frost_bolt") == bolts[1]
+
+
+async def test_what_a_dict_says_of_its_audience_counts():
+    secret = {**SPELLS[0], "audience": "dm"}
+    async with SqliteCache.temporary() as cache:
+        await cache.store_entities([secret, SPELLS[1]], "spells")
+        assert await cache.get_entities("spells", audience="dm") == [secret]
+
+
+# --- types of a program's own ----------------------------------------------------------------------------------------
+
+
+async def test_another_game_declares_its_own_types(open_cache: Open):
+    async with open_cache(collections=[SHIPS]) as cache:
+        assert await cache.store_entities([ALBATROSS, PETREL], "ships") == 2
+        assert await cache.get_entities("ships", rig="sloop", crew_min=5) == [ALBATROSS]
+        assert names(await cache.semantic_search("ships", "lost her mast in a gale")) == ["Albatross", "Petrel"]
+        assert (await cache.statistics()).counts == {"ships": 2}
+        with pytest.raises(FilterError, match="known: ships"):
+            await cache.get_entities("spells")
+        with pytest.raises(FilterError, match=r"known: .*crew, crew_min, crew_max, rig"):
+            await cache.get_entities("ships", level=3)
+        with pytest.raises(EntityError, match="crew must be a number"):
+            await cache.store_entities([{"name": "Gull", "crew": "many"}], "ships")
+    async with open_cache(collections=[SHIPS]) as again:
+        assert await again.get_entities("ships") == [ALBATROSS, PETREL]
+
+
+async def test_the_text_of_a_type_may_be_made_by_a_function():
+    recipes = Collection(
+        "recipes", fields=[], text=lambda recipe: f"{recipe['dish']} with {', '.join(recipe['herbs'])}"
+    )
+    async with SqliteCache.temporary(collections=[recipes]) as cache:
+        await cache.store_entities([{"name": "One", "dish": "cold soup", "herbs": ["dill"]}], "recipes")
+        await cache.store_entities([{"name": "Two", "dish": "roast hen", "herbs": ["thyme"]}], "recipes")
+        assert names(await cache.semantic_search("recipes", "roast hen with thyme"))[0] == "Two"
+
+
+@pytest.mark.parametrize(
+    ("collection", "said"),
+    [
+        (Collection("Ships!"), "cannot be the name of a type"),
+        (Collection("order"), "no word of SQL"),
+        (Collection("boats", fields=[Field("like", FieldType.INTEGER)]), "cannot be the name of a field"),
+        (Collection("meta"), "cannot be the name of a type"),
+        (Collection("boats", fields=[Field("limit", FieldType.INTEGER)]), "cannot be the name of a field"),
+        (Collection("boats", fields=[Field("slug", FieldType.TEXT)]), "cannot be the name of a field"),
+        (Collection("boats", fields=[Field("a", FieldType.TEXT), Field("a", FieldType.TEXT)]), "have one name"),
+        (Collection("spells", fields=[Field("rank", FieldType.INTEGER)]), "a type spells with other fields: level"),
+    ],
+)
+def test_a_type_that_cannot_be_declared_is_refused(tmp_path: Path, collection: Collection, said: str):
+    with pytest.raises(ConfigError, match=said):
+        SqliteCache(tmp_path / "cache.db", embedding=HashingProvider, collections=[collection])
+
+
+@pytest.mark.parametrize("name", ["key", "rows", "query", "first"])
+async def test_what_is_no_reserved_word_may_be_the_name_of_a_type(name: str):
+    collection = Collection(name, fields=[Field("group", FieldType.TEXT), Field("desc_from", FieldType.TEXTS)])
+    for cls in (MilvusCache, SqliteCache):
+        async with cls.temporary(collections=[collection]) as cache:
+            await cache.store_entities(
+                [{"name": "A", "group": "x", "desc_from": ["y"], "desc": "A text of some length."}], name
+            )
+            assert await cache.count_entities(name, group="x", desc_from="y") == 1
+            assert names(await cache.semantic_search(name, "some text", group="x")) == ["A"]
+
+
+@pytest.mark.parametrize("backend", ["milvus", "sqlite"])
+async def test_the_command_leaves_the_types_of_other_programs_alone(backend: str, tmp_path: Path):
+    both = [*lorekeeper.COLLECTIONS.values(), SHIPS]
+    path = tmp_path / ("milvus.db" if backend == "milvus" else "cache.db")
+    cls = MilvusCache if backend == "milvus" else SqliteCache
+    async with cls(path, embedding=HashingProvider, collections=both) as cache:
+        await cache.store_entities([ALBATROSS], "ships")
+        await cache.store_entities(SPELLS, "spells")
+    chosen = environment(tmp_path, CACHE_BACKEND=backend)
+    done = run_lorekeeper(tmp_path, "stats", "--json", env=chosen)
+    assert json.loads(done.stdout)["counts"]["spells"] == 3, done.stderr
+    async with cls(path, embedding=HashingProvider, collections=both) as cache:
+        assert await cache.get_entities("ships") == [ALBATROSS]
+        assert await cache.count_entities("spells") == 3
+
+
+# --- without a model -------------------------------------------------------------------------------------------------
+
+
+class Broken(HashingProvider):
+    """A provider whose queries fail as drivers do, with an error of their own."""
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        raise RuntimeError(f"CUDA out of memory for {len(texts)} texts")
+
+
+async def test_a_search_without_vectors_falls_back_to_names_words_and_filters(
+    open_cache: Open, caplog: pytest.LogCaptureFixture
+):
+    async with open_cache(Broken) as cache:
+        await cache.store_entities(SPELLS, "spells")
+        hits = await cache.semantic_search("spells", "salt ring", level_min=2)
+        assert names(hits) == ["Salt Ring", "Ember Veil", "Hail Drum"]
+        assert [hit["_score"] for hit in hits] == [None, None, None]
+        assert names(await cache.semantic_search("spells", "the restless dead")) == ["Salt Ring"]
+        assert "CUDA out of memory" in (cache.last_fallback or "")
+        assert any("searched by names and words" in message for message in caplog.messages)
+        assert caplog.records[-1].levelno == logging.WARNING
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("no CUDA"), OSError("disk"), MemoryError(), ValueError("shape"), KeyError("x")]
+)
+async def test_whatever_a_provider_raises_is_an_embedding_error_with_its_cause(error: Exception):
+    def load() -> HashingProvider:
+        raise error
+
+    class Failing(HashingProvider):
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            raise error
+
+    for service in (EmbeddingService(load), EmbeddingService(Failing)):
+        with pytest.raises(EmbeddingError, match=f"{type(error).__name__}.*LOREKEEPER_EMBEDDING_MODEL") as raised:
+            await service.embed(["a text"])
+        assert raised.value.__cause__ is error
+        service.close()
+
+
+async def test_an_interrupt_is_not_taken_for_a_failure_of_the_model():
+    class Interrupted(HashingProvider):
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            raise SystemExit(3)
+
+    service = EmbeddingService(Interrupted)
+    with pytest.raises(SystemExit):
+        service.encode("a text")
+    service.close()
+
+
+# --- the service -----------------------------------------------------------------------------------------------------
+
+
+def test_a_service_encodes_texts_to_lists_of_numbers():
+    service = EmbeddingService(HashingProvider(8))
+    vector = service.encode("a bead of flame")
+    assert len(vector) == 8
+    assert all(isinstance(number, float) for number in vector)
+    assert sum(number * number for number in vector) == pytest.approx(1)
+    many = [f"text {number}" for number in range(150)]
+    assert service.encode_batch(many) == [service.encode(text) for text in many]
+    assert service.encode_batch([]) == []
+    service.close()
+
+
+def test_all_services_of_a_model_share_it(monkeypatch: pytest.MonkeyPatch):
+    from concurrent.futures import ThreadPoolExecutor
+
+    from lorekeeper.embedding import configured
+
+    loaded: list[str] = []
+
+    def load(settings: Settings) -> HashingProvider:
+        loaded.append(settings.embedding_model)
+        return HashingProvider(8)
+
+    monkeypatch.setattr(configured, "load_provider", load)
+    monkeypatch.setattr(configured, "_SHARED", {})
+    monkeypatch.setenv("LOREKEEPER_EMBEDDING_MODEL", "moss/small")
+    services = [EmbeddingService() for _ in range(8)] + [EmbeddingService("moss/large")]
+    with ThreadPoolExecutor(8) as threads:
+        models = list(threads.map(EmbeddingService.get_model, services))
+    assert sorted(loaded) == ["moss/large", "moss/small"]
+    assert len({id(model) for model in models}) == 2
+    for service in services:
+        service.close()
+
+
+def test_the_text_that_is_searched_is_shown(caplog: pytest.LogCaptureFixture):
+    service = EmbeddingService(HashingProvider)
+    text = service.get_searchable_text({**SPELLS[0], "higher_level": "Two veils."}, "spells")
+    assert text == f"Ember Veil\n{SPELLS[0]['desc']}\nAt higher levels: Two veils."
+    assert service.get_searchable_text(OPEN5E_V1, "creatures").endswith(
+        "Bite: The hound bites, and leaves wet moss in the wound."
+    )
+    assert caplog.messages == []
+    short = service.get_searchable_text(
+        {"name": "Xy", "level": 2, "school": "evocation", "descripton": "lost"}, "spells"
+    )
+    assert short == "Xy\nspell level 2 evocation"
+    assert "Xy has only 0 characters of text" in caplog.messages[0]
+    assert "descripton" in caplog.messages[0]
+    assert caplog.records[0].levelno == logging.WARNING
+    with pytest.raises(FilterError, match="nosuch"):
+        service.get_searchable_text({}, "nosuch")
+    service.close()
+
+
+async def test_many_short_texts_are_one_warning(caplog: pytest.LogCaptureFixture):
+    async with SqliteCache.temporary() as cache:
+        await cache.store_entities([SPELLS[0], *({"name": f"S{n}", "descr": "lost"} for n in range(40))], "spells")
+    assert len(caplog.messages) == 1
+    assert "40 of 41 spells have less than 20 characters of text" in caplog.messages[0]
+    assert "S0, S1, S2, S3, S4, ..." in caplog.messages[0]
+
+
+async def test_who_waits_for_a_model_is_told_so_at_the_default_level(caplog: pytest.LogCaptureFixture):
+    noticed = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if "waits for it" in record.getMessage():
+                loop.call_soon_threadsafe(noticed.set)
+
+    def load() -> HashingProvider:
+        asyncio.run_coroutine_threadsafe(noticed.wait(), loop).result(30)  # the model is loaded once that was logged
+        return HashingProvider()
+
+    handler = Handler(logging.WARNING)
+    logging.getLogger("lorekeeper.embedding.service").addHandler(handler)
+    try:
+        service = EmbeddingService(load, notice_seconds=0)
+        await service.embed(["a text"])
+        service.close()
+    finally:
+        logging.getLogger("lorekeeper.embedding.service").removeHandler(handler)
+    assert noticed.is_set()
+
+
+def test_a_service_that_was_given_is_not_closed_with_the_cache():
+    service = EmbeddingService(HashingProvider)
+
+    async def use() -> None:
+        async with SqliteCache.temporary(embedding=service) as cache:
+            await cache.store_entities(SPELLS, "spells")
+
+    asyncio.run(use())
+    assert service.loaded
+    assert service.encode("still there")
+    service.close()
+
+
+# --- the environment -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["milvus", "sqlite"])
+async def test_the_cache_of_the_environment(backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LOREKEEPER_CACHE_BACKEND", backend)
+    monkeypatch.setenv("LOREKEEPER_MILVUS_DB_PATH", str(tmp_path / "milvus.db"))
+    monkeypatch.setenv("LOREKEEPER_SQLITE_DB_PATH", str(tmp_path / "cache.db"))
+    async with create_cache(embedding=HashingProvider) as cache:
+        await cache.store_entities(SPELLS, "spells")
+        statistics = await cache.statistics()
+        assert (statistics.backend, statistics.counts["spells"]) == (backend, 3)
+    assert (tmp_path / ("milvus.db" if backend == "milvus" else "cache.db")).exists()
+
+
+async def test_nothing_is_opened_before_its_first_use_and_a_temporary_cache_leaves_nothing(tmp_path: Path):
+    async with MilvusCache(tmp_path / "milvus.db"), SqliteCache(tmp_path / "cache.db"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+    cache = MilvusCache.temporary()
+    async with cache:
+        await cache.store_entities(SPELLS, "spells")
+        folder = Path((await cache.statistics()).location).parent
+        assert folder.is_dir()
+    assert not folder.exists()
+
+
+def test_a_tilde_is_the_home_folder(tmp_path: Path):
+    program = (
+        "import asyncio; from lorekeeper import SqliteCache, HashingProvider\n"
+        "async def main():\n"
+        "    async with SqliteCache('~/own.db', embedding=HashingProvider) as cache:\n"
+        "        await cache.store_entities([{'name': 'A', 'desc': 'A text of some length.'}], 'rules')\n"
+        "asyncio.run(main())\n"
+    )
+    subprocess.run([sys.executable, "-c", program], env={**os.environ, "HOME": str(tmp_path)}, check=True, timeout=60)
+    assert (tmp_path / "own.db").is_file()

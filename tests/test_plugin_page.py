@@ -1,0 +1,97 @@
+"""The programs of docs/plugin.md, run as they are printed, and checked as strictly as type checkers can."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from tests.support.commands import ROOT, environment
+from tests.support.serving import SECONDS
+
+PAGE = (ROOT / "docs" / "plugin.md").read_text("utf-8")
+
+TWENTY, SHIPS, SERVER, READING, CONTRACT = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def code_lines(program: str) -> list[str]:
+    return [line for line in program.splitlines() if line.strip()]
+
+
+def run(folder: Path, program: str) -> list[str]:
+    """What a program of the page prints, in a process of its own that is in a folder."""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env=environment(folder) | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_the_twenty_lines_print_what_they_promise(tmp_path: Path):
+    first, refused = run(tmp_path, TWENTY)  # only one spell is of level 3 or less
+    assert re.fullmatch(r"Salt Ring: 0\.\d\d", first)
+    assert refused == "unknown filter for spells: 'colour'"
+    assert len(code_lines(TWENTY)) <= 20
+
+
+def test_the_declaration_of_a_type_runs(tmp_path: Path):
+    assert run(tmp_path, SHIPS) == []
+
+
+async def test_the_server_answers_a_real_client_with_filters_and_by_meaning(tmp_path: Path):
+    (tmp_path / "ships.py").write_text(SERVER)
+    env = environment(tmp_path) | {"PYTHONPATH": str(ROOT)}
+    parameters = StdioServerParameters(command=sys.executable, args=["ships.py"], env=env, cwd=tmp_path)
+    async with Client(stdio_client(parameters), read_timeout_seconds=SECONDS) as client:
+        (tool,) = (await client.list_tools()).tools
+        assert sorted(tool.input_schema["properties"]) == ["crew_min", "rig", "semantic_query"]
+        structured = await client.call_tool("lookup_ship", {"crew_min": 5})
+        assert [ship["name"] for ship in structured.structured_content["ships"]] == ["Albatross"]
+        meant = await client.call_tool("lookup_ship", {"semantic_query": "a light boat of willow"})
+        assert [ship["name"] for ship in meant.structured_content["ships"]] == ["Petrel", "Albatross"]
+        assert meant.structured_content["note"] is None
+        wrong = await client.call_tool("lookup_ship", {"rig": "sloop", "crew_min": "many"})
+        assert wrong.is_error
+    assert len(code_lines(SERVER)) <= 40
+
+
+async def test_the_server_falls_back_without_a_model(tmp_path: Path):
+    (tmp_path / "ships.py").write_text(SERVER)
+    run(tmp_path, SERVER.replace("server.run()", "import asyncio; asyncio.run(cache.store_entities(FLEET, 'ships'))"))
+    env = environment(tmp_path, EMBEDDING_MODEL="no/such-model") | {"PYTHONPATH": str(ROOT)}
+    stored = SERVER.replace('        await cache.store_entities(FLEET, "ships")\n', "")
+    (tmp_path / "ships.py").write_text(stored)
+    parameters = StdioServerParameters(command=sys.executable, args=["ships.py"], env=env, cwd=tmp_path)
+    async with Client(stdio_client(parameters), read_timeout_seconds=SECONDS) as client:
+        answer = await client.call_tool("lookup_ship", {"semantic_query": "gale", "rig": "sloop"})
+        assert [ship["name"] for ship in answer.structured_content["ships"]] == ["Albatross"]
+        assert "no/such-model" in answer.structured_content["note"]
+
+
+@pytest.mark.thorough
+def test_strict_type_checkers_accept_the_programs_and_settings(tmp_path: Path):
+    programs = {"twenty": TWENTY, "ships": SHIPS, "server": SERVER, "contract": CONTRACT}
+    programs["settings"] = 'from lorekeeper import Settings\n\nSettings(cache_backend="sqlite", offline=True)\n'
+    for name, program in programs.items():
+        (tmp_path / f"{name}.py").write_text(program)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", *(f"{name}.py" for name in programs)],
+        cwd=tmp_path,
+        env=environment(tmp_path) | {"MYPYPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

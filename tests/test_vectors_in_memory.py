@@ -1,0 +1,148 @@
+"""The matrix of a type leaves out no passage that belongs to a result: a law."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lorekeeper.cache.matrix import Matrix, Owned
+from lorekeeper.cache.protocol import SCORE_DIGITS
+from lorekeeper.cache.sqlite.passages import _matrix
+from lorekeeper.cache.sqlite.store import SqliteStore
+from lorekeeper.composition import open_store
+from lorekeeper.embedding import HashingProvider
+from lorekeeper.settings import Settings
+from lorekeeper.text.passages import CHUNKER, passages
+from tests.support.entities import versioned
+from tests.support.libraries import settings
+
+
+def sqlite_in(folder: Path) -> Settings:
+    return settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db")
+
+
+def units(chance: np.random.Generator, number: int, dimension: int, kind: str) -> Any:
+    """Vectors of length 1: spread evenly, near each other, equal, along axes, or with one large number."""
+    vectors = chance.standard_normal((number, dimension))
+    match kind:
+        case "near":
+            vectors = vectors[:1] + 1e-3 * vectors
+        case "equal":
+            vectors = vectors[chance.integers(0, min(3, number), number)]
+        case "axes":
+            vectors = np.eye(dimension)[chance.integers(0, dimension, number)]
+        case "large":
+            vectors[:, 0] += 30 * np.sqrt(dimension)
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def wanted(vectors: Any, query: Any, owners: Any, limit: int, looked: int, allowed: Any) -> set[int]:
+    """The passages that belong to a result, by brute force over whole vectors with numbers of 53 bits."""
+    scores = np.round(vectors.astype(np.float64) @ query.astype(np.float64), SCORE_DIGITS)
+    places = [place for place in range(len(scores)) if allowed is None or allowed[owners[place]]]
+    best: dict[int, float] = {}
+    for place in places:
+        best[owners[place]] = max(best.get(owners[place], -np.inf), scores[place])
+    ordered = sorted(best.values(), reverse=True)
+    last = ordered[limit - 1] if len(ordered) >= limit else -np.inf
+    found = {place for place in places if scores[place] >= last}
+    return found | set(sorted(places, key=lambda place: -scores[place])[:looked])
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    dimension=st.sampled_from([2, 3, 16, 50, 384]),
+    number=st.integers(1, 300),
+    kind=st.sampled_from(["even", "near", "equal", "axes", "large"]),
+    limit=st.integers(1, 40),
+    looked=st.sampled_from([0, 0, 5, 120]),
+    share=st.sampled_from([None, 0.0, 0.05, 0.5, 1.0]),
+    length=st.sampled_from([1.0, 1.0, 0.0, 1e-3, 40.0]),
+)
+def test_no_passage_of_a_result_is_left_out(
+    seed: int, dimension: int, number: int, kind: str, limit: int, looked: int, share: float | None, length: float
+) -> None:
+    chance = np.random.default_rng(seed)
+    vectors = units(chance, number, dimension, kind)
+    owners = np.sort(chance.integers(0, max(1, number // 3), number))
+    parts = np.arange(number)
+    split = int(chance.integers(0, number + 1))
+    pieces = [Owned(vectors[part], owners[part], parts[part]) for part in (slice(0, split), slice(split, None))]
+    matrix = Matrix.of(piece for piece in pieces if len(piece.owners))
+    assert matrix is not None
+    allowed = None if share is None else chance.random(len(matrix.entities)) < share
+    query = (length * units(chance, 1, dimension, "even")[0]).astype(np.float32)
+    if chance.random() < 0.5:
+        query = (length * vectors[int(chance.integers(0, number))]).astype(np.float32)
+    rank = np.searchsorted(matrix.entities, owners)
+    near = matrix.near(query, limit, looked, allowed).tolist()
+    best = wanted(vectors, query, rank, limit, looked, allowed)
+    scores = np.round(vectors.astype(np.float64) @ query.astype(np.float64), SCORE_DIGITS)
+    lowest = min((scores[place] for place in best), default=np.inf)
+    assert {place for place in best if not looked or scores[place] > lowest} <= set(near)
+    assert sorted(set(near)) == near
+    assert allowed is None or all(allowed[rank[place]] for place in near)
+
+
+def test_of_many_passages_few_are_compared_exactly() -> None:
+    chance = np.random.default_rng(3)
+    vectors = units(chance, 5000, 384, "even")
+    matrix = Matrix.of([Owned(vectors, np.arange(5000), np.zeros(5000, np.int64))])
+    assert matrix is not None
+    for query in units(chance, 20, 384, "even"):
+        assert 10 <= len(matrix.near(query, 10, 0, None)) < 20
+
+
+def test_vectors_of_different_lengths_make_no_matrix() -> None:
+    chance, one = np.random.default_rng(0), np.zeros(1, np.int64)
+    with pytest.raises(ValueError, match="dimension"):
+        Matrix.of([Owned(units(chance, 1, 3, "even"), one, one), Owned(units(chance, 1, 4, "even"), one + 1, one)])
+
+
+@given(seed=st.integers(0, 2**32 - 1), before=st.integers(1, 60), added=st.integers(0, 30), share=st.floats(0, 1))
+def test_an_updated_matrix_is_that_of_what_is_left_and_what_is_new(
+    seed: int, before: int, added: int, share: float
+) -> None:
+    chance = np.random.default_rng(seed)
+    vectors = units(chance, before + added, 8, "even")
+    owners = np.sort(chance.permutation(3 * (before + added))[: before + added] // 2)
+    is_new = np.zeros(len(owners), np.bool_)
+    is_new[np.isin(owners, owners[chance.permutation(len(owners))[:added]])] = True
+    gone = owners[~is_new & (chance.random(len(owners)) < share)]
+    parts = np.arange(len(owners))
+
+    def matrix(chosen: Any) -> Matrix | None:
+        return Matrix.of([Owned(vectors[chosen], owners[chosen], parts[chosen])] if chosen.any() else [])
+
+    old = matrix(~is_new)
+    if old is None:
+        return
+    updated, whole = old.updated(gone, matrix(is_new)), matrix(is_new | ~np.isin(owners, gone))
+    assert (updated is None) == (whole is None)
+    for name in Matrix.__dataclass_fields__ if updated else []:
+        assert np.array_equal(getattr(updated, name), getattr(whole, name)), name
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_any_writes_the_matrix_is_that_of_the_file(tmp_path: Path, seed: int) -> None:
+    store, chance, provider = open_store(sqlite_in(tmp_path)), random.Random(seed), HashingProvider(16)
+    assert isinstance(store, SqliteStore)
+    for version in range(15):
+        slugs = [f"s{n}" for n in chance.sample(range(40), chance.randrange(1, 12))]
+        if version and chance.random() < 0.3:
+            store.delete_entities("spells", [("own", slug) for slug in slugs])
+        else:
+            cut = [(entity, passages(entity)) for entity in (versioned(slug, version) for slug in slugs)]
+            vectors = provider.embed([passage.embedded for _, own in cut for passage in own])
+            store.write("spells", cut, vectors, f"{provider.fingerprint} {CHUNKER}")
+        kept, read = store.file.read(lambda c: (store.matrix(c, "spells"), _matrix(c, "spells")))
+        assert (kept is None) == (read is None)
+        for name in Matrix.__dataclass_fields__ if kept else []:
+            assert np.array_equal(getattr(kept, name), getattr(read, name)), name
+    store.close()
