@@ -47,7 +47,7 @@ client = MilvusClient(path)
 found = []
 for name, vector in asked:
     client.load_collection(name)
-    (hits,) = client.search(name, data=[vector], limit=400, output_fields=["document", "slug"],
+    (hits,) = client.search(name, data=[vector], limit=120, output_fields=["document", "slug"],
                             search_params={"metric_type": "COSINE", "params": {"nprobe": 128}})
     best = {}
     for hit in hits:
@@ -126,24 +126,25 @@ def main() -> None:
     store = open_store(settings_of(given.folder, "milvus"))
     store.open(list(FILTERS))
     first = rankings(store, vectors)
-    others = {}
-    if isinstance(store, EmbeddedStore):
-        store.uses_vectors = False
-        others["Milvus Lite searches"] = rankings(store, vectors)
-    store.close()
-    sqlite = open_store(settings_of(given.folder, "sqlite"))
-    others["SQLite"] = rankings(sqlite, vectors)
-    sqlite.close()
-    others["pymilvus alone"] = by_pymilvus(given.folder / "milvus.db", vectors)
+    print(f"{len(questions)} questions, {len(first)} rankings of the nearest {LIMIT}, from the companion's vectors")
     if given.reference:
-        others["the reference"] = json.loads(given.reference.read_text("utf-8"))
+        _report("the reference", first, json.loads(given.reference.read_text("utf-8")))
     if given.write:
         given.write.write_text(json.dumps(first), "utf-8")
-    print(f"{len(questions)} questions, {len(first)} rankings of the nearest {LIMIT}, from the companion's vectors")
-    for name, other in others.items():
-        asked = len(first.keys() & other.keys())
-        wrong = differing(first, other)
-        print(f"| {name} | {asked} | {len(wrong)} differ | {', '.join(wrong[:5])}")
+    sqlite = open_store(settings_of(given.folder, "sqlite"))
+    _report("SQLite", first, rankings(sqlite, vectors))
+    sqlite.close()
+    if isinstance(store, EmbeddedStore):
+        store.uses_vectors = False
+        _report("Milvus Lite searches", first, rankings(store, vectors))
+    store.close()
+    _report("pymilvus alone", first, by_pymilvus(given.folder / "milvus.db", vectors))
+
+
+def _report(name: str, first: dict[str, Ranking], other: dict[str, Ranking]) -> None:
+    """One row on how many rankings of another way are different."""
+    asked, wrong = len(first.keys() & other.keys()), differing(first, other)
+    print(f"| {name} | {asked} | {len(wrong)} differ | {', '.join(wrong[:5])}", flush=True)
 
 
 if __name__ == "__main__":

@@ -192,6 +192,7 @@ async def test_with_and_without_the_copy_of_the_vectors_the_answers_are_the_same
     with_copy = [await cache.rank_semantic("spells", text, 20, **f) for text in WORDS for f in asked]
     store_of(cache).uses_vectors = False
     without = [await cache.rank_semantic("spells", text, 20, **f) for text in WORDS for f in asked]
+    assert len(with_copy) == len(WORDS) * len(asked)
     for one, other in zip(with_copy, without, strict=True):
         assert alike(scores(one), scores(other))
         assert {r.identity: r.passage for r in one}.items() >= {r.identity: r.passage for r in other[:1]}.items()

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-import numpy as np
 
 from lorekeeper.cache.formats import NewerLibraryError, not_again
 from lorekeeper.cache.milvus import companion_path
@@ -100,7 +98,7 @@ class EmbeddedRepair:
                 self._store.count(Selection(entity_type))  # brings the companion up to date
                 problems = [f"the keyword index: {text}" for text in differences(hashes, self._copied(entity_type))]
             if not problems and not self._is_client():
-                problems = self._damaged_vectors(entity_type)
+                problems = self._damaged_vectors(entity_type, sorted(hashes))
             return problems
         except CacheError as error:
             return [str(error)]
@@ -189,13 +187,10 @@ class EmbeddedRepair:
         """Whether another process has the library open."""
         return self._store.embedded.role == "client"
 
-    def _damaged_vectors(self, entity_type: str) -> list[str]:
-        """One sentence if vectors of a type are not of length 1."""
-        keys = [row["pk"] for row in self._store.collections.scan(entity_type, "part >= 0", ["pk"])]
-        damaged = 0
-        for start in range(0, len(keys), KEYS):
-            rows = self._store.backend.get(entity_type, keys[start : start + KEYS], ["vector"])
-            damaged += sum(not is_unit(np.asarray(row["vector"], dtype=np.float32)) for row in rows)
+    def _damaged_vectors(self, entity_type: str, identities: Sequence[Identity]) -> list[str]:
+        """One sentence if vectors of entities are not of length 1."""
+        batches = self._store.collections.passages(entity_type, identities)
+        damaged = sum(not is_unit(v) for batch in batches for _, vectors in batch.values() for v in vectors)
         return [f"{damaged:,} vectors are damaged"] if damaged else []
 
     def _readable(self, entity_type: str) -> list[Entity]:
