@@ -19,7 +19,7 @@ import pytest
 from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.lite import Engine
-from lorekeeper.cache.protocol import CacheProtocol, Ranked
+from lorekeeper.cache.protocol import Ranked, SearchCache
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.errors import CacheError
 from tests.support.backends import Caches
@@ -82,7 +82,7 @@ def alike(one: Found, other: Found) -> bool:
     return same and {key for key, score in one.items() if score > last + 2e-5} <= other.keys()
 
 
-def store_of(cache: CacheProtocol) -> EmbeddedStore:
+def store_of(cache: SearchCache) -> EmbeddedStore:
     store = cache._store  # type: ignore[attr-defined]
     assert isinstance(store, EmbeddedStore)
     return store
@@ -272,7 +272,7 @@ async def test_vectors_of_a_new_model_replace_the_old_ones(caches: Caches, path:
 # --- types that are as they were left ----------------------------------------------------------------------------------
 
 
-async def read_all(cache: CacheProtocol) -> None:
+async def read_all(cache: SearchCache) -> None:
     await cache.rank_semantic("spells", QUESTION, 10)
     await cache.rank_keyword("spells", "amber", 10)
     await cache.get_entities("spells", level=3)
