@@ -20,7 +20,7 @@ help:
 	@echo "make test    run the tests (ARGS='-k search' for some of them, ARGS=--thorough for all cases, as CI does)"
 	@echo "make wheel   build the wheel with the embedding model in it, into dist/"
 	@echo "make fuzz    the random tests in their long form: 20,000 tool calls, hostile inputs, 50 programs killed; some minutes"
-	@echo "make lint    ruff and mypy"
+	@echo "make lint    ruff, mypy, and the plan of the rooms"
 	@echo "make spec    validate openspec/ (needs npx)"
 	@echo "make corpus  run the tests on a corpus of Open5e files, at LOREKEEPER_CORPUS"
 	@echo "make bench   measure start, latency, indexing, memory, clients, growth; writes benchmarks/RESULTS.md"
@@ -74,6 +74,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m scripts.lint
 
 spec:
 	$(OPENSPEC) validate --all --strict --no-interactive

@@ -161,6 +161,16 @@ def corpus() -> Path:
     return Path(os.environ[CORPUS])
 
 
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> Iterator[None]:
+    """A slow machine changes no answer: what the product does not wait for longer than some seconds has a minute here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lorekeeper.vaults.vaults.WAIT_SECONDS", 60.0)
+        for name in ("CONNECT_SECONDS", "FETCH_SECONDS", "STORE_SECONDS"):
+            patch.setattr(f"lorekeeper.intake.on_demand.{name}", 60.0)
+        yield
+
+
 # --- backends ------------------------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,13 +19,11 @@ from lorekeeper.entities import Entity
 from lorekeeper.filters import Selection
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import passages
+from tests.support.waiting import until
 
 WORDS = ["ape", "boats", "boating", "cave", "dune", "éclair", "fire"]
 
 SPELLS = Selection("spells")
-
-SECONDS = 30.0
-"""Longest time that learning may take before a test fails."""
 
 
 def entity(number: int, chance: random.Random) -> Entity:
@@ -62,10 +59,9 @@ def learned(store: SqliteStore) -> Postings:
     """What is learned after two questions."""
     for _ in range(ASKED):
         search(store, "cave")
-    deadline = time.monotonic() + SECONDS
-    while (found := impacts_of(store).postings) is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: impacts_of(store).postings)
+    found = impacts_of(store).postings
+    assert found is not None
     return found
 
 

@@ -52,8 +52,7 @@ def test_a_server_with_tls_answers_records_counts_limits_and_ends(library: Path,
             old.maximum_version = ssl.TLSVersion.TLSv1_1
         with pytest.raises(httpx.ConnectError), server.client(old) as client:
             client.get("/nowhere")
-        status, seconds = server.end()
-    assert (status, seconds < 10) == (0, True)
+        assert server.end() == 0
     assert f"LoreKeeper on {server.url}/mcp" in server.log.read_text()
     assert 'name="lookup_spell",outcome="answered"} 2.0' in metrics
     assert statuses == [200] * 7 + [429]
@@ -73,22 +72,21 @@ def test_a_server_with_tls_answers_records_counts_limits_and_ends(library: Path,
 def test_streams_end_with_the_server_and_what_is_new_is_refused(library: Path) -> None:
     with serving(library) as server, server.client() as client:
         begin(client)
-        ended: list[float] = []
+        ended: list[bytes] = []
 
         def listen() -> None:
             with client.stream("GET", "/mcp") as stream:
                 begun.set()
-                assert stream.read() == b""
-                ended.append(time.monotonic())
+                ended.append(stream.read())
 
         begun = threading.Event()
         listening = threading.Thread(target=listen)
         listening.start()
         assert begun.wait(SECONDS)
         assert "Tide Lance" in ask(client).text
-        assert server.end(signal.SIGINT)[0] == 0
+        assert server.end(signal.SIGINT) == 0
         listening.join(SECONDS)
-        assert len(ended) == 1
+        assert ended == [b""]
         with pytest.raises(httpx.TransportError):
             ask(client)
 
@@ -145,9 +143,7 @@ def test_a_request_that_does_not_end_is_waited_for_once(library: Path, signals: 
         for _ in range(signals - 1):
             server.process.send_signal(signal.SIGTERM)
             time.sleep(0.5)
-        ended, seconds = server.end()
-    assert ended == status
-    assert seconds < 10
+        assert server.end() == status
 
 
 @pytest.mark.thorough
@@ -223,10 +219,8 @@ def test_clients_that_do_not_speak_tls_shut_nobody_out(library: Path, tmp_path: 
     with serving(library, "--tls-cert", str(certificate), "--tls-key", str(key)) as server:
         silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(400)]
         with server.client(trusted) as client:
-            began = time.monotonic()
             begin(client)
             assert "Tide Lance" in ask(client).text
-            assert time.monotonic() - began < 5
         silent[0].settimeout(SECONDS)
         with contextlib.suppress(ConnectionError):
             assert silent[0].recv(1) == b"", "the oldest made room"
