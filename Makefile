@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    ask the starter compendium and a small campaign some questions"
-	@echo "make test    run the tests (ARGS='-k search' for some of them, ARGS=--thorough for all cases, as CI does)"
+	@echo "make test    the unit and integration tests (ARGS='-m unit' or '-k search' for some, ARGS=--thorough for the slow ones too)"
 	@echo "make wheel   build the wheel with the embedding model in it, into dist/"
 	@echo "make fuzz    the random tests in their long form: 20,000 tool calls, hostile inputs, 50 programs killed; some minutes"
 	@echo "make lint    ruff, mypy, and the plan of the rooms"
@@ -78,11 +78,10 @@ lint: $(READY)
 
 spec:
 	$(OPENSPEC) validate --all --strict --no-interactive
-	$(OPENSPEC) validate --archived --strict --no-interactive
 
 corpus: $(READY)
 	@test -d "$$LOREKEEPER_CORPUS" || { echo "set LOREKEEPER_CORPUS to the folder of the corpus" >&2; exit 2; }
-	@$(BIN)/python -m pytest -m corpus $(ARGS)
+	@$(BIN)/python -m pytest --thorough -m corpus $(ARGS)
 
 # Chroma and sqlite-vec are measured beside it where they can be installed.
 bench bench-results: $(READY)

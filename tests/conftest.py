@@ -11,7 +11,9 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,6 +23,7 @@ from lorekeeper.settings import Settings
 from scripts.chromium import BROWSER
 from tests.support import browser, examples, milvus_standalone
 from tests.support.backends import BACKEND_PARAMS, BACKENDS, Caches, drop_collections
+from tests.support.commands import run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.libraries import settings
 
@@ -49,7 +52,7 @@ AMOUNTS = {"fuzz-calls": (50, 300), "hostile": (4, 60), "kills": (1, 5)}
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("lorekeeper", "how much the tests do")
     group.addoption(
-        "--thorough", action="store_true", help="all cases, backends and examples, as in CI; some minutes more"
+        "--thorough", action="store_true", help="the slow tests too, and all cases, backends and examples, as in CI"
     )
     group.addoption("--seed", type=int, default=SEED, help=f"seed of the random tests (default: {SEED})")
     group.addoption("--fuzz-calls", type=int, help="tool calls for each backend")
@@ -94,6 +97,7 @@ def pytest_configure(config: pytest.Config) -> None:
             setattr(config.option, option, amounts[thorough])
     if MEMORY_FOLDER.is_dir() and shutil.disk_usage(MEMORY_FOLDER).free > MEMORY_BYTES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_FOLDER))
+    sys.addaudithook(_watch)
     runtime = tempfile.mkdtemp(prefix="lk")
     os.environ["XDG_RUNTIME_DIR"] = runtime
     config.add_cleanup(lambda: shutil.rmtree(runtime, ignore_errors=True))
@@ -106,8 +110,24 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.freeze()
 
 
+SLOW = ("browser", "corpus", "milvus_server", "wheel")
+"""Marks of what is slow by its nature."""
+
+PROCESSES = {
+    f"tests.support.{name}"
+    for name in "command_process library_process milvus_standalone programs raw_client service serving".split()
+}
+"""Modules of which whoever imports anything starts a process, as does whoever imports `run_lorekeeper` or `subprocess`."""
+
+SERVED = {"chromium", "corpus", "embeddings", "milvus_server", "standalone_server"}
+"""Fixtures with a process, a server, or files from elsewhere."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test with many like cases, marked ``alike(N)``, mark all but N as thorough; the N are spread evenly over all."""
+    """Give each test its tier, and leave the slow ones out without ``--thorough``.
+
+    Of a test with many like cases, marked ``alike(N)``, all but N are slow; the N are spread evenly over all.
+    """
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("alike"):
@@ -116,7 +136,57 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (number,) = like[0].get_closest_marker("alike").args  # type: ignore[union-attr]
         kept = {round(i * (len(like) - 1) / max(number - 1, 1)) for i in range(number)}
         for position in set(range(len(like))) - kept:
-            like[position].add_marker("thorough")
+            like[position].add_marker("slow")
+    left_out = []
+    for item in items:
+        tier = _tier(item)
+        if not item.get_closest_marker(tier):
+            item.add_marker(tier)
+        if tier == "slow" and not config.getoption("thorough"):
+            left_out.append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        slow = set(left_out)
+        items[:] = [item for item in items if item not in slow]
+
+
+def _tier(item: pytest.Item) -> str:
+    """``slow``, as a test is marked; ``integration`` if it starts a process or has a server; ``unit``."""
+    if any(item.get_closest_marker(name) for name in ("slow", *SLOW)):
+        return "slow"
+    module, fixtures = item.getparent(pytest.Module), set(getattr(item, "fixturenames", ()))
+    assert module is not None
+    starts = item.get_closest_marker("integration") or _starts_processes(module.obj) or fixtures & SERVED
+    return "integration" if starts else "unit"
+
+
+@cache
+def _starts_processes(module: ModuleType) -> bool:
+    known = vars(module).values()
+    return any(
+        each in (subprocess, run_lorekeeper) or getattr(each, "__module__", "") in PROCESSES
+        for each in known
+        if callable(each) or each is subprocess
+    )
+
+
+_running: list[str] = []
+"""The tier of the test that is running in this process."""
+
+
+def _watch(event: str, _: object) -> None:
+    if event in ("subprocess.Popen", "os.fork", "os.posix_spawn") and _running == ["unit"]:
+        raise RuntimeError("a unit test starts a process: mark it pytest.mark.integration")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Know the tier of what runs."""
+    _running[:] = [_tier(item)]
+    try:
+        return (yield)
+    finally:
+        _running.clear()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -124,8 +194,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(f"needs the Open5e corpus: set {CORPUS} to its folder")
     if item.get_closest_marker("wheel") and not os.environ.get(WHEEL):
         pytest.skip(f"needs the wheel that 'make wheel' builds: set {WHEEL} to it")
-    if item.get_closest_marker("thorough") and not item.config.getoption("thorough"):
-        pytest.skip("runs with --thorough, as in CI")
     if item.get_closest_marker("milvus_server"):
         try:
             milvus_standalone.executable()

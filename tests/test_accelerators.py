@@ -72,7 +72,7 @@ def test_threads_that_open_a_collection_while_it_is_created_share_it(tmp_path: P
             assert opened.count(NAME) == 1
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_no_reader_misses_rows_while_they_are_flushed(engine: Engine) -> None:
     chance, written, missed, ended = random.Random(1), [0], [], threading.Event()
 

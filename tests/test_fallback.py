@@ -199,7 +199,7 @@ def test_a_store_that_cannot_be_opened_leaves_nothing_behind(tmp_path: Path) -> 
     assert differences(before) == []
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [True, False])
 def test_settings_that_last_are_made_in_processes_of_our_own_only(own: bool, tmp_path: Path) -> None:
     program = (

@@ -103,7 +103,7 @@ def attack(server: HttpServer) -> Iterator[IO[str]]:
             process.kill()
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_b4_a_crowd_that_says_nothing_keeps_nobody_waiting(server: HttpServer, library: Path) -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -219,6 +219,6 @@ def test_b4_the_log_of_a_failure_that_repeats_is_short() -> None:
     assert len(text.getvalue()) < 10_000
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_b20_a_server_without_a_token_says_who_can_ask_it(hasty: HttpServer) -> None:
     assert "every user of this machine" in hasty.log.read_text()

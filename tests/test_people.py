@@ -250,7 +250,7 @@ def test_two_processes_that_add_people_lose_nobody(people):
     assert {people.of_token(token.encode()).name for token in tokens.values()} == set(tokens)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_process_that_is_killed_while_it_writes_loses_nobody(people, kills, seed):
     chance, told = random.Random(f"{seed} people"), dict[str, str]()
     for number in range(kills * 2):

@@ -35,7 +35,7 @@ http {{
 }}
 """
 
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.slow
 
 
 @contextlib.contextmanager

@@ -27,7 +27,7 @@ from tests.support.serving import INITIALIZE, SECONDS, SERVE
 __all__ = ["library"]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_server_with_tls_answers_records_counts_limits_and_ends(library: Path, tmp_path: Path) -> None:
     certificate, key = write_certificate(tmp_path)
     audit = tmp_path / "audit.log"
@@ -68,7 +68,7 @@ def test_a_server_with_tls_answers_records_counts_limits_and_ends(library: Path,
     ]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_streams_end_with_the_server_and_what_is_new_is_refused(library: Path) -> None:
     with serving(library) as server, server.client() as client:
         begin(client)
@@ -91,7 +91,7 @@ def test_streams_end_with_the_server_and_what_is_new_is_refused(library: Path) -
             ask(client)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_stdio_is_recorded_too(library: Path, tmp_path: Path) -> None:
     messages = [
         message("initialize", **INITIALIZE),
@@ -120,7 +120,7 @@ def test_stdio_is_recorded_too(library: Path, tmp_path: Path) -> None:
 HALF = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:1\r\nAuthorization: Bearer master\r\nContent-Length: 9\r\n\r\n"
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_request_under_way_is_answered_when_the_server_is_told_to_end(library: Path) -> None:
     with serving(library) as server, socket.create_connection(("127.0.0.1", server.port)) as connection:
         connection.sendall(HALF)
@@ -134,7 +134,7 @@ def test_a_request_under_way_is_answered_when_the_server_is_told_to_end(library:
         assert server.process.wait(SECONDS) == 0
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize(("signals", "status"), [(1, 0), (2, -signal.SIGTERM)])
 def test_a_request_that_does_not_end_is_waited_for_once(library: Path, signals: int, status: int) -> None:
     with serving(library) as server, socket.create_connection(("127.0.0.1", server.port)) as connection:
@@ -146,7 +146,7 @@ def test_a_request_that_does_not_end_is_waited_for_once(library: Path, signals: 
         assert server.end() == status
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_what_was_answered_before_a_kill_is_in_the_log(library: Path, tmp_path: Path) -> None:
     audit, answered = tmp_path / "audit.log", list[str]()
 
@@ -202,7 +202,7 @@ def test_files_that_are_no_certificate_and_key_say_what_is_wrong(
         assert "chmod 600" in caplog.text
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 def test_a_certificate_without_a_key_or_without_http_is_refused(transport: str, tmp_path: Path) -> None:
     certificate, key = write_certificate(tmp_path)
@@ -212,7 +212,7 @@ def test_a_certificate_without_a_key_or_without_http_is_refused(transport: str, 
     assert "--tls-key" in done.stderr
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_clients_that_do_not_speak_tls_shut_nobody_out(library: Path, tmp_path: Path) -> None:
     certificate, key = write_certificate(tmp_path)
     trusted = ssl.create_default_context(cafile=certificate)
