@@ -137,7 +137,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = {round(i * (len(like) - 1) / max(number - 1, 1)) for i in range(number)}
         for position in set(range(len(like))) - kept:
             like[position].add_marker("slow")
-    left_out = []
+    left_out = [item for item in items if _is_spared(item)]
     for item in items:
         tier = _tier(item)
         if not item.get_closest_marker(tier):
@@ -148,6 +148,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         slow = set(left_out)
         items[:] = [item for item in items if item not in slow]
+
+
+def _is_spared(item: pytest.Item) -> bool:
+    """Whether a test on a backend is none of its laws, and runs on others, as ``plain_on`` says."""
+    plain, case = item.get_closest_marker("plain_on"), getattr(item, "callspec", None)
+    backend = case.params.get("backend") if case else None
+    return bool(plain and backend and backend not in plain.args and not item.get_closest_marker("every_backend"))
 
 
 def _tier(item: pytest.Item) -> str:

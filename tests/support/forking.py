@@ -29,11 +29,12 @@ from typing import IO, Any
 ROOT = Path(__file__).parents[2]
 
 _IMPORTED = """
-numpy sqlite3 httpx rich.console rich.table rich.progress milvus_lite pyarrow.dataset faiss markdown_it yaml
-lorekeeper.cli.main lorekeeper.cli.render lorekeeper.composition lorekeeper.library lorekeeper.cache.async_cache
+numpy sqlite3 httpx rich.table rich.progress milvus_lite pyarrow.dataset faiss markdown_it yaml
+lorekeeper.cli.main lorekeeper.composition lorekeeper.library lorekeeper.cache.async_cache
 lorekeeper.cache.milvus.store lorekeeper.cache.sqlite.store lorekeeper.embedding.http lorekeeper.intake.sync
 lorekeeper.intake.files lorekeeper.normalize.notes lorekeeper.vaults.vaults lorekeeper.search.dossier
 """.split()
+"""Nothing that reads the variables of the environment when it is imported, as the consoles of `lorekeeper.cli.render` do."""
 
 
 @cache
