@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import shutil
@@ -11,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -167,7 +167,7 @@ def _tier(item: pytest.Item) -> str:
     return "integration" if starts else "unit"
 
 
-@cache
+@functools.cache
 def _starts_processes(module: ModuleType) -> bool:
     known = vars(module).values()
     return any(

@@ -141,7 +141,7 @@ def main(descriptor: str) -> int:
     gc.freeze()
     listening = socket.socket(fileno=int(descriptor))
     while True:
-        ready, _, _ = select.select([listening, 0], [], [])
+        ready: list[Any] = select.select([listening, 0], [], [])[0]
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
