@@ -25,7 +25,7 @@ from tests.support import browser, examples, milvus_standalone
 from tests.support.backends import BACKEND_PARAMS, BACKENDS, Caches, drop_collections
 from tests.support.commands import run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
-from tests.support.libraries import settings
+from tests.support.libraries import settings, starter_folder
 
 CORPUS = "LOREKEEPER_CORPUS"
 WHEEL = "TESTED_WHEEL"
@@ -45,8 +45,8 @@ SEED = 13
 
 # --- the session ---------------------------------------------------------------------------------------------------
 
-AMOUNTS = {"fuzz-calls": (50, 300), "hostile": (4, 60), "kills": (1, 5)}
-"""How much the random tests do without ``--thorough``, and with it."""
+AMOUNTS = {"fuzz-calls": 300, "hostile": 60, "kills": 5}
+"""How much the random tests do, which are slow."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,9 +55,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--thorough", action="store_true", help="the slow tests too, and all cases, backends and examples, as in CI"
     )
     group.addoption("--seed", type=int, default=SEED, help=f"seed of the random tests (default: {SEED})")
-    group.addoption("--fuzz-calls", type=int, help="tool calls for each backend")
-    group.addoption("--hostile", type=int, help="hostile inputs")
-    group.addoption("--kills", type=int, help="programs killed by each durability suite")
+    group.addoption("--fuzz-calls", type=int, default=AMOUNTS["fuzz-calls"], help="tool calls for each backend")
+    group.addoption("--hostile", type=int, default=AMOUNTS["hostile"], help="hostile inputs")
+    group.addoption("--kills", type=int, default=AMOUNTS["kills"], help="programs killed by each durability suite")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -89,12 +89,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in [n for n in os.environ if n.startswith("LOREKEEPER_") and n not in kept]:
         del os.environ[name]
     os.environ["LOREKEEPER_ENV_FILE"] = os.devnull
-    thorough = config.getoption("thorough")
-    examples.load_profile(thorough=thorough)
-    for name, amounts in AMOUNTS.items():
-        option = name.replace("-", "_")
-        if config.getoption(option) is None:
-            setattr(config.option, option, amounts[thorough])
+    examples.load_profile(thorough=config.getoption("thorough"))
     if MEMORY_FOLDER.is_dir() and shutil.disk_usage(MEMORY_FOLDER).free > MEMORY_BYTES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_FOLDER))
     sys.addaudithook(_watch)
@@ -119,6 +114,12 @@ PROCESSES = {
 }
 """Modules of which whoever imports anything starts a process, as does whoever imports `run_lorekeeper` or `subprocess`."""
 
+MODELS = {
+    "tests.support.providers",
+    *(f"lorekeeper.embedding.{name}" for name in ("auto", "model", "onnx", "sentence_transformers")),
+}
+"""Modules of which whoever imports anything loads a real model, as does whoever imports `starter_folder`."""
+
 SERVED = {"chromium", "corpus", "embeddings", "milvus_server", "standalone_server"}
 """Fixtures with a process, a server, or files from elsewhere."""
 
@@ -137,17 +138,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = {round(i * (len(like) - 1) / max(number - 1, 1)) for i in range(number)}
         for position in set(range(len(like))) - kept:
             like[position].add_marker("slow")
-    left_out = [item for item in items if _is_spared(item)]
+    taken: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
     for item in items:
         tier = _tier(item)
         if not item.get_closest_marker(tier):
             item.add_marker(tier)
-        if tier == "slow" and not config.getoption("thorough"):
-            left_out.append(item)
+        spared = _is_spared(item) or (tier == "slow" and not config.getoption("thorough"))
+        (left_out if spared else taken).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        slow = set(left_out)
-        items[:] = [item for item in items if item not in slow]
+        items[:] = taken
 
 
 def _is_spared(item: pytest.Item) -> bool:
@@ -169,12 +170,10 @@ def _tier(item: pytest.Item) -> str:
 
 @functools.cache
 def _starts_processes(module: ModuleType) -> bool:
-    known = vars(module).values()
-    return any(
-        each in (subprocess, run_lorekeeper) or getattr(each, "__module__", "") in PROCESSES
-        for each in known
-        if callable(each) or each is subprocess
-    )
+    """Whether what a test module imports starts processes, or loads models."""
+    known = [each for each in vars(module).values() if callable(each) or each is subprocess]
+    own = (subprocess, run_lorekeeper, starter_folder)
+    return any(each in own or getattr(each, "__module__", "") in PROCESSES | MODELS for each in known)
 
 
 _running: list[str] = []

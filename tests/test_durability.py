@@ -16,7 +16,7 @@ from tests.support.library_process import Program
 from tests.support.programs import command_of, fill_disk
 
 
-@pytest.mark.alike(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", list(SUITES))
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 async def test_a_killed_program_loses_nothing_that_it_had_acknowledged(

@@ -159,6 +159,7 @@ def conclude(judge: Judge, seed: int, caplog: pytest.LogCaptureFixture | None = 
 # --- every backend ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_no_call_gets_a_row_outside_its_filters_a_traceback_or_no_answer(
     backend, tmp_path, seed, fuzz_calls, chance, caplog, request
 ):
