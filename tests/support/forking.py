@@ -141,7 +141,8 @@ def main(descriptor: str) -> int:
     gc.freeze()
     listening = socket.socket(fileno=int(descriptor))
     while True:
-        ready: list[Any] = select.select([listening, 0], [], [])[0]
+        waited: list[Any] = [listening, 0]
+        ready = select.select(waited, [], [])[0]
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
