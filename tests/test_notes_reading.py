@@ -648,6 +648,8 @@ def test_front_matter_says_who_may_see_a_note(yaml, audience):
     [
         ("party-knowledge.md", "players"),
         ("tilda-brannock-brief.md", ("Tilda Brannock",)),
+        ("ana-maria-de-rosas-brief.md", ("Ana Maria De Rosas",)),
+        ("ana-maria-de-las-rosas-brief.md", "dm"),
         ("session-brief.md", "dm"),
         ("gm-notes.md", "dm"),
         ("DM Only/x.md", "dm"),
