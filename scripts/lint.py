@@ -77,6 +77,8 @@ def package_faults(
         room = rest.split(".")[0]
         if root == "lorekeeper" and room in rooms and room not in rooms.get(own, set()) | {own}:
             yield line, f"the room {own} may not import {room}"
+        if root == "lorekeeper" and room and room not in rooms:
+            yield line, f"{room} is imported through the public interface"
         if root not in doors and root not in sys.stdlib_module_names and root != "lorekeeper":
             yield line, f"{root} is not among the libraries of {PLAN.name}"
         for door, paths in doors.items():

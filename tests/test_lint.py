@@ -47,6 +47,11 @@ def test_a_clean_tree_has_no_fault(tmp_path):
     [
         ("lorekeeper/text/a.py", "\nimport lorekeeper.search", "2: the room text may not import search"),
         ("lorekeeper/text/a.py", "def f():\n import_module('lorekeeper.search.x')", "2: the room text may not import"),
+        (
+            "lorekeeper/text/a.py",
+            "from lorekeeper import Library",
+            "1: Library is imported through the public interface",
+        ),
         ("lorekeeper/text/a.py", "import numpy", "1: numpy may be imported in search/ only"),
         (
             "lorekeeper/search/a.py",
