@@ -35,6 +35,8 @@ from tests.support.entities import everything, make
 from tests.support.libraries import settings
 from tests.support.limited_milvus import LimitedServer, limited_server
 
+pytestmark = pytest.mark.integration
+
 Client = Callable[[str], CacheProtocol]
 
 HALF_MADE = json.dumps({"format": 1, "store": "0", "embedding": "hashing", "dimension": 512, "words": 1})
