@@ -17,10 +17,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    ask the starter compendium and a small campaign some questions"
-	@echo "make test    run the tests (ARGS='-k search' for some of them, ARGS=--thorough for all cases, as CI does)"
+	@echo "make test    the unit and integration tests (ARGS='-m unit' or '-k search' for some, ARGS=--thorough for the slow ones too)"
 	@echo "make wheel   build the wheel with the embedding model in it, into dist/"
 	@echo "make fuzz    the random tests in their long form: 20,000 tool calls, hostile inputs, 50 programs killed; some minutes"
-	@echo "make lint    ruff and mypy"
+	@echo "make lint    ruff, mypy, and the plan of the rooms"
 	@echo "make spec    validate openspec/ (needs npx)"
 	@echo "make corpus  run the tests on a corpus of Open5e files, at LOREKEEPER_CORPUS"
 	@echo "make bench   measure start, latency, indexing, memory, clients, growth; writes benchmarks/RESULTS.md"
@@ -74,14 +74,14 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m scripts.lint
 
 spec:
 	$(OPENSPEC) validate --all --strict --no-interactive
-	$(OPENSPEC) validate --archived --strict --no-interactive
 
 corpus: $(READY)
 	@test -d "$$LOREKEEPER_CORPUS" || { echo "set LOREKEEPER_CORPUS to the folder of the corpus" >&2; exit 2; }
-	@$(BIN)/python -m pytest -m corpus $(ARGS)
+	@$(BIN)/python -m pytest --thorough -m corpus $(ARGS)
 
 # Chroma and sqlite-vec are measured beside it where they can be installed.
 bench bench-results: $(READY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import shutil
@@ -12,6 +13,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,8 +23,9 @@ from lorekeeper.settings import Settings
 from scripts.chromium import BROWSER
 from tests.support import browser, examples, milvus_standalone
 from tests.support.backends import BACKEND_PARAMS, BACKENDS, Caches, drop_collections
+from tests.support.commands import run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
-from tests.support.libraries import settings
+from tests.support.libraries import settings, starter_folder
 
 CORPUS = "LOREKEEPER_CORPUS"
 WHEEL = "TESTED_WHEEL"
@@ -42,19 +45,19 @@ SEED = 13
 
 # --- the session ---------------------------------------------------------------------------------------------------
 
-AMOUNTS = {"fuzz-calls": (50, 300), "hostile": (4, 60), "kills": (1, 5)}
-"""How much the random tests do without ``--thorough``, and with it."""
+AMOUNTS = {"fuzz-calls": 300, "hostile": 60, "kills": 5}
+"""How much the random tests do, which are slow."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("lorekeeper", "how much the tests do")
     group.addoption(
-        "--thorough", action="store_true", help="all cases, backends and examples, as in CI; some minutes more"
+        "--thorough", action="store_true", help="the slow tests too, and all cases, backends and examples, as in CI"
     )
     group.addoption("--seed", type=int, default=SEED, help=f"seed of the random tests (default: {SEED})")
-    group.addoption("--fuzz-calls", type=int, help="tool calls for each backend")
-    group.addoption("--hostile", type=int, help="hostile inputs")
-    group.addoption("--kills", type=int, help="programs killed by each durability suite")
+    group.addoption("--fuzz-calls", type=int, default=AMOUNTS["fuzz-calls"], help="tool calls for each backend")
+    group.addoption("--hostile", type=int, default=AMOUNTS["hostile"], help="hostile inputs")
+    group.addoption("--kills", type=int, default=AMOUNTS["kills"], help="programs killed by each durability suite")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -87,14 +90,10 @@ def pytest_configure(config: pytest.Config) -> None:
         del os.environ[name]
     os.environ["LOREKEEPER_ENV_FILE"] = os.devnull
     os.environ.pop("COLUMNS", None)  # the width of the terminal that the tests are started in
-    thorough = config.getoption("thorough")
-    examples.load_profile(thorough=thorough)
-    for name, amounts in AMOUNTS.items():
-        option = name.replace("-", "_")
-        if config.getoption(option) is None:
-            setattr(config.option, option, amounts[thorough])
+    examples.load_profile(thorough=config.getoption("thorough"))
     if MEMORY_FOLDER.is_dir() and shutil.disk_usage(MEMORY_FOLDER).free > MEMORY_BYTES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_FOLDER))
+    sys.addaudithook(_watch)
     runtime = tempfile.mkdtemp(prefix="lk")
     os.environ["XDG_RUNTIME_DIR"] = runtime
     config.add_cleanup(lambda: shutil.rmtree(runtime, ignore_errors=True))
@@ -107,8 +106,30 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.freeze()
 
 
+SLOW = ("browser", "corpus", "milvus_server", "wheel")
+"""Marks of what is slow by its nature."""
+
+PROCESSES = {
+    f"tests.support.{name}"
+    for name in "command_process library_process milvus_standalone programs raw_client service serving".split()
+}
+"""Modules of which whoever imports anything starts a process, as does whoever imports `run_lorekeeper` or `subprocess`."""
+
+MODELS = {
+    "tests.support.providers",
+    *(f"lorekeeper.embedding.{name}" for name in ("auto", "model", "onnx", "sentence_transformers")),
+}
+"""Modules of which whoever imports anything loads a real model, as does whoever imports `starter_folder`."""
+
+SERVED = {"chromium", "corpus", "embeddings", "milvus_server", "standalone_server"}
+"""Fixtures with a process, a server, or files from elsewhere."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test with many like cases, marked ``alike(N)``, mark all but N as thorough; the N are spread evenly over all."""
+    """Give each test its tier, and leave the slow ones out without ``--thorough``.
+
+    Of a test with many like cases, marked ``alike(N)``, all but N are slow; the N are spread evenly over all.
+    """
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("alike"):
@@ -117,7 +138,62 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (number,) = like[0].get_closest_marker("alike").args  # type: ignore[union-attr]
         kept = {round(i * (len(like) - 1) / max(number - 1, 1)) for i in range(number)}
         for position in set(range(len(like))) - kept:
-            like[position].add_marker("thorough")
+            like[position].add_marker("slow")
+    taken: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        tier = _tier(item)
+        if not item.get_closest_marker(tier):
+            item.add_marker(tier)
+        spared = _is_spared(item) or (tier == "slow" and not config.getoption("thorough"))
+        (left_out if spared else taken).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = taken
+
+
+def _is_spared(item: pytest.Item) -> bool:
+    """Whether a test on a backend is none of its laws, and runs on others, as ``plain_on`` says."""
+    plain, case = item.get_closest_marker("plain_on"), getattr(item, "callspec", None)
+    backend = case.params.get("backend") if case else None
+    return bool(plain and backend and backend not in plain.args and not item.get_closest_marker("every_backend"))
+
+
+def _tier(item: pytest.Item) -> str:
+    """``slow``, as a test is marked; ``integration`` if it starts a process or has a server; ``unit``."""
+    if any(item.get_closest_marker(name) for name in ("slow", *SLOW)):
+        return "slow"
+    module, fixtures = item.getparent(pytest.Module), set(getattr(item, "fixturenames", ()))
+    assert module is not None
+    starts = item.get_closest_marker("integration") or _starts_processes(module.obj) or fixtures & SERVED
+    return "integration" if starts else "unit"
+
+
+@functools.cache
+def _starts_processes(module: ModuleType) -> bool:
+    """Whether what a test module imports starts processes, or loads models."""
+    known = [each for each in vars(module).values() if callable(each) or each is subprocess]
+    own = (subprocess, run_lorekeeper, starter_folder)
+    return any(each in own or getattr(each, "__module__", "") in PROCESSES | MODELS for each in known)
+
+
+_running: list[str] = []
+"""The tier of the test that is running in this process."""
+
+
+def _watch(event: str, _: object) -> None:
+    if event in ("subprocess.Popen", "os.fork", "os.posix_spawn") and _running == ["unit"]:
+        raise RuntimeError("a unit test starts a process: mark it pytest.mark.integration")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Know the tier of what runs."""
+    _running[:] = [_tier(item)]
+    try:
+        return (yield)
+    finally:
+        _running.clear()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -125,8 +201,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(f"needs the Open5e corpus: set {CORPUS} to its folder")
     if item.get_closest_marker("wheel") and not os.environ.get(WHEEL):
         pytest.skip(f"needs the wheel that 'make wheel' builds: set {WHEEL} to it")
-    if item.get_closest_marker("thorough") and not item.config.getoption("thorough"):
-        pytest.skip("runs with --thorough, as in CI")
     if item.get_closest_marker("milvus_server"):
         try:
             milvus_standalone.executable()
@@ -160,6 +234,16 @@ def window(chromium: Browser, origin: str) -> Iterator[Callable[..., browser.Wat
 def corpus() -> Path:
     """Folder of the Open5e corpus, for tests marked ``corpus``."""
     return Path(os.environ[CORPUS])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> Iterator[None]:
+    """A slow machine changes no answer: what the product does not wait for longer than some seconds has a minute here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lorekeeper.vaults.vaults.WAIT_SECONDS", 60.0)
+        for name in ("CONNECT_SECONDS", "FETCH_SECONDS", "STORE_SECONDS"):
+            patch.setattr(f"lorekeeper.intake.on_demand.{name}", 60.0)
+        yield
 
 
 # --- backends ------------------------------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ def test_b16_what_is_local_is_not_asked_through_a_proxy(monkeypatch):
             assert HttpProvider(server.url, "m").dimension == 128
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_b16_a_local_milvus_is_not_asked_through_a_proxy(milvus_server, tmp_path):
     env = environment(tmp_path, MILVUS_URI=milvus_server) | {"http_proxy": "http://127.0.0.1:9", "no_proxy": ""}
     done = run_lorekeeper(tmp_path, "stats", "--json", env=env)
@@ -256,7 +256,7 @@ def test_b17_a_milvus_error_during_a_call_hides_passwords():
     assert "http://***@127.0.0.1:9" in str(error)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_b17_no_command_shows_the_password_of_a_milvus_server(milvus_server, tmp_path):
     env = environment(tmp_path, MILVUS_URI=with_password(milvus_server), LOG_LEVEL="DEBUG")
     for command in (["stats", "--json"], ["doctor"]):

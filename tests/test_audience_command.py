@@ -125,7 +125,7 @@ def test_a_stat_block_tells_of_its_own_mark_and_that_of_its_note(run: Run, folde
     assert (told["audience"], told["why"]) == ("dm", "GM Notes")
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_entry_is_shown_as_a_player_would_see_it(run: Run) -> None:
     seen = run("lore://notes/saga/Mira.md", "--as", "player")
     assert seen["visible"]
@@ -138,7 +138,7 @@ def test_the_entry_is_shown_as_a_player_would_see_it(run: Run) -> None:
     assert "Cy sees nothing of it" in run("lore://spells/own/spell-2", "--person", "Cy", status=1, text=True)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_documents_are_shown_as_a_player_would_see_them(run: Run) -> None:
     def counts(*arguments: str) -> dict[str, int]:
         return {

@@ -185,7 +185,7 @@ async def test_the_command_shows_one_person_since_a_date(tmp_path: Path) -> None
     assert "\x1b" not in everything
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_the_command_prints_json_and_says_what_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     await written(path, exchange(arguments={"query": "\x1b[31mred"}))

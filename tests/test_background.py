@@ -193,7 +193,7 @@ def test_a_state_of_an_earlier_version_is_read_with_nothing_done_in_the_backgrou
 # --- interrupted, failed, contended ----------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_one_that_is_killed_is_continued_by_another_process_and_reads_nothing_twice(
     library, server, address, tmp_path
 ):
@@ -436,7 +436,7 @@ async def test_an_answer_says_that_its_entries_are_old_only_if_they_cannot_be_re
     assert failing_note(state, ["creatures"], 30) is None
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_stats_and_doctor_say_it(tmp_path, server, address):
     env = environment(tmp_path, OPEN5E_BASE_URL=address, OFFLINE="0", CACHE_BACKEND="sqlite")
     assert run_lorekeeper(tmp_path, "sync", "open5e", "--type", "spells", env=env).returncode == 0

@@ -110,7 +110,7 @@ async def test_an_empty_library_is_an_archive_too(library: Settings, tmp_path: P
     assert await held(library) == []
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_a_backup_is_one_moment_of_a_library_that_others_use(library: Settings, tmp_path: Path) -> None:
     """Each write stores a pair; an archive never holds half of one."""
     await fill(library, *SPELLS)
@@ -228,7 +228,7 @@ def test_packed_vectors_come_back(packed: dict[bytes, bytes]) -> None:
 # --- the commands ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_commands_go_from_one_backend_to_the_other(
     tmp_path: Path, embeddings: EmbeddingServer, archive: bytes
 ) -> None:

@@ -16,7 +16,7 @@ from tests.support.service import Serving, serving
 if TYPE_CHECKING:
     from playwright.sync_api import FrameLocator, Locator
 
-pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 HOUND = f"lore://creatures/{ATLAS}/brine-hound"
 

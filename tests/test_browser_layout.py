@@ -17,7 +17,7 @@ from tests.support.serving import http_server
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 STARTER = "lorekeeper-starter"
 

@@ -12,7 +12,7 @@ from tests.support import axe
 from tests.support.libraries import table_folder
 from tests.support.serving import http_server
 
-pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 STARTER = "lorekeeper-starter"
 

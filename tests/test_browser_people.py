@@ -18,7 +18,7 @@ from tests.support.vaults import write
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 ODA = """---
 visibility: players

@@ -15,7 +15,7 @@ from tests.support.serving import http_server
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, Route
 
-pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 OGRE = "lore://creatures/lorekeeper-starter/ogre"
 

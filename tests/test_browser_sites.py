@@ -20,7 +20,7 @@ from tests.support.service import serving
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SECONDS = 20_000
 """Longest wait, in milliseconds."""

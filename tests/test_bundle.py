@@ -154,7 +154,7 @@ def ask(folder: Path, home: Path, *requests: dict[str, Any]) -> list[dict[str, A
     return answers
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_unpacked_bundle_answers(folder, tmp_path):
     initialized, tools = ask(
         folder, tmp_path, {"method": "initialize", "params": INITIALIZE}, {"method": "tools/list", "params": {}}
@@ -178,7 +178,7 @@ def test_settings_left_empty_count_as_not_set(folder, tmp_path):
     assert done.stdout.split("\n")[0] == f"['serve'] {place} LOREKEEPER_EDITION LOREKEEPER_VAULTS a{os.pathsep}b"
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_official_tool_validates_and_packs_the_bundle_and_what_it_packed_answers(folder, tmp_path):
     if not shutil.which("npx"):
         pytest.skip("npx is not at hand: the official tool did not check the bundle")

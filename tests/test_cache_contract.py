@@ -26,6 +26,9 @@ from tests.support.backends import Caches
 from tests.support.entities import everything, make
 from tests.support.examples import examples
 
+pytestmark = pytest.mark.plain_on("milvus", "milvus-server", "milvus-standalone", "sqlite")
+"""The laws, marked ``every_backend``, hold on every backend. The others differ from one of these by how it is reached only."""
+
 SHARED_STORE = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 """All examples of a law are stored in one store."""
 
@@ -71,6 +74,7 @@ def slugs(entities: list[Entity]) -> list[str]:
 # --- storing -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every_backend
 async def test_what_is_stored_comes_back_whole(cache: SearchCache) -> None:
     assert await cache.store_entities(SPELLS, "spells") == 4
     assert await cache.get_entity("spells", "own", "fireball") == FIRE
@@ -79,6 +83,7 @@ async def test_what_is_stored_comes_back_whole(cache: SearchCache) -> None:
     assert await cache.get_entity("spells", "other", "fireball") is None
 
 
+@pytest.mark.every_backend
 async def test_nothing_can_be_asked_of_an_empty_store_without_an_answer(cache: SearchCache) -> None:
     assert await cache.store_entities([], "spells") == 0
     assert await cache.get_entities("spells") == []
@@ -421,6 +426,7 @@ async def test_an_unknown_type_is_answered_with_the_known_ones(cache: SearchCach
 # --- nasty strings -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every_backend
 async def test_no_string_in_an_entity_breaks_or_injects(cache: SearchCache) -> None:
     stored = [
         make(text, f"{text} {i}", name=text, document=text, kind=text, data={"desc": text, text: [text]})
@@ -441,6 +447,7 @@ async def test_no_string_in_an_entity_breaks_or_injects(cache: SearchCache) -> N
     assert await cache.count_entities("spells") == 0
 
 
+@pytest.mark.every_backend
 async def test_no_string_in_a_filter_breaks_or_injects(cache: SearchCache) -> None:
     await cache.store_entities(SPELLS, "spells")
     for text in NASTY:
@@ -474,6 +481,7 @@ async def test_a_sign_in_a_name_filter_is_itself_and_no_wildcard(cache: SearchCa
 # --- searches ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every_backend
 async def test_semantic_hits_are_ranked_by_cosine_and_carry_their_passage(cache: SearchCache) -> None:
     await cache.store_entities(SPELLS, "spells")
     found = await cache.semantic_search("spells", "freezing rain and hail", limit=3)
@@ -548,6 +556,7 @@ async def test_a_related_word_counts_less_than_one_of_the_query(cache: SearchCac
     assert best == ranked[:1]
 
 
+@pytest.mark.every_backend
 async def test_keyword_hits_share_words_and_have_scores_above_zero(cache: SearchCache) -> None:
     await cache.store_entities(SPELLS, "spells")
     found = await cache.keyword_search("spells", "the bright explosions?")
@@ -619,6 +628,7 @@ async def test_an_entity_that_gets_shorter_leaves_nothing_behind(cache: SearchCa
 # --- large entries ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every_backend
 async def test_a_large_entry_is_stored_whole_and_replaced_whole(cache: SearchCache) -> None:
     chance = Random(13)
     prose = make("prose", "".join(chr(chance.randrange(0x4E00, 0x9FA5)) for _ in range(20_000)), name="龍" * 500)
@@ -645,6 +655,7 @@ async def test_a_large_entry_is_stored_whole_and_replaced_whole(cache: SearchCac
     assert (await cache.semantic_search("spells", "hush", limit=1))[0].entity == shorter
 
 
+@pytest.mark.every_backend
 async def test_long_texts_of_many_bytes_are_stored_and_found(cache: SearchCache) -> None:
     long = make(
         "龍" * 200, "Text.", type="equipment", name="龍" * 500, document="鬼" * 200, category="猫" * 500,
@@ -661,6 +672,7 @@ async def test_long_texts_of_many_bytes_are_stored_and_found(cache: SearchCache)
 # --- listing, counting, deleting -----------------------------------------------------------------------------------
 
 
+@pytest.mark.every_backend
 async def test_iteration_goes_by_identity_in_batches_of_the_size_asked(cache: SearchCache) -> None:
     many = [make(f"s{i:02}", "Text.", name=f"{99 - i}", document="ba"[i % 2]) for i in range(25)]
     await cache.store_entities(many, "spells")
@@ -675,6 +687,7 @@ async def test_content_hashes_are_those_of_the_entities(cache: SearchCache) -> N
     assert {e.identity: e.content_hash for e in await everything(cache)} == await cache.content_hashes("spells")
 
 
+@pytest.mark.every_backend
 async def test_deleting_a_document_takes_all_of_it_and_nothing_else(cache: SearchCache) -> None:
     await cache.store_entities([make("x", LONG, document="a"), make("y", "Why.", document="a"), FIRE], "spells")
     await cache.store_entities([make("wolf", "A wolf.", type="creatures", document="a")], "creatures")
@@ -726,6 +739,7 @@ async def test_statistics_agree_with_what_is_stored(cache: SearchCache) -> None:
 # --- another model -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every_backend
 async def test_another_model_is_an_error_until_everything_is_embedded_again(caches: Caches) -> None:
     old = caches.open(HashingProvider(512))
     await old.store_entities([*SPELLS, make("long", LONG)], "spells")
@@ -778,6 +792,7 @@ async def test_embedding_again_with_the_same_model_changes_nothing(cache: Search
     assert (await cache.statistics()).passages["spells"] == passages >= 4
 
 
+@pytest.mark.every_backend
 async def test_entities_can_be_read_and_stored_while_everything_is_embedded_again(cache: SearchCache) -> None:
     await cache.store_entities([make(f"s{i}", f"Text {i}.") for i in range(200)], "spells")
     reindexed, found, stored = await asyncio.gather(
@@ -793,6 +808,7 @@ async def test_entities_can_be_read_and_stored_while_everything_is_embedded_agai
 # --- life ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every_backend
 async def test_closing_twice_does_nothing_and_using_it_again_reopens(cache: SearchCache) -> None:
     await cache.close()
     await cache.store_entities([FIRE], "spells")
@@ -811,6 +827,7 @@ async def test_it_closes_as_a_context_manager_and_what_was_stored_stays(caches: 
         assert (await second.semantic_search("spells", "hail", limit=1))[0].entity == ICE
 
 
+@pytest.mark.every_backend
 async def test_all_that_happens_at_once_is_kept(cache: SearchCache) -> None:
     parts = [[make(f"s{t}-{i}", f"Text {t} {i}.") for i in range(40)] for t in range(8)]
     done = await asyncio.gather(*(cache.store_entities(part, "spells") for part in parts))
@@ -844,6 +861,7 @@ JSON = st.recursive(
 KEY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)
 
 
+@pytest.mark.every_backend
 @given(
     data=st.lists(
         st.dictionaries(TEXT | st.sampled_from(["desc", "actions"]), JSON, max_size=5), min_size=1, max_size=8
@@ -858,6 +876,7 @@ async def test_any_json_object_comes_back_as_it_went_in(cache: SearchCache, data
     assert [e.content_hash for e in found] == [e.content_hash for e in stored]
 
 
+@pytest.mark.every_backend
 @given(keys=st.lists(st.tuples(KEY, KEY, KEY), min_size=1, max_size=8, unique_by=lambda k: k[:2]))
 @examples(20, SHARED_STORE)
 async def test_any_name_and_identity_comes_back_as_it_went_in(
@@ -1034,6 +1053,7 @@ def found_as(value: Any) -> Any:
     return [found for text in texts for found in FOUND_AS.get(text, [text])] if isinstance(texts, list) else value
 
 
+@pytest.mark.every_backend
 @given(filters=CREATURE_FILTERS)
 @examples(60, SHARED_STORE)
 async def test_filters_of_creatures_agree_with_plain_python(
@@ -1044,6 +1064,7 @@ async def test_filters_of_creatures_agree_with_plain_python(
     assert {e.slug for e in await cache.get_entities("creatures", limit=100, **filters)} == expected
 
 
+@pytest.mark.every_backend
 @given(filters=FILTERS)
 @examples(60, SHARED_STORE)
 async def test_filters_agree_with_plain_python(
@@ -1057,6 +1078,7 @@ async def test_filters_agree_with_plain_python(
     assert {r.identity[1] for r in await cache.rank_keyword("spells", "text", 500, **filters)} == expected
 
 
+@pytest.mark.every_backend
 @given(tests=st.lists(TESTED, min_size=1, max_size=3))
 @examples(100, SHARED_STORE)
 async def test_tests_of_where_agree_with_plain_python(
@@ -1099,6 +1121,7 @@ def in_order(raws: list[dict[str, Any]], field: str, order: Order) -> list[str]:
     ]
 
 
+@pytest.mark.every_backend
 @given(ordered=ORDERS, size=st.integers(1, 200))
 @examples(40, SHARED_STORE)
 async def test_orders_agree_with_plain_python_on_every_page(
@@ -1168,6 +1191,7 @@ def some_filters(chance: Random, entity_type: str) -> dict[str, Any]:
     return filters
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("entity_type", COLLECTIONS)
 async def test_filters_on_every_field_agree_with_plain_python(cache: SearchCache, entity_type: str) -> None:
     chance, fields = Random(f"every field of {entity_type}"), COLLECTIONS[entity_type].fields
@@ -1183,6 +1207,7 @@ async def test_filters_on_every_field_agree_with_plain_python(cache: SearchCache
         assert {r.identity[1] for r in ranked} == expected, filters
 
 
+@pytest.mark.every_backend
 async def test_spellings_in_filters_agree_with_plain_python(cache: SearchCache) -> None:
     await cache.store_entities([make(f"s{i}", "Text.", school=s) for i, s in enumerate(SCHOOLS)], "spells")
     for i, school in enumerate(SCHOOLS):

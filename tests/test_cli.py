@@ -176,7 +176,7 @@ def test_progress_is_shown_on_a_terminal_and_results_stay_on_stdout(embeddings, 
     assert f"{size}/{size} kB".encode() in shown
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_ctrl_c_during_an_import_leaves_a_usable_library(tmp_path):
     """The embedding server holds its answer in the middle of the import until the interrupt is sent."""
     total = 1200

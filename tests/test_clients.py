@@ -81,7 +81,7 @@ def kill_the_serving_process(path: Path, importing: subprocess.Popen[str]) -> No
     raise AssertionError("no process served the library")
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_servers_and_an_import_survive_two_takeovers(tmp_path: Path, embeddings: EmbeddingServer) -> None:
     environ = environment(tmp_path, EMBEDDING_PROVIDER="http", EMBEDDING_URL=embeddings.url)
     (tmp_path / "before.jsonl").write_text(lines("Before", 20))

@@ -410,7 +410,7 @@ def test_a_lair_is_known_by_what_happens_there():
     assert "lair" not in fields(traits=[{"name": "Keen", "desc": "Its lair is cold."}])
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_hostile_texts_are_read_in_linear_time():
     for piece in (
         "is blinded, ",

@@ -45,7 +45,7 @@ def test_what_is_no_date_is_refused(text):
 
 @pytest.mark.parametrize(("text", "seconds"), [("24h", 86_400), ("7d", 7 * 86_400), ("2 W", 14 * 86_400)])
 def test_a_time_ago_is_counted_from_now(text, seconds):
-    assert dates.ago(text) == pytest.approx(time.time() - seconds, abs=5)
+    assert dates.ago(text) == pytest.approx(time.time() - seconds, abs=60)
     assert dates.ago(f"in {text}") is None
 
 

@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lorekeeper.differences import Differences, differences
+from lorekeeper.differences.align import CELLS, bag_of, similarity
 from lorekeeper.differences.result import Runs
 from lorekeeper.differences.words import sentences
 from lorekeeper.entities import Entity
@@ -290,3 +291,9 @@ def test_no_versions_of_other_books_break_a_law(entries, seed):
     assert len(found) > 100
     for group in random.Random(seed).sample(found, 100):
         assert broken_laws(differences(group)) == []
+
+
+def test_a_row_of_a_table_rewords_no_sentence_however_many_words_they_share():
+    sentence, row = bag_of("Armour class fifteen"), bag_of(f"Armour class{CELLS}fifteen")
+    assert (similarity(sentence, sentence), similarity(row, row)) == (1.0, 1.0)
+    assert similarity(sentence, row) == similarity(row, sentence) == 0.0

@@ -16,7 +16,7 @@ from tests.support.library_process import Program
 from tests.support.programs import command_of, fill_disk, read_unwritable
 
 
-@pytest.mark.alike(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", list(SUITES))
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 async def test_a_killed_program_loses_nothing_that_it_had_acknowledged(
@@ -28,7 +28,7 @@ async def test_a_killed_program_loses_nothing_that_it_had_acknowledged(
     assert (outcome.lost, outcome.doubled, outcome.apart) == (0, 0, 0)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 async def test_three_processes_of_eight_threads_that_write_and_read_lose_nothing(tmp_path: Path, backend: str) -> None:
     environ = variables(tmp_path, backend)
@@ -45,7 +45,7 @@ async def test_three_processes_of_eight_threads_that_write_and_read_lose_nothing
     assert (outcome.doubled, outcome.apart) == (0, 0)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path, backend: str) -> None:
     shell, mount = ["unshare", "-rm", "sh", "-c"], f'mount -t tmpfs -o size=160M tmpfs "{tmp_path}"'

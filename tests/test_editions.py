@@ -310,7 +310,7 @@ def test_a_setting_is_written_through_a_link_and_into_regular_files_only(tmp_pat
     assert Path(os.devnull).is_char_device()
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_command_sets_the_edition_for_good(tmp_path):
     env = environment(tmp_path, ENV_FILE=str(tmp_path / "own.env"))
     (tmp_path / "own.env").write_text("LOREKEEPER_LOG_LEVEL=ERROR\n")

@@ -76,7 +76,7 @@ def ended(name: str = TINY, *, graphs: bool = True) -> None:
 # --- questions meanwhile -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [refusing, silent])
 def test_the_first_question_is_answered_without_the_model(kind: Hub, tmp_path: Path) -> None:
     with kind() as address:
@@ -88,7 +88,7 @@ def test_the_first_question_is_answered_without_the_model(kind: Hub, tmp_path: P
     assert f"the embedding model {TINY} is being downloaded" in page["note"], "it has waited for the hub"
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [refusing, silent])
 def test_filters_and_names_need_no_model(kind: Hub, tmp_path: Path) -> None:
     with kind() as address:
@@ -124,7 +124,7 @@ def fetched(folder: Path, address: str, seconds: float) -> subprocess.CompletedP
     )
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_hub_that_says_nothing_is_given_up_and_leaves_no_lock(tmp_path: Path, hub: Path) -> None:
     with silent() as address:
         done = fetched(tmp_path, address, 1.5)
@@ -150,7 +150,7 @@ def test_a_model_that_has_arrived_is_used_from_then_on(
     assert "is here" in said
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_failed_download_is_not_begun_again_in_the_same_session(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = settings(embedding_model=TINY)
     with refusing() as address:
@@ -207,7 +207,7 @@ async def test_an_import_waits_for_the_model_and_a_question_does_not(monkeypatch
     service.close()
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_the_starter_loads_in_the_space_of_the_default_model_without_it(tmp_path: Path) -> None:
     chosen = settings(milvus_db_path=tmp_path / "milvus.db", offline=1)
     service = EmbeddingService(Arriving(10**6), vector_cache(chosen))

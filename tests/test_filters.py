@@ -116,12 +116,14 @@ def test_flags_understand_words_of_the_command_line(word, value):
         "\u2028",
     ],
 )
-@pytest.mark.parametrize("field", ["name", "school", "classes", "casting_time", "document", "kind"])
-def test_quotes_backslashes_and_control_characters_are_plain_text(field, text):
-    if text.strip():
+def test_quotes_backslashes_and_control_characters_are_plain_text(text):
+    for field in TEXTS:
         (condition,) = parse_filters("spells", {field: f"fire{text}"})
-        assert condition.values
-        assert all(isinstance(value, str) and value.startswith("fire") for value in condition.values)
+        assert condition.values, field
+        assert all(isinstance(value, str) and value.startswith("fire") for value in condition.values), field
+
+
+TEXTS = ["name", "school", "classes", "casting_time", "document", "kind"]
 
 
 NOT_TEXT: list[Any] = [3, 1.5, True, b"fire", {"a": 1}, "", "   ", "\n", "nul\0", "x" * (MAX_TEXT_LENGTH + 1), object()]
@@ -134,21 +136,23 @@ NOT_FLAG: list[Any] = [0, 1, 1.0, "1", "maybe", "", "t", object(), b"yes", {}, f
 
 
 def refuses(entity_type: str, key: str, value: Any) -> str:
-    with pytest.raises(FilterError) as refused:
-        parse_filters(entity_type, {key: value})
-    return str(refused.value)
+    try:
+        parsed = parse_filters(entity_type, {key: value})
+    except FilterError as refused:
+        return str(refused)
+    pytest.fail(f"{key}={value!r:.40} is taken as {parsed}")
 
 
-@pytest.mark.parametrize("value", NOT_TEXT, ids=lambda value: repr(value)[:20])
-@pytest.mark.parametrize("field", ["name", "school", "classes", "casting_time", "document", "kind"])
-def test_a_text_field_refuses_every_other_type(field, value):
-    assert field in refuses("spells", field, value)
+@pytest.mark.parametrize("field", TEXTS)
+def test_a_text_field_refuses_every_other_type(field):
+    for value in NOT_TEXT:
+        assert field in refuses("spells", field, value)
 
 
-@pytest.mark.parametrize("value", NOT_NUMBER, ids=lambda value: repr(value)[:20])
 @pytest.mark.parametrize("field", ["level", "level_min", "level_max", "range", "range_min"])
-def test_a_number_field_refuses_every_other_type(field, value):
-    assert field.removesuffix("_min").removesuffix("_max") in refuses("spells", field, value)
+def test_a_number_field_refuses_every_other_type(field):
+    for value in NOT_NUMBER:
+        assert field.removesuffix("_min").removesuffix("_max") in refuses("spells", field, value)
 
 
 @pytest.mark.parametrize("value", [0.5, "1/2", "2.5", 1e-9])
@@ -276,9 +280,9 @@ def test_names_rank_whole_before_beginning_before_part():
     assert [name_rank(name, "fire bolt") for name in ("fire bolt", "fire bolt storm", "great fire bolt")] == [0, 1, 2]
 
 
-@pytest.mark.parametrize("value", ["\udcff", "a\ud800b", ["fine", "\udfff"]])
 @pytest.mark.parametrize("name", ["name", "school", "classes", "kind", "level", "ritual"])
-def test_b21_half_a_pair_in_a_filter_is_refused(name, value):
-    with pytest.raises(FilterError, match=name) as refused:
-        parse_filters("spells", {name: value})
-    assert str(refused.value).encode()
+def test_b21_half_a_pair_in_a_filter_is_refused(name):
+    for value in ("\udcff", "a\ud800b", ["fine", "\udfff"]):
+        message = refuses("spells", name, value)
+        assert name in message
+        assert message.encode()

@@ -203,7 +203,7 @@ async def test_damage_that_only_a_repair_undoes_is_left_to_it(library):
     assert not await integrity(library)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_command_prints_what_it_did(tmp_path, embeddings):
     env = environment(tmp_path, EMBEDDING_PROVIDER="http", EMBEDDING_URL=embeddings.url)
     said = run_lorekeeper(tmp_path, "doctor", "--fix", "--json", env=env)

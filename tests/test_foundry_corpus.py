@@ -342,7 +342,7 @@ def test_packs_that_are_databases_are_named_with_what_to_do(foundry):
     assert all("fvtt package unpack" in failure.reason for failure in report.failed)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_damaged_files_neither_crash_nor_hang_nor_give_half_an_entry(foundry, tmp_path, seed):
     chance = random.Random(seed)
     files = [

@@ -159,6 +159,7 @@ def conclude(judge: Judge, seed: int, caplog: pytest.LogCaptureFixture | None = 
 # --- every backend ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_no_call_gets_a_row_outside_its_filters_a_traceback_or_no_answer(
     backend, tmp_path, seed, fuzz_calls, chance, caplog, request
 ):
@@ -172,7 +173,7 @@ async def test_no_call_gets_a_row_outside_its_filters_a_traceback_or_no_answer(
     conclude(judge, seed, caplog)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_nor_where_another_process_has_the_library_open(tmp_path, seed, fuzz_calls, chance, caplog):
     caplog.set_level(logging.ERROR)
     records = make_records(chance, RECORDS)
@@ -194,7 +195,7 @@ async def test_nor_where_another_process_has_the_library_open(tmp_path, seed, fu
 # --- raw lines over stdio --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["milvus", "sqlite"])
 async def test_every_line_over_stdio_is_answered(name, tmp_path, seed, fuzz_calls, chance, embeddings, request):
     records = make_records(chance, RECORDS)
@@ -247,7 +248,7 @@ def _case_matters(rule: Rule, wanted: Any, record: fuzzing.Record) -> bool:
     return exact and fuzzing.holds(rule, wanted, record)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_the_oracle_would_notice(tmp_path, chance):
     """Right answers fail against an oracle that is wrong in one thing, and only against that."""
     records = make_records(chance, RECORDS)

@@ -395,7 +395,7 @@ async def test_a_server_does_not_start_if_anybody_could_come_in_or_the_issuer_ca
             await serve_http(library, settings(milvus_db_path=database, **chosen), people, host, 1)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_player_finds_what_is_shared_and_the_game_master_everything(tmp_path):
     vault = tmp_path / "vault"
     vault.mkdir()

@@ -108,7 +108,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_killed_server_leaves_tokens_audit_log_and_library_intact(folder: Path, seed: int) -> None:
     chance, audit, before = Random(seed), folder / "audit.log", counts(folder)

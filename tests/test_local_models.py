@@ -19,7 +19,7 @@ from scripts.build_minilm_graph import build
 from tests.support.programs import command_of, embed_with_default_model
 from tests.support.providers import check_contract
 
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.slow
 
 TEXTS = [
     "we are falling off a cliff",
@@ -63,7 +63,7 @@ def minilm(files: ModelFiles) -> SentenceTransformersProvider:
     return SentenceTransformersProvider(files)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_real_model_keeps_the_contract(minilm: SentenceTransformersProvider) -> None:
     assert minilm.dimension == 384
     assert minilm.name == "sentence-transformers"

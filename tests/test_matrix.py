@@ -23,7 +23,7 @@ from tests.support.samples import ATLAS
 from tests.support.serving import INITIALIZE, SECONDS, http_server
 from tests.support.wires import ACCEPTED
 
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.slow
 
 KEPT, NEVER = "Vexmorrow", "Quilbaxen"
 """The name of a note, of a tag, of a folder and of a vault that players do not see, and one that nothing has."""

@@ -507,7 +507,7 @@ async def test_nothing_is_kept_of_a_subscription_that_has_ended(tmp_path):
     assert not watch._listened
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_a_client_follows_an_entry_until_it_has_had_enough(tmp_path, monkeypatch):
     monkeypatch.setattr(notifications, "PERIOD_SECONDS", 0.05)
     heard: list[str] = []
@@ -537,7 +537,7 @@ def subscription(verb: str, uri: str) -> Any:
     return types.UnsubscribeRequest(params=types.UnsubscribeRequestParams(uri=uri))
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_nothing_is_counted_while_nobody_says_anything(tmp_path, monkeypatch):
     monkeypatch.setattr(notifications, "PERIOD_SECONDS", 0.02)
     monkeypatch.setattr(notifications, "ACTIVE_SECONDS", 0.3)

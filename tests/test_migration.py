@@ -261,7 +261,7 @@ def re_any(text: str, *parts: str) -> bool:
     return any(part in text for part in parts)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_a_locked_file_is_named(target: Settings, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "locked.db", isolation_level=None)) as c:
         c.execute("CREATE TABLE spells (slug TEXT PRIMARY KEY, name TEXT NOT NULL, data TEXT NOT NULL)")
@@ -298,7 +298,7 @@ async def test_a_damaged_cache_gives_what_can_be_read(target: Settings, tmp_path
 # --- the commands ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_command_and_the_script_print_one_report(tmp_path: Path, cache: Path, embeddings: EmbeddingServer) -> None:
     env = environment(tmp_path, EMBEDDING_PROVIDER="http", EMBEDDING_URL=embeddings.url, CACHE_BACKEND="sqlite")
     done = run_lorekeeper(tmp_path, "migrate", str(cache), "--json", env=env)

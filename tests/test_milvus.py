@@ -85,7 +85,7 @@ async def test_two_programs_share_a_library(embedded: Caches, start: Start) -> N
     assert await asyncio.to_thread(other.ask, "role") == "client"
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_two_programs_that_write_at_once_lose_nothing(embedded: Caches, start: Start) -> None:
     cache, other = embedded.open(), start()
     asked = asyncio.to_thread(lambda: [other.ask("store", "b", i, 20) for i in range(0, 100, 20)])
@@ -108,7 +108,7 @@ async def test_a_killed_server_is_replaced_by_the_next_caller_with_all_it_had_st
     assert await cache.store_entities(batch("c", 0, 10), "spells") == 10
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_a_killed_server_is_replaced_while_a_client_writes(embedded: Caches, start: Start) -> None:
     server, cache = start(), embedded.open()
     server.ask("store", "a", 0, 10)
@@ -202,7 +202,7 @@ def _write_without_flush(store: Any, entities: list[Any]) -> None:
     store.write("spells", cut, vectors, f"{provider.fingerprint} {CHUNKER}")
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_eight_tasks_and_a_reader_lose_nothing(embedded: Caches) -> None:
     cache = embedded.open()
     writes = [cache.store_entities(batch(p, i, 25), "spells") for p in "abcdefgh" for i in (0, 25, 50)]
@@ -326,7 +326,7 @@ async def test_no_server_at_an_address_is_named(tmp_path: Path) -> None:
     await caches.close()
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_a_foreign_collection_is_an_error_and_left_alone(empty_milvus_server: str, tmp_path: Path) -> None:
     from pymilvus import MilvusClient
 
@@ -535,7 +535,7 @@ def test_a_keyword_index_that_proves_damaged_while_it_is_filled_is_filled_anew(t
 # --- quiet ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_storing_and_searching_print_nothing(embedded: Caches, start: Start) -> None:
     program = start()
     assert program.ask("store", "a", 0, 300) == 300

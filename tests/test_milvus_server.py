@@ -35,6 +35,8 @@ from tests.support.entities import everything, make
 from tests.support.libraries import settings
 from tests.support.limited_milvus import LimitedServer, limited_server
 
+pytestmark = pytest.mark.integration
+
 Client = Callable[[str], SearchCache]
 
 HALF_MADE = json.dumps({"format": 1, "store": "0", "embedding": "hashing", "dimension": 512, "words": 1})
@@ -173,7 +175,7 @@ async def test_nothing_is_flushed(empty_limited_server: LimitedServer, tmp_path:
     assert not empty_limited_server.refused
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_answers_that_are_too_large_are_read_in_parts(
     empty_limited_server: LimitedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,7 +200,7 @@ async def test_answers_that_are_too_large_are_read_in_parts(
         assert [r["distance"] for r in nearest] == sorted((r["distance"] for r in nearest), reverse=True)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_calls_that_are_refused_for_being_too_many_are_made_again(
     empty_limited_server: LimitedServer, tmp_path: Path
 ) -> None:

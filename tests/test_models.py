@@ -39,7 +39,7 @@ from tests.support.tiny_models import (
 
 WEIGHTS = random_weights(16)
 
-PROVIDERS = ["onnx", pytest.param("sentence-transformers", marks=pytest.mark.thorough)]
+PROVIDERS = ["onnx", pytest.param("sentence-transformers", marks=pytest.mark.slow)]
 """PyTorch takes seconds to import: what needs it is left to the thorough tests."""
 
 
@@ -74,7 +74,7 @@ def both(folder: Path) -> tuple[OnnxProvider, SentenceTransformersProvider]:
 # --- pooling -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_the_pooling_of_the_files_is_that_of_sentence_transformers(complete: Path, pooling: str) -> None:
     save_usage(complete, pooling=pooling)
@@ -97,7 +97,7 @@ def test_poolings_give_other_vectors_and_other_spaces(complete: Path) -> None:
     assert len(fingerprints) == 3
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "architecture", "pooling"),
     [
@@ -133,7 +133,7 @@ def test_the_files_come_before_the_family(tmp_path: Path) -> None:
     assert usage.licence == "MIT"
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_what_sentence_transformers_saves_now_is_understood(tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
@@ -178,7 +178,7 @@ def test_weights_beside_a_graph_are_read_and_are_part_of_the_space(complete: Pat
 # --- the runtime ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_auto_takes_the_graph_and_otherwise_the_weights(complete: Path) -> None:
     assert load_model(complete).name == "onnx"
     assert load_model(complete, "sentence-transformers").name == "sentence-transformers"
@@ -228,7 +228,7 @@ def _other_graph(folder: Path, inputs: list[str], output: str) -> None:
     )
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change", [needs_more, leaves_prompts_out, lowers_letters, has_other_inputs, has_other_outputs]
 )
@@ -300,7 +300,7 @@ def test_the_model_sees_the_prefix_as_if_it_were_written_in_front(
         assert not prefix or apart(vectors[:3], bare.embed(TEXTS[:3])) > 0.01
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_default_prompt_stands_before_queries_and_passages_alike(folder: Path) -> None:
     save_weights(folder, WEIGHTS)
     write(folder / "config_sentence_transformers.json", {"prompts": {"all": "text: "}, "default_prompt_name": "all"})

@@ -222,11 +222,10 @@ def check(page: str) -> None:
     assert not re.search("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]", page)
 
 
-@pytest.mark.alike(40)
 @pytest.mark.parametrize("written", HOSTILE)
-@pytest.mark.parametrize("around", ["{}", "> {}", "- {}", "> [!note] x\n> {}", "Text {} text", "## {}\ntext {}"])
-def test_a_hostile_note_is_text(written: str, around: str) -> None:
-    check(html(f"Words.\n\n{around.replace('{}', written)}\n\nMore words."))
+def test_a_hostile_note_is_text(written: str) -> None:
+    for around in ("{}", "> {}", "- {}", "> [!note] x\n> {}", "Text {} text", "## {}\ntext {}"):
+        check(html(f"Words.\n\n{around.replace('{}', written)}\n\nMore words."))
 
 
 PIECES = [

@@ -648,6 +648,8 @@ def test_front_matter_says_who_may_see_a_note(yaml, audience):
     [
         ("party-knowledge.md", "players"),
         ("tilda-brannock-brief.md", ("Tilda Brannock",)),
+        ("ana-maria-de-rosas-brief.md", ("Ana Maria De Rosas",)),
+        ("ana-maria-de-las-rosas-brief.md", "dm"),
         ("session-brief.md", "dm"),
         ("gm-notes.md", "dm"),
         ("DM Only/x.md", "dm"),
@@ -696,7 +698,7 @@ def test_what_is_passed_over(path, text, why):
     assert passed_over(path, text) == why
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [
@@ -743,7 +745,7 @@ def test_long_notes_take_time_in_proportion(piece):
         passed_over("Note.md", whole)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_note_of_a_megabyte_is_read():
     piece = "The tavern of [[Ash]] is **dark**.\n\n## Part\n- item\n\n"
     number = (1 << 20) // len(piece)
@@ -826,7 +828,7 @@ SNIPPETS = (
 ANY_TEXT = st.lists(st.one_of(st.sampled_from(SNIPPETS), st.text(max_size=6)), max_size=40).map("".join)
 
 
-@pytest.mark.parametrize("examples", [150, pytest.param(5000, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("examples", [150, pytest.param(5000, marks=pytest.mark.slow)])
 def test_any_text_is_read(examples, seed):
     print(f"seed {seed}")
 

@@ -61,7 +61,7 @@ def get(address: str) -> httpx.Response:
     return httpx.get(address, headers={"Accept": "text/html"}, verify=verify, timeout=SECONDS)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_server_that_runs_is_opened_with_a_link_that_signs_in_once(server):
     done = opened(server, "--no-browser")
     assert done.returncode == 0
@@ -75,7 +75,7 @@ def test_a_server_that_runs_is_opened_with_a_link_that_signs_in_once(server):
     assert link[2] not in server.log.read_text()
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_server_behind_tls_is_opened(tmp_path):
     certificate, key = write_certificate(tmp_path)
     with serving(tmp_path, "--tls-cert", str(certificate), "--tls-key", str(key), **SQLITE) as secure:
@@ -160,7 +160,7 @@ def ended(process: subprocess.Popen[str]) -> int:
     return status
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_where_nothing_runs_a_server_is_started_until_ctrl_c(tmp_path):
     process, link = started(tmp_path, "--no-browser")
     try:
@@ -177,7 +177,7 @@ def test_where_nothing_runs_a_server_is_started_until_ctrl_c(tmp_path):
         get(link)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_browser_is_led_to_the_link_and_no_other_user_sees_the_key(tmp_path):
     process, link = started(tmp_path, HTTP_TOKEN="master")
     try:

@@ -423,7 +423,7 @@ async def test_packs_are_imported_from_files_and_found(tmp_path):
         assert (await library.import_paths([folder])).unchanged == 3
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_command_reports_warnings_and_what_was_skipped(tmp_path):
     file = tmp_path / "gulls.orcbrew"
     file.write_text(pack(SPARK.replace(":level 1", ""))[:-1] + " :orcpub.dnd.e5/selections {:a {} :b {}}}", "utf-8")

@@ -63,7 +63,7 @@ def starts(random: Random) -> list[str]:
 
 @pytest.mark.parametrize(
     ("chosen", "example"),
-    [("Ana", 0), *(pytest.param(who, n, marks=pytest.mark.thorough) for who in ("player", "Ana") for n in range(1, 3))],
+    [("Ana", 0), *(pytest.param(who, n, marks=pytest.mark.slow) for who in ("player", "Ana") for n in range(1, 3))],
 )
 async def test_seeing_as_players_is_what_they_see_without_the_secrets(
     tmp_path: Path, seed: int, chosen: str, example: int

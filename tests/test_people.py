@@ -218,7 +218,7 @@ def test_a_damaged_file_lets_nobody_in_and_is_not_written_over(people, content):
 
 @pytest.mark.parametrize(("text", "days"), [("90d", 90), ("2w", 14), (" 24H ", 1)])
 def test_an_expiry_is_a_length_of_time(text, days):
-    assert expiry(text) == pytest.approx(time.time() + days * DAY, abs=5)
+    assert expiry(text) == pytest.approx(time.time() + days * DAY, abs=60)
 
 
 def test_an_expiry_is_the_end_of_a_day():
@@ -250,7 +250,7 @@ def test_two_processes_that_add_people_lose_nobody(people):
     assert {people.of_token(token.encode()).name for token in tokens.values()} == set(tokens)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_process_that_is_killed_while_it_writes_loses_nobody(people, kills, seed):
     chance, told = random.Random(f"{seed} people"), dict[str, str]()
     for number in range(kills * 2):

@@ -83,6 +83,13 @@ def test_what_is_not_dice_is_refused_with_an_example(text):
         parsed_dice(text)
 
 
+def test_as_many_dice_and_sides_as_the_message_says_are_thrown_and_no_more():
+    assert parsed_dice("1000d100000") == Dice(1_000, 100_000)
+    for beyond in ("1001d6", "1d100001", "0d6", "1d0"):
+        with pytest.raises(FilterError, match=r"at most 1,000 dice of 100,000 sides"):
+            parsed_dice(beyond)
+
+
 @given(st.integers(1, 20), st.integers(1, 100), st.integers(-9, 9), st.integers())
 def test_a_roll_lies_between_the_least_and_the_most(count, sides, more, seed):
     dice = Dice(count, sides, 1, more)

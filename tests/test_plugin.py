@@ -98,7 +98,7 @@ PETREL = {
     "log": "No storm sank her.",
 }
 
-BACKENDS = ["milvus", "sqlite", pytest.param("server", marks=pytest.mark.thorough)]
+BACKENDS = ["milvus", "sqlite", pytest.param("server", marks=pytest.mark.slow)]
 
 Open = Callable[..., EntityCache]
 

@@ -79,7 +79,7 @@ async def test_the_server_falls_back_without_a_model(tmp_path: Path):
         assert "no/such-model" in answer.structured_content["note"]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_strict_type_checkers_accept_the_programs_and_settings(tmp_path: Path):
     programs = {"twenty": TWENTY, "ships": SHIPS, "server": SERVER, "contract": CONTRACT}
     programs["settings"] = 'from lorekeeper import Settings\n\nSettings(cache_backend="sqlite", offline=True)\n'

@@ -111,13 +111,6 @@ def test_the_errors_and_the_entity_load_nothing_heavy():
     assert {"numpy", "pydantic", "sqlite3", "httpx"}.isdisjoint(done.stdout.split())
 
 
-def test_no_module_of_the_package_imports_through_the_public_interface():
-    nodes = [node for module in PACKAGE.rglob("*.py") for node in ast.walk(ast.parse(module.read_text("utf-8")))]
-    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
-    assert "lorekeeper.errors" in {node.module for node in imports}
-    assert {a.name for node in imports if node.module == "lorekeeper" for a in node.names}.isdisjoint(PUBLIC)
-
-
 # --- README and its neighbours ---------------------------------------------------------------------------------------
 
 PAGES = {

@@ -319,7 +319,7 @@ async def test_a_file_that_gives_nothing_is_left_alone(library: Settings) -> Non
 # --- the command -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("filled", ["milvus"], indirect=True)
 def test_the_command_says_what_it_found_and_did(library: Settings, embeddings: EmbeddingServer) -> None:
     folder = library.milvus_db_path.parent
@@ -337,7 +337,7 @@ def test_the_command_says_what_it_found_and_did(library: Settings, embeddings: E
     assert (again.returncode, again.stdout) == (0, "The library is sound; nothing was changed.\n")
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_library_on_a_server_is_examined_but_not_repaired(empty_milvus_server: str, tmp_path: Path) -> None:
     chosen = settings(milvus_db_path=tmp_path / "milvus.db", milvus_uri=empty_milvus_server)
     store = open_store(chosen)

@@ -47,7 +47,7 @@ def table(library: Path, tmp_path: Path) -> Path:
     return shutil.copytree(library, tmp_path / "table")
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["dm", "player"])
 def test_the_gateway_keeps_its_description(table: Path, seed: int, tmp_path: Path, role: Role) -> None:
     _, token = people_of(settings(milvus_db_path=table / "milvus.db")).add("Ana", role)
@@ -78,7 +78,7 @@ def address(library: Path) -> Iterator[str]:
         yield url.removesuffix("/mcp")
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_server_opens_its_library_before_anybody_asks(address: str) -> None:
     for attempt in stamina.retry_context(on=httpx.HTTPStatusError, attempts=None, timeout=SECONDS, wait_max=0.2):
         with attempt:
@@ -86,7 +86,7 @@ def test_a_server_opens_its_library_before_anybody_asks(address: str) -> None:
     assert httpx.get(f"{address}/healthz").json() == {"status": "alive"}
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sent",
     [b"GET /api/v1/search?query=" + b"x" * 20_000, b"GET /" + b"x" * 200_000, b"nonsense\r\n\r\n", b"GET\r\n\r\n"],
@@ -102,7 +102,7 @@ def test_what_is_no_request_is_a_problem(address: str, sent: bytes) -> None:
     assert json.loads(body)["status"] == 400
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_every_example_of_the_manual_is_answered(address: str) -> None:
     page = (ROOT / "docs/rest.md").read_text("utf-8").replace("http://127.0.0.1:8000", address)
     commands = re.findall(r"^curl (?:.*\\\n)*.*$", page, re.MULTILINE)

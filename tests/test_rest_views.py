@@ -88,7 +88,7 @@ def rounded(value: Any) -> Any:
     return [rounded(each) for each in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("example", [0, *(pytest.param(n, marks=pytest.mark.thorough) for n in range(1, 6))])
+@pytest.mark.parametrize("example", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 6))])
 async def test_a_player_is_answered_as_if_there_were_no_secrets(example: int, tmp_path: Path, seed: int) -> None:
     random = Random(f"{seed} {example}")
     vault = secret_vault(tmp_path, random, PLAYER)

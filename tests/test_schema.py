@@ -90,16 +90,14 @@ def test_schema_and_importer_refuse_the_same_base_values(values):
     assert (valid(obj), importable(obj)) == (False, False)
 
 
-@pytest.mark.parametrize(
-    "control", ["\0", "\t", "\n", "\x1b", "\x7f", "\x9b", "\u2028", "\u2029", "\u202e", "\u2066"], ids=ascii
-)
-@pytest.mark.parametrize("place", ["{}Wish", "Wi{}sh", "Wish{}"])
 @pytest.mark.parametrize("key", ["name", "kind", "slug", "document", "document_name"])
-def test_b11_schema_and_importer_refuse_control_characters_in_names_and_keys(key, place, control):
-    obj = entry("rules", **{key: place.format(control)})
-    assert (valid(obj), importable(obj)) == (False, False)
-    obj = entry("rules", **{key: place.format("\u200f ")})
-    assert (valid(obj), importable(obj)) == (True, True)
+def test_b11_schema_and_importer_refuse_control_characters_in_names_and_keys(key):
+    for place in ("{}Wish", "Wi{}sh", "Wish{}"):
+        for control in ("\0", "\t", "\n", "\x1b", "\x7f", "\x9b", "\u2028", "\u2029", "\u202e", "\u2066"):
+            obj = entry("rules", **{key: place.format(control)})
+            assert (valid(obj), importable(obj)) == (False, False), (place, control)
+        obj = entry("rules", **{key: place.format("\u200f ")})
+        assert (valid(obj), importable(obj)) == (True, True), place
 
 
 def test_b24_an_entry_has_a_largest_size_and_the_schema_states_it():

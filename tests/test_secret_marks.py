@@ -59,7 +59,7 @@ def test_every_row_of_the_table_of_marks_is_hidden_or_shown_with_a_reason() -> N
     assert len(ROWS) > 200
 
 
-@pytest.mark.parametrize("backend", ["sqlite", pytest.param("milvus", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("backend", ["sqlite", pytest.param("milvus", marks=pytest.mark.slow)])
 async def test_a_player_of_a_library_meets_only_the_rows_that_are_shown(backend: str, tmp_path: Path) -> None:
     notes = {f"r{n:03}/{row.path}": row.text.replace(WORD, f"zq{n:03}bell") for n, row in enumerate(ROWS)}
     async with vault_library(tmp_path, [write(tmp_path / "saga", notes)], backend) as library:

@@ -121,7 +121,7 @@ class Table:
             wire.close()
 
 
-@pytest.fixture(scope="module", params=[FORMS[0], pytest.param(FORMS[1], marks=pytest.mark.thorough)])
+@pytest.fixture(scope="module", params=[FORMS[0], pytest.param(FORMS[1], marks=pytest.mark.slow)])
 def table(request: pytest.FixtureRequest, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
     folder = tmp_path_factory.mktemp("table")
     vault, shared = folder / VAULT, request.param == "all shared"

@@ -264,7 +264,7 @@ async def test_a_second_server_answers_too_and_writes_nothing_but_protocol(libra
     assert (rest, errors, status) == ("", "", 0)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_a_client_hears_of_a_book_that_another_program_imports(tmp_path):
     run_lorekeeper(tmp_path, "import", str(write_lines(tmp_path / "shelf.jsonl")))
     book = {
@@ -342,7 +342,7 @@ async def test_a_library_that_cannot_be_opened_is_a_tool_error_that_names_the_re
     assert (tmp_path / "milvus.db").read_text() == "a shopping list"
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_an_empty_library_answers_from_the_starter_and_says_how_to_add_books(tmp_path):
     async with connected(tmp_path) as (client, _):
         content = await ask(client, "lookup_spell", semantic_query="we are falling off a cliff")
@@ -371,7 +371,7 @@ async def test_http_serves_a_client_on_loopback_and_refuses_foreign_pages(librar
         assert post(url, Origin="http://evil.example").status_code == 403
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_http_with_a_token_lets_in_only_those_who_have_it(library):
     with http_server(library, HTTP_TOKEN="open sesame") as url:
         assert post(url).status_code == 401
@@ -379,7 +379,7 @@ async def test_http_with_a_token_lets_in_only_those_who_have_it(library):
         assert post(url, Authorization="Bearer open sesame").status_code == 200
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 async def test_http_on_an_address_that_others_can_reach_needs_a_token(tmp_path, host):
     done = run_lorekeeper(tmp_path, "serve", "--transport", "http", "--host", host, "--port", "1")

@@ -27,7 +27,7 @@ from tests.support.serving import INITIALIZE, SECONDS, SERVE
 __all__ = ["library"]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_server_with_tls_answers_records_counts_limits_and_ends(library: Path, tmp_path: Path) -> None:
     certificate, key = write_certificate(tmp_path)
     audit = tmp_path / "audit.log"
@@ -52,8 +52,7 @@ def test_a_server_with_tls_answers_records_counts_limits_and_ends(library: Path,
             old.maximum_version = ssl.TLSVersion.TLSv1_1
         with pytest.raises(httpx.ConnectError), server.client(old) as client:
             client.get("/nowhere")
-        status, seconds = server.end()
-    assert (status, seconds < 10) == (0, True)
+        assert server.end() == 0
     assert f"LoreKeeper on {server.url}/mcp" in server.log.read_text()
     assert 'name="lookup_spell",outcome="answered"} 2.0' in metrics
     assert statuses == [200] * 7 + [429]
@@ -69,31 +68,30 @@ def test_a_server_with_tls_answers_records_counts_limits_and_ends(library: Path,
     ]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_streams_end_with_the_server_and_what_is_new_is_refused(library: Path) -> None:
     with serving(library) as server, server.client() as client:
         begin(client)
-        ended: list[float] = []
+        ended: list[bytes] = []
 
         def listen() -> None:
             with client.stream("GET", "/mcp") as stream:
                 begun.set()
-                assert stream.read() == b""
-                ended.append(time.monotonic())
+                ended.append(stream.read())
 
         begun = threading.Event()
         listening = threading.Thread(target=listen)
         listening.start()
         assert begun.wait(SECONDS)
         assert "Tide Lance" in ask(client).text
-        assert server.end(signal.SIGINT)[0] == 0
+        assert server.end(signal.SIGINT) == 0
         listening.join(SECONDS)
-        assert len(ended) == 1
+        assert ended == [b""]
         with pytest.raises(httpx.TransportError):
             ask(client)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_stdio_is_recorded_too(library: Path, tmp_path: Path) -> None:
     messages = [
         message("initialize", **INITIALIZE),
@@ -122,7 +120,7 @@ def test_stdio_is_recorded_too(library: Path, tmp_path: Path) -> None:
 HALF = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:1\r\nAuthorization: Bearer master\r\nContent-Length: 9\r\n\r\n"
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_request_under_way_is_answered_when_the_server_is_told_to_end(library: Path) -> None:
     with serving(library) as server, socket.create_connection(("127.0.0.1", server.port)) as connection:
         connection.sendall(HALF)
@@ -136,7 +134,7 @@ def test_a_request_under_way_is_answered_when_the_server_is_told_to_end(library:
         assert server.process.wait(SECONDS) == 0
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize(("signals", "status"), [(1, 0), (2, -signal.SIGTERM)])
 def test_a_request_that_does_not_end_is_waited_for_once(library: Path, signals: int, status: int) -> None:
     with serving(library) as server, socket.create_connection(("127.0.0.1", server.port)) as connection:
@@ -145,12 +143,10 @@ def test_a_request_that_does_not_end_is_waited_for_once(library: Path, signals: 
         for _ in range(signals - 1):
             server.process.send_signal(signal.SIGTERM)
             time.sleep(0.5)
-        ended, seconds = server.end()
-    assert ended == status
-    assert seconds < 10
+        assert server.end() == status
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_what_was_answered_before_a_kill_is_in_the_log(library: Path, tmp_path: Path) -> None:
     audit, answered = tmp_path / "audit.log", list[str]()
 
@@ -206,7 +202,7 @@ def test_files_that_are_no_certificate_and_key_say_what_is_wrong(
         assert "chmod 600" in caplog.text
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 def test_a_certificate_without_a_key_or_without_http_is_refused(transport: str, tmp_path: Path) -> None:
     certificate, key = write_certificate(tmp_path)
@@ -216,17 +212,15 @@ def test_a_certificate_without_a_key_or_without_http_is_refused(transport: str, 
     assert "--tls-key" in done.stderr
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_clients_that_do_not_speak_tls_shut_nobody_out(library: Path, tmp_path: Path) -> None:
     certificate, key = write_certificate(tmp_path)
     trusted = ssl.create_default_context(cafile=certificate)
     with serving(library, "--tls-cert", str(certificate), "--tls-key", str(key)) as server:
         silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(400)]
         with server.client(trusted) as client:
-            began = time.monotonic()
             begin(client)
             assert "Tide Lance" in ask(client).text
-            assert time.monotonic() - began < 5
         silent[0].settimeout(SECONDS)
         with contextlib.suppress(ConnectionError):
             assert silent[0].recv(1) == b"", "the oldest made room"

@@ -50,7 +50,7 @@ def test_a_session_is_of_whom_the_token_is(people, sessions):
     _, token = people.add("Ana", "player", ["Kaelen"])
     opened = sessions.sign_in(token.encode())
     assert opened.viewer.person == "Ana"
-    assert SECONDS - 5 < opened.seconds <= SECONDS
+    assert SECONDS - 60 < opened.seconds <= SECONDS
     master = sessions.sign_in(MASTER.encode())
     assert master.viewer == GAME_MASTER
     assert len({opened.key, master.key, token}) == 3
@@ -103,7 +103,7 @@ def test_a_session_ends_with_sign_out_in_all_servers(people, sessions):
 def test_a_session_ends_with_its_time_and_with_that_of_the_person(people, sessions, monkeypatch):
     _, token = people.add("Ana", "player", expires=int(time.time()) + DAY)
     ana, master = sessions.sign_in(token.encode()), sessions.sign_in(MASTER.encode()).key
-    assert DAY - 5 < ana.seconds <= DAY
+    assert DAY - 60 < ana.seconds <= DAY
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + DAY + 1)
     assert is_over(sessions, ana.key)

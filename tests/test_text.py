@@ -307,6 +307,12 @@ def test_challenge_ratings_are_printed_as_in_books(rating, printed):
     assert format_rating(rating) == printed
 
 
+def test_a_snippet_is_whole_up_to_its_limit_and_cut_one_character_beyond_it():
+    assert snippet("ten letter", 10) == "ten letter"
+    assert snippet("ten letters", 10) == "ten…"
+    assert len(snippet("word " * 200 + "x")) <= SNIPPET_CHARS
+
+
 def test_a_snippet_has_no_space_before_the_punctuation_that_follows_bold_words():
     text = clean("**Race**: dwarf of **Skara**, a smith; **Home**: **Kep**.")
     assert snippet(text) == "Race: dwarf of Skara, a smith; Home: Kep."

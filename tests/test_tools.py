@@ -260,14 +260,10 @@ LOOKUPS: list[tuple[str, dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments", "expected"), LOOKUPS, ids=[f"{t}-{a}" for t, a, _ in LOOKUPS])
-async def test_lookups_by_filters(library, tool, arguments, expected):
-    assert await found(library, tool, **arguments) == expected
-
-
-@pytest.mark.parametrize(("tool", "arguments", "expected"), LOOKUPS, ids=[f"{t}-{a}" for t, a, _ in LOOKUPS])
-async def test_the_same_filters_hold_for_a_semantic_query(library, tool, arguments, expected):
-    assert await found(library, tool, **arguments, semantic_query="a lamp in the storm") == expected
+@pytest.mark.parametrize("query", [{}, {"semantic_query": "a lamp in the storm"}], ids=["lookup", "search"])
+async def test_lookups_and_searches_by_filters(library, query):
+    for tool, arguments, expected in LOOKUPS:
+        assert await found(library, tool, **arguments, **query) == expected, (tool, arguments)
 
 
 @pytest.mark.parametrize("arguments", [{"name": "soft landing"}, {"semantic_query": "soft landing"}])

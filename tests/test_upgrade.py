@@ -207,7 +207,7 @@ async def test_a_library_that_only_lacks_a_type_gets_it_without_being_copied(
     assert {path: path.stat().st_ino for path in files} == files
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_command_line_upgrades_and_says_so_in_its_log(backend: str, earlier: Settings) -> None:
     folder = earlier.library_path.parent
     env = environment(folder, CACHE_BACKEND=backend, LOG_LEVEL="INFO")
@@ -268,7 +268,7 @@ print(killed, ended, round(seconds, 2))
 """
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
 async def test_killed_at_any_moment_it_loses_nothing(
     backend: str, earlier_folder: Path, tmp_path: Path, seed: int, kills: int
@@ -300,7 +300,7 @@ async def test_killed_at_any_moment_it_loses_nothing(
 # --- two versions at once -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_a_milvus_library_that_an_earlier_version_has_open_is_refused_and_the_other_way_round(
     earlier_code: Path, earlier_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -346,7 +346,7 @@ async def test_an_sqlite_library_that_an_earlier_version_has_open_is_used_once_i
         assert await cache.count_entities("spells") == NUMBER + 1
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_a_library_on_a_server_is_upgraded_from_its_own_collections(
     earlier_code: Path, empty_milvus_server: str, tmp_path: Path
 ) -> None:

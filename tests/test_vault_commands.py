@@ -157,7 +157,7 @@ def test_a_restored_library_is_brought_in_step_again(command, vault, tmp_path):
     assert (restored["stored"], restored["removed"], restored["embedded"], restored["notes"]) == (1, 1, 0, 5)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="kills processes by signal")
 def test_a_sync_that_was_killed_is_completed_by_the_next(tmp_path, embeddings, seed, kills):
     chance, vault = random.Random(seed), tmp_path / "vault"
@@ -178,7 +178,7 @@ def test_a_sync_that_was_killed_is_completed_by_the_next(tmp_path, embeddings, s
     assert (again["stored"], again["removed"], again["embedded"]) == (0, 0, 0)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_library_equals_a_vault_that_was_edited_while_servers_answered(tmp_path, embeddings, seed):
     environ = environment(tmp_path, EMBEDDING_PROVIDER="http", EMBEDDING_URL=embeddings.url)
     outcome = edits_under_fire(tmp_path, environ, edits=150, seconds=6, servers=2, seed=seed)

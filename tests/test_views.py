@@ -142,7 +142,7 @@ DEFAULT = [("sqlite", 0, ANA), ("milvus", 0, ANYBODY)]
 
 
 def marks_of(case: tuple[str, int, Viewer]) -> list[pytest.MarkDecorator]:
-    return [] if case in DEFAULT else [*MARKS.get(case[0], []), pytest.mark.thorough]
+    return [] if case in DEFAULT else [*MARKS.get(case[0], []), pytest.mark.slow]
 
 
 @pytest.mark.parametrize(

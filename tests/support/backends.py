@@ -72,10 +72,10 @@ The contract suite runs over all of them; over the standalone server if it is in
 
 MARKS = {
     "milvus-standalone": [pytest.mark.milvus_server],
-    "milvus-limited": [pytest.mark.thorough],
-    "milvus-plain": [pytest.mark.thorough],
-    "milvus-client": [pytest.mark.thorough],
-    "milvus-server": [pytest.mark.thorough],
+    "milvus-limited": [pytest.mark.slow],
+    "milvus-plain": [pytest.mark.slow],
+    "milvus-client": [pytest.mark.slow],
+    "milvus-server": [pytest.mark.slow],
 }
 
 BACKEND_PARAMS = [pytest.param(name, marks=MARKS.get(name, [])) for name in BACKENDS]

@@ -45,7 +45,7 @@ class Done:
 
     Attributes:
         status: exit status; the negative number of a signal.
-        seconds: wall time.
+        seconds: processor time.
         peak_mb: largest resident size of the process, in MB of 2**20 bytes, with all that was imported.
         timed_out: whether it was ended because its time was up.
         stdout: what it printed; bytes that are no UTF-8 are surrogates.
@@ -146,7 +146,8 @@ def _wait(pid: int, seconds: float) -> Done:
             os.kill(pid, signal.SIGKILL)
             timed_out = True
         time.sleep(POLL_SECONDS)
-    return Done(os.waitstatus_to_exitcode(status), time.monotonic() - began, usage.ru_maxrss / 1024, timed_out)
+    seconds = usage.ru_utime + usage.ru_stime
+    return Done(os.waitstatus_to_exitcode(status), seconds, usage.ru_maxrss / 1024, timed_out)
 
 
 def main() -> int:

@@ -14,6 +14,7 @@ import pytest
 
 from lorekeeper.cli.main import main
 from lorekeeper.intake.starter_record import DECLINED
+from tests.support import forking
 
 ROOT = Path(__file__).parents[2]
 """Where `tests` and `lorekeeper` can be imported from."""
@@ -44,7 +45,12 @@ def environment(folder: Path, **settings: str) -> dict[str, str]:
 def run_lorekeeper(
     folder: Path, *arguments: str, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command line in that folder, on the library there unless ``env`` says otherwise."""
+    """Run the command line in that folder, on the library there unless ``env`` says otherwise.
+
+    In a fork of a process that has imported the package, where there are forks: the start of Python is not what is tested.
+    """
+    if hasattr(os, "fork"):
+        return forking.run(arguments, environment(folder) if env is None else env, folder, 120)
     return subprocess.run(
         [sys.executable, "-m", "lorekeeper", *arguments],
         cwd=folder,

@@ -8,7 +8,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,11 +49,10 @@ class Serving:
     def client(self, verify: ssl.SSLContext | bool = True) -> httpx.Client:
         return httpx.Client(base_url=self.url, headers=HEADERS, timeout=SECONDS, verify=verify)
 
-    def end(self, number: int = signal.SIGTERM) -> tuple[int, float]:
-        """Exit status, and seconds until then."""
-        began = time.monotonic()
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Exit status after a signal."""
         self.process.send_signal(number)
-        return self.process.wait(timeout=SECONDS), time.monotonic() - began
+        return self.process.wait(timeout=SECONDS)
 
 
 @contextlib.contextmanager

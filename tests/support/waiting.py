@@ -1,0 +1,26 @@
+"""Waits for something to happen. The deadline ends a test that hangs; it says nothing about speed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+HANG_SECONDS = 60.0
+"""Longer than anything that a test waits for takes, on a machine that has ten times as much to do as it can."""
+
+
+def until(holds: Callable[[], object], seconds: float = HANG_SECONDS) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            raise TimeoutError("what the test waits for does not happen")
+        time.sleep(0.005)
+
+
+async def eventually(holds: Callable[[], object], seconds: float = HANG_SECONDS) -> None:
+    """The same in an event loop."""
+    async with asyncio.timeout(seconds):
+        while not holds():
+            await asyncio.sleep(0.01)

@@ -1,0 +1,73 @@
+"""What a player receives of a note and of its parts says nothing of what is secret, and to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lorekeeper.audience import GAME_MASTER, Viewer
+from lorekeeper.entities import Entity
+from lorekeeper.normalize.notes import SOURCE
+from lorekeeper.views.cut import MARKS, cut, is_visible
+
+PLAYER = Viewer.player("Ana")
+
+SHOWN: dict[str, Any] = {
+    "mark": "visibility: players",
+    "audience": "players",
+    "opened_by": "> [!players]",
+    "desc": "It glows.",
+}
+
+
+def keys_of(value: Any) -> Iterator[str]:
+    """All keys of JSON data, at any depth."""
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from keys_of(part)
+    yield from value if isinstance(value, dict) else ()
+
+
+def wight(**data: Any) -> Entity:
+    """A creature of a note."""
+    return Entity(
+        "creatures", "wight", "Wight", "creature", "saga", SOURCE, SHOWN | {"note_section": "Crypt"} | data, {}
+    )
+
+
+def note(**data: Any) -> Entity:
+    sections = [
+        {
+            "heading": "Deeds",
+            "desc": "She rang the bell.",
+            "mark": "",
+            "audience": "players",
+            "opened_by": "> [!players]",
+        },
+        {"heading": "Plot", "desc": "She is the thief.", "mark": "GM", "audience": "dm"},
+    ]
+    shared = {"note_mark": "visibility: players", "note_audience": "players", "path": "A.md", "links": []}
+    return Entity("notes", "A.md", "A", "note", "saga", SOURCE, {"sections": sections} | shared | data, {})
+
+
+@pytest.mark.parametrize("entity", [wight(note_audience="players"), wight(), note()], ids=["shared", "opened", "note"])
+def test_no_mark_of_secrecy_reaches_a_player(entity):
+    assert is_visible(entity, PLAYER)
+    seen = cut(entity, PLAYER, lambda _: None)
+    assert MARKS & set(keys_of(entity.data))
+    assert MARKS & set(keys_of(seen.data)) == set()
+    assert cut(entity, GAME_MASTER, lambda _: None) == entity
+
+
+def test_a_part_of_a_note_that_is_not_shared_keeps_the_headings_above_it_to_itself():
+    assert cut(wight(note_audience="players"), PLAYER, lambda _: None).data["note_section"] == "Crypt"
+    assert "note_section" not in cut(wight(), PLAYER, lambda _: None).data
+    assert cut(wight(opened="For all"), PLAYER, lambda _: None).data["note_section"] == "For all"
+
+
+def test_only_the_sections_that_a_player_may_see_are_in_a_note():
+    seen = cut(note(), PLAYER, lambda _: None)
+    assert "bell" in str(seen.data)
+    assert "thief" not in str(seen.data)
+    assert not is_visible(wight(audience="dm"), PLAYER)
