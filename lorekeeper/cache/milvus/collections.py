@@ -151,8 +151,8 @@ class Collections:
         self._infos.clear()
 
     def opened(self) -> dict[str, CollectionInfo]:
-        """The current descriptions of the collections that were opened here and verified, by type."""
-        types = [entity_type for entity_type, cached in self._infos.items() if cached.opening is not None]
+        """The current descriptions of the collections that were used here and are not sealed any more, by type."""
+        types = [entity_type for entity_type in self._infos if self._sealed(entity_type) is None]
         return {name: self._described(name) for name in types if self._backend.has_collection(name)}
 
     def create(self, entity_type: str, embedding: str, dimension: int) -> CollectionInfo:
