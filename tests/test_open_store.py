@@ -288,6 +288,18 @@ async def test_a_library_that_is_only_read_does_not_open_milvus_lite(caches: Cac
     assert role_of(store_of(cache)) == "server"
 
 
+async def test_a_library_that_was_compared_when_it_was_opened_is_then_read_without_milvus_lite(
+    caches: Caches, path: Path
+) -> None:
+    _touched(path)
+    cache = caches.open()
+    store = store_of(cache)
+    await asyncio.to_thread(store.open, ["spells", "creatures"])
+    await read_all(cache)
+    assert role_of(store) == "closed"
+    assert has_index(path)
+
+
 async def test_after_a_while_without_writes_milvus_lite_is_closed(caches: Caches, path: Path) -> None:
     cache = caches.open()
     store = store_of(cache)
@@ -298,10 +310,10 @@ async def test_after_a_while_without_writes_milvus_lite_is_closed(caches: Caches
         assert store._settling.is_alive()
         await asyncio.to_thread(store._settling.function)
         assert role_of(store) == "closed"
-        assert has_index(path)
         assert len(await cache.rank_semantic("spells", QUESTION, 200)) == 151 + number
         await read_all(cache)
         assert role_of(store) == "closed"
+    assert has_index(path)
 
 
 def _touched(path: Path) -> None:

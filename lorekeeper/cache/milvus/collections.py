@@ -146,9 +146,13 @@ class Collections:
             seal = Seal(self._described(entity_type) if self._exists(entity_type) else None)
         return seal.info is None or seal.info.is_current(entity_type, self._backend.capabilities)
 
+    def forget(self) -> None:
+        """Read descriptions again before their next use."""
+        self._infos.clear()
+
     def opened(self) -> dict[str, CollectionInfo]:
-        """The current descriptions of the collections that were opened here and verified, by type."""
-        types = [entity_type for entity_type, cached in self._infos.items() if cached.opening is not None]
+        """The current descriptions of the collections that were used here and are not sealed any more, by type."""
+        types = [entity_type for entity_type in self._infos if self._sealed(entity_type) is None]
         return {name: self._described(name) for name in types if self._backend.has_collection(name)}
 
     def create(self, entity_type: str, embedding: str, dimension: int) -> CollectionInfo:

@@ -318,6 +318,7 @@ class EmbeddedStore(MilvusStore):
                 self._settling.cancel()
             states = {t: (text, files_state(self.path, t)) for t, text in (sound | absent).items()}
             self.companion.seal({t: (text, state) for t, (text, state) in states.items() if state})
+            self.collections.forget()
 
     def _settle_later(self) -> None:
         """Close Milvus Lite after a while; if it is used then, it is opened again."""
