@@ -15,6 +15,7 @@ from lorekeeper.notes.secrets import (
     UNMARKED,
     Mark,
     humps_apart,
+    introduces,
     is_name,
     key_mark,
     narrowest,
@@ -88,6 +89,9 @@ def is_key(key: str, own: OwnMarks = BUILT_IN) -> bool:
 
 def is_secret_key(key: str, value: object, own: OwnMarks = BUILT_IN) -> bool:
     """Whether a key, or one within its value, keeps what it stands for secret; "GM" alone introduces a person."""
+    folded = comparable(key)
+    if not own.whole(folded) and (folded in _PERSON or word_audience(key, "line", own) == DM):
+        return not all(introduces(key, text) for text in texts(value))
     return any(
         key_mark(name, own).audience == DM
         or (_key(name, own) in _CLOSING - _PERSON and not own.whole(comparable(name)))

@@ -12,8 +12,18 @@ from lorekeeper.audience import DM
 from lorekeeper.notes.callouts import INFOBOX, callouts, headline, unquoted
 from lorekeeper.notes.facts import cells, field_pair, is_delimiter
 from lorekeeper.notes.marks import OwnMarks
-from lorekeeper.notes.secrets import TAG, UNMARKED, Mark, callout_mark, heading_mark, key_mark, tag_mark, word_audience
-from lorekeeper.notes.stretches import LEAD, MOST_KEY_WORDS, Stretch, Stretches, introduces
+from lorekeeper.notes.secrets import (
+    TAG,
+    UNMARKED,
+    Mark,
+    callout_mark,
+    heading_mark,
+    introduces,
+    key_mark,
+    tag_mark,
+    word_audience,
+)
+from lorekeeper.notes.stretches import LEAD, MOST_KEY_WORDS, Stretch, Stretches
 
 _ITEM = re.compile(r"(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][.)])[ \t]")
 _BEGINNING = re.compile(r"\s*(?:(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][.)])\s|#{1,6}\s|[|>])")
@@ -123,6 +133,8 @@ def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
         return mark, _end_of_list(lines, i) if key["colon"] else _end_of_heading(lines, i)
     if (strong := _STRONG.match(text)) and word_audience(strong[2], "line", own) == DM:
         return Mark(strong[2], DM), _end_of_key(lines, i)
+    if word_audience(text, "line", own) == DM and (end := _end_of_items(lines, i, text)) > i + 1:
+        return Mark(text.strip(), DM), end
     if "#" in text and re.search(r"[^\W_]", TAG.sub("", text)):
         mark = tag_mark(TAG.findall(text), own)
         return mark, _end_of_key(lines, i) if mark.audience == DM else i + 1
@@ -130,16 +142,17 @@ def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
 
 
 def _mark_of_key(match: re.Match[str], text: str, own: OwnMarks) -> Mark:
-    """What the key of a line says: one in emphasis, or one before a colon that is no sentence."""
-    key, value = match["key"].strip(" \t_"), text[match.end() :]
+    """What the key of a line says: one in emphasis, one before a colon that is no sentence, or a word before a dash."""
+    key, value = match["key"].strip(" \t_{("), text[match.end() :]
     is_emphasised = bool(match["open"] and (match["shut"] or match["late"] or match["end"]))
     if not key or introduces(key, value) or len(key.split()) > MOST_KEY_WORDS:
         return UNMARKED
-    if not (match["colon"] or is_emphasised):
+    if not (match["colon"] or match["dash"] or is_emphasised):
         return UNMARKED
-    if DM in (word_audience(key, "line", own), key_mark(key, own).audience):
-        return Mark(key, DM)
-    return UNMARKED
+    is_secret = word_audience(key, "line", own) == DM
+    if not is_secret and (match["colon"] or is_emphasised):
+        is_secret = key_mark(key, own).audience == DM
+    return Mark(key, DM) if is_secret else UNMARKED
 
 
 def _lead(line: str) -> int:
@@ -208,6 +221,15 @@ def _end_of_list(lines: Sequence[str], first: int) -> int:
     return end
 
 
+def _end_of_items(lines: Sequence[str], first: int, text: str) -> int:
+    """The line after the items below an item that is one word, as "Secrets"; the line after it if it is no such item."""
+    if not _ITEM.match(_inner(lines[first]).lstrip()):
+        return first + 1
+    end = _end_of_key(lines, first)
+    below = next((line[_lead(line) :] for line in lines[first + 1 : end] if line.strip()), "")
+    return first + 1 if introduces(text, below) else end
+
+
 def _end_of_heading(lines: Sequence[str], first: int) -> int:
     """The line after what a line that stands as a heading is above: to the next one, or the end of its list or quote."""
     quotes, _ = _depth(lines[first])
@@ -260,7 +282,13 @@ class _Tables:
             )
             title = next(titles, None)
             return (UNMARKED, i + 2) if title is None else (Mark(title, DM), self._end)
-        return (self._mark(row[0]) if len(row) > 1 else UNMARKED), i + 1
+        return (self._mark_of_first(*row[:2]) if len(row) > 1 else UNMARKED), i + 1
+
+    def _mark_of_first(self, cell: str, second: str) -> Mark:
+        """What the first cell of a row says of the others; "GM" alone introduces a person."""
+        if word_audience(cell, "line", self._own) == DM and not introduces(cell, second):
+            return Mark(cell, DM)
+        return self._mark(cell)
 
     def _mark(self, cell: str) -> Mark:
         return key_mark(_INLINE_HTML.sub("", cell).strip("*_~= :"), self._own)

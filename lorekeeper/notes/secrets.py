@@ -36,6 +36,7 @@ _NOBODY = frozenset(
     "encounter combat chapter act arc faction location npc prep general intro introduction new guest secret".split()
 )
 _ASIDE = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
+_KEYED = re.compile(r"\W*([^:–—\n]{1,30}?)(?::|[^\S\n]+[-–—](?=\s))\s*\S")
 _NUMBER = re.compile(r"(?:(?:[0-9]+|[ivxlc]+|[a-h]|part|chapter|act) )+")
 TAG = re.compile(r"(?:(?<=\s)|^)#([^\W_][\w/-]*|_[\w/-]+)")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -99,6 +100,8 @@ def heading_mark(heading: str, own: OwnMarks = BUILT_IN) -> Mark:
         return Mark(heading, DM if DM in said else PLAYERS)
     if "#" in heading and tag_mark(TAG.findall(heading), own).audience == DM:
         return Mark(heading, DM)
+    if (keyed := _KEYED.match(heading)) and word_audience(keyed[1], "line", own) == DM:
+        return Mark(heading, DM)
     forms = dict.fromkeys((whole, rest, _unnumbered(whole), _unnumbered(rest)))
     found = (who for pattern, who in _PATTERNS["heading"] if any(map(pattern.search, forms)))
     return next((Mark(heading, who) for who in found), UNMARKED)
@@ -130,7 +133,7 @@ def humps_apart(key: str) -> str:
 def key_mark(key: str, own: OwnMarks = BUILT_IN) -> Mark:
     """What the key of a fact says of its value; "GM" alone introduces a person."""
     folded = comparable(key)
-    if folded in ("gm", "dm") and not own.whole(folded):
+    if folded in ("gm", "dm", "sl") and not own.whole(folded):
         return UNMARKED
     mark = narrowest(heading_mark(form, own) for form in dict.fromkeys((key, humps_apart(key))))
     return mark if mark is UNMARKED else Mark(key, mark.audience)
@@ -203,6 +206,19 @@ def is_name(text: str) -> bool:
     if not 0 < len(words) <= _MOST_WORDS or words[0][0].islower() or not all(map(_NAME_WORD.fullmatch, words)):
         return False
     return not any(word[0].islower() and word not in _PARTICLES for word in words)
+
+
+_GAME_MASTER = frozenset(
+    {"gm", "dm", "sl", "mj", "dungeon master", "game master", "spielleiter", "spielleiterin", "spielleitung"}
+)
+_IN_BRACKETS = re.compile(r"\([^()\n]{0,40}\)")
+_NO_WORDS = re.compile(r"[\W\d_]*\d[\W\d_]*")
+
+
+def introduces(key: str, value: str) -> bool:
+    """Whether "GM: Geoff" only names a person, or "SL: 3" only gives a number."""
+    value = _IN_BRACKETS.sub("", value).strip("*_[] \t")
+    return comparable(key) in _GAME_MASTER and (is_name(value) or _NO_WORDS.fullmatch(value) is not None)
 
 
 @dataclass(frozen=True)

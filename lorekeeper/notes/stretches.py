@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from lorekeeper.audience import DM
 from lorekeeper.notes.comparing import comparable
 from lorekeeper.notes.marks import OwnMarks
-from lorekeeper.notes.secrets import Mark, heading_mark, is_name, key_mark, word_audience
+from lorekeeper.notes.secrets import Mark, heading_mark, introduces, key_mark, word_audience
 from lorekeeper.notes.source import GENERATED, WRITTEN
 
 COMMENT_PROGRAMS = re.compile(
@@ -20,9 +20,9 @@ COMMENT_PROGRAMS = re.compile(
 """How a comment of Obsidian begins that a plugin wrote for itself."""
 
 LEAD = re.compile(
-    r"(?:[^\S\n]*(?:>|(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][.)]|\[[^\]\n]\])(?=[^\S\n])|\[\^[^\]\n]{1,60}\]:))*[^\S\n]*"
+    r"(?:[^\S\n]*(?:>|(?:[-*+•‣◦–—:]|[0-9]{1,9}[.)]|[A-Za-z][.)]|\[[^\]\n]\])(?=[^\S\n])|\[\^[^\]\n]{1,60}\]:))*[^\S\n]*"
 )
-"""What stands before the text of a line: quotes, bullets, numbers, boxes of tasks, the sign of a footnote."""
+"""What stands before the text of a line: quotes, bullets, numbers, boxes of tasks, colons of definitions, signs of footnotes."""
 
 _OPENING = re.compile(
     r"(?P<comment>%%|<!--)"
@@ -54,9 +54,9 @@ _LONGEST_SUMMARY = 1000
 _ANY_TAG = re.compile(r"<[^<>]{0,500}>")
 _VOID = frozenset("br hr img input link meta source wbr area base col embed track".split())
 _PLAIN = re.compile(r"[^<>\"']*+")
-_IN_BRACKETS = re.compile(r"\([^()\n]{0,40}\)")
 _BORDER = re.compile(r"(?<!\\)\|")
 _BRACKET = re.compile(r"[\[\]()\n]")
+_BARRED = re.compile(r"\|\|(?=[^\s|])[^|\n]*(?<=[^\s|])\|\|")
 
 
 @dataclass(frozen=True)
@@ -212,11 +212,7 @@ class Stretches:
             self.text[opening.end() : opening.end() + 1],
             self.text[max(0, opening.start() - 1) : opening.start()],
         )
-        if (
-            before == "["
-            or after not in (":", " ", "\t")
-            or not self._is_secret_key(opening["key"], is_field=after == ":")
-        ):
+        if before == "[" or after not in (":", " ", "\t") or not self._is_secret_key(opening["key"]):
             return None
         inside = opening.end() + (after == ":")
         depth, end, close = 1, -1, inside
@@ -229,7 +225,7 @@ class Stretches:
         else:
             close = end = len(self.text)
         value = self.text[inside:close]
-        if after != ":" and introduces(opening["key"], value):
+        if introduces(opening["key"], value):
             return None
         return self._keep(
             opening.start(), f"**{opening['key'].strip()}**: {value.strip()}", end, Mark(opening["key"], DM)
@@ -267,7 +263,7 @@ class Stretches:
     def _bold(self, opening: re.Match[str]) -> tuple[int, str] | None:
         """``Tall. **Secret:** text``: to the end of the line. What begins a line is left to `cuts.cut_lines`."""
         line, start = self._line_at(opening.start()), opening.start()
-        if start <= line.lead or not self._is_secret_key(opening["bold"], is_field=False):
+        if start <= line.lead or not self._is_secret_key(opening["bold"]):
             return None
         border = _BORDER.search(self.text, opening.end(), line.end) if line.is_row else None
         end = border.start() if border else line.end
@@ -280,7 +276,10 @@ class Stretches:
         if not self._current.start <= at <= self._current.end:
             start, end = self.text.rfind("\n", 0, at) + 1, self.text.find("\n", at)
             lead = _matched(LEAD, self.text, start)
-            self._current = Line(start, len(self.text) if end < 0 else end, lead, self.text.startswith("|", lead))
+            end = len(self.text) if end < 0 else end
+            # "||text|| and more" is a spoiler that begins a line
+            is_row = self.text.startswith("|", lead) and "|" in _BARRED.sub("", self.text[lead:end])
+            self._current = Line(start, end, lead, is_row)
         return self._current
 
     def _fenced(self, opening: re.Match[str]) -> tuple[int, str] | None:
@@ -295,9 +294,7 @@ class Stretches:
     def _is_secret_word(self, word: str) -> bool:
         return word_audience(word, "line", self._own) == DM
 
-    def _is_secret_key(self, key: str, *, is_field: bool) -> bool:
-        if is_field:
-            return key_mark(key, self._own).audience == DM
+    def _is_secret_key(self, key: str) -> bool:
         return len(key.split()) <= MOST_KEY_WORDS and DM in (
             word_audience(key, "line", self._own),
             key_mark(key, self._own).audience,
@@ -344,13 +341,6 @@ class Stretches:
 
 MOST_KEY_WORDS = 7
 """Words before a colon that may be a key; more are a sentence."""
-
-
-def introduces(key: str, value: str) -> bool:
-    """Whether "GM: Geoff" only names a person."""
-    return comparable(key) in ("gm", "dm", "sl", "mj", "dungeon master", "game master") and is_name(
-        _IN_BRACKETS.sub("", value).strip("*_[] \t")
-    )
 
 
 def _ending(word: str) -> re.Pattern[str]:

@@ -68,13 +68,17 @@ _TRUE = (
     r"(?:identity|nature|names?|loyalty|loyalties|allegiances?|forms?|motives?|motivations?|goals?|agendas?|intentions?|"
     r"purpose)"
 )
+_REAL = r"real (?:identity|nature|loyalty|loyalties|allegiances?|motives?|motivations?|agendas?|intentions?)"
+_GERMAN_MASTER = r"(?:sl|spielleit(?:er|erin|ung))"
+_GERMAN_TABLE = r"(?:spieler(?:innen)?|gruppe|charaktere|held(?:en|innen)|scs?)"
+_GERMAN_KNOW = r"(?:wissen|weiss|kennen|kennt|sehen|sieht|ahnen|ahnt|erfahren|erfahrt)"
 _TABLE = r"(?:players?|party|pcs|characters|group)"
 _NOTAS = r"(?:notas|notes?|notizen|appunti|infos?|informacion|informations|informazioni|secretos|secrets?|segreti|segredos|wissen)"
 _OF = r"(?:del|de la|de|du|des|der|do|da|per il|per la|para el|para o|pour le|pour la|fur den|fur die|fur)"
 _LEADER = rf"(?:{MASTER}|master|narrador|narratore)"
 
 SAYINGS: tuple[Saying, ...] = (
-    Saying("en", DM, HEADING, r"^(?:gms?|dms?)$", "GM"),
+    Saying("en", DM, HEADING, r"^(?:gms?|dms?|sl)$", "GM"),
     Saying(
         "en",
         DM,
@@ -139,17 +143,37 @@ SAYINGS: tuple[Saying, ...] = (
         rf"\b(?:secret|hidden|private|confidential|unrevealed) {_KEPT}(?:$| (?:and|amp|of|about)\b)",
         "Hidden Agenda",
     ),
-    Saying("en", DM, HEADING, rf"^(?:(?:the|his|her|its|their) )?true {_TRUE}(?:$| (?:and|of)\b)", "True Identity"),
+    Saying(
+        "en",
+        DM,
+        HEADING,
+        rf"^(?:(?:the|his|her|its|their) )?(?:true {_TRUE}|{_REAL})(?:$| (?:and|of)\b)",
+        "True Identity",
+    ),
     Saying("en", DM, HEADING, r"^(?:the |plot )?twists?$", "Plot Twist"),
     Saying("de", DM, HEADING, rf"\bnur (?:fur )?(?:den |die |der )?{_LEADER}\b", "Nur für den SL"),
-    Saying(
-        "de", DM, HEADING, r"^(?:das |die |sein |seine |ihr |ihre )?geheim(?:nis|nisse|es)?(?:$| und\b)", "Geheimnisse"
-    ),
     Saying(
         "de",
         DM,
         HEADING,
-        r"\bgeheime[nrs]? (?:infos?|informationen|notizen|plane?|ziele?|motive?|absichten)\b",
+        r"^(?:das |die |sein |seine |ihr |ihre )?geheim(?:nis|nisse|es)?(?:$| und\b)|^(?:\w+ ){1,2}geheimnis(?:se)?$",
+        "Geheimnisse",
+    ),
+    Saying("de", DM, HEADING, rf"\bfur (?:den |die )?{_GERMAN_MASTER}$", "Hintergrund für die Spielleitung"),
+    Saying(
+        "de",
+        DM,
+        f"{HEADING} {NAME}",
+        r"\b(?:sl|spielleit(?:er|erin|ungs?)|meister) ?"
+        r"(?:infos?|information(?:en)?|notiz(?:en)?|wissen|geheimnis(?:se)?|hintergrund(?:infos?|wissen)?)\b",
+        "Spielleiterinformationen",
+    ),
+    Saying("de", DM, HEADING, r"^was (?:\w+ ){0,2}wirklich\b", "Was damals wirklich geschah"),
+    Saying(
+        "de",
+        DM,
+        HEADING,
+        r"\bgeheime[nrs]? (?:infos?|informationen|wissen|notizen|plane?|ziele?|motive?|absichten)\b",
         "Geheime Pläne",
     ),
     Saying(
@@ -163,8 +187,10 @@ SAYINGS: tuple[Saying, ...] = (
         "de",
         DM,
         HEADING,
-        r"\b(?:spieler|gruppe|charaktere) (?:wissen|kennen|sehen) nicht\b|^hinter den kulissen$",
-        "Was die Spieler wissen nicht",
+        rf"\b{_GERMAN_TABLE} (?:noch )?nichts? {_GERMAN_KNOW}\b|"
+        rf"\b{_GERMAN_KNOW} (?:die )?{_GERMAN_TABLE} (?:noch )?nicht\b|\b{_GERMAN_TABLE} {_GERMAN_KNOW} nicht\b|"
+        "^hinter den kulissen$",
+        "Was die Spieler nicht wissen",
     ),
     Saying(
         "fr",
@@ -278,9 +304,15 @@ WORDS: tuple[Words, ...] = (
     Words("en", DM, _MOST, "keeper, private, hidden, storyteller"),
     Words("en", DM, VALUE, "true, yes secret, none, nobody, no one, admin, owner, never, master, self, me"),
     Words("en", DM, CALLOUT, "master"),
-    Words("de", DM, _ALL, "nur sl, sl only, sl info, sl infos, sl notizen, nur fur sl, geheim, geheimnis, geheimnisse"),
+    Words(
+        "de",
+        DM,
+        _ALL,
+        "nur sl, nur fur sl, nur fur den sl, nur fur die sl, sl only, sl info, sl infos, sl notizen, geheim, geheimnis, "
+        "geheimnisse",
+    ),
     Words("de", DM, f"{_MOST} {LINE}", "spielleiter, spielleitung"),
-    Words("de", DM, _MOST, "sl"),
+    Words("de", DM, _ALL, "sl"),
     Words("fr", DM, _ALL, "mj seulement, notes mj, notes du mj, secret mj"),
     Words("fr", DM, f"{CALLOUT} {VALUE}", "mj"),
     Words("es", DM, _ALL, "secreto, secretos, solo dm, solo master, notas dm"),

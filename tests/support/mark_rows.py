@@ -68,7 +68,29 @@ HEADINGS = [
         "Notas del máster",
         "Solo para el máster",
     ),
-    *("Segreti", "Note del master", "Secrets du MJ", "MJ seulement", "Segredos", "Notas do mestre"),
+    *(
+        "Spielleiterinformationen",
+        "SL-Wissen",
+        "Meisterinfos",
+        "Hintergrundwissen für den Spielleiter",
+        "Für die Spielleitung",
+    ),
+    *(
+        "Was die Spieler nicht wissen",
+        "Was die Gruppe noch nicht ahnt",
+        "Das wissen die Heldinnen nicht",
+        "Geheimes Wissen",
+    ),
+    *(
+        "Ottos Geheimnis",
+        "Dunkles Geheimnis",
+        "Was wirklich geschah",
+        "SL",
+        "SL: der Plan",
+        "GM: Plot",
+        "DM – the plan",
+    ),
+    *("Real Identity", "Segreti", "Note del master", "Secrets du MJ", "MJ seulement", "Segredos", "Notas do mestre"),
 ]
 
 NOTES_OF_GAME_MASTERS: list[Row] = [
@@ -163,7 +185,23 @@ NOTES_OF_GAME_MASTERS: list[Row] = [
         f"DM: the duke is {WORD} and lies", f"> **DM:** the duke is {WORD} and lies", f"[GM] {WORD}", f"(secret) {WORD}"
     ),
     *_hidden(f"She rows.[^1]\n\n[^1]: DM: {WORD} is her name and she hates it"),
+    *_hidden(
+        f"SL: {WORD} lügt", f"- **SL:** der Müller ist {WORD}", f"Der Müller (SL: {WORD} lügt) schläft.", f"(SL) {WORD}"
+    ),
+    *_hidden(
+        f"She rows (dm:: for {WORD}, who lies).",
+        f"She [gm:: hides {WORD}] rows.",
+        f"Der Müller [sl:: kennt {WORD}] schläft.",
+    ),
+    *_hidden(f"DM note - {WORD} waits upstairs.", f"*GM only – {WORD} waits.*", f"GM - the duke is {WORD} and lies"),
+    *_hidden(f"- Staff\n    - Secrets\n        - {WORD}\n    - Maid", f"- Geheimnisse\n  - {WORD}\n"),
+    *_hidden(
+        f"||{WORD}|| she said", f"- ||{WORD}|| she said", f"> ||one|| and ||{WORD}||", f"Apple\n: GM: the {WORD} lies"
+    ),
+    *_hidden(f"```sl\n{WORD}\n```", f"<details><summary>Spielleiterinfos</summary>\n\n{WORD}\n\n</details>"),
     # tables, tags
+    *_hidden(f"| Name | SL |\n|---|---|\n| Otto | {WORD} |", f"| a | b |\n|---|---|\n| GM | the {WORD} lies |"),
+    *_hidden(f"{WORD} lügt #sl"),
     *_hidden(f"| Name | GM notes |\n|---|---|\n| Otto | {WORD} |", f"| a | b |\n|---|---|\n| Secret | {WORD} |"),
     *_hidden(
         f"| Name | GM |\n|---|---|\n| Otto | {WORD} |", f"| a | b |\n|---|---|\n| c | d |\n- **Secret**: {WORD} | more"
@@ -185,6 +223,7 @@ NOTES_OF_GAME_MASTERS: list[Row] = [
         for key in ("true_identity", "Geheimnis", "trueName")
     ),
     Row(True, f"---\nvisibility: players\nnpc:\n  secret: {WORD}\n---\nShe rows."),
+    *(Row(True, f"---\nvisibility: players\n{key}: the duke is {WORD}\n---\nShe rows.") for key in ("dm", "gm", "SL")),
     *_front(
         "visibility: players\nVisibility: dm", "visibility: dm\nvisibility: players", "publish: true\ngmOnly: true"
     ),
@@ -251,6 +290,19 @@ NO_MARKS: list[Row] = [
     *_shown("words for a secret to some only: any recap has a truth", f"## Truth\n\n{WORD}", f"## Prep\n\n{WORD}"),
     *_shown("tags of other things", f"{WORD} joined the #secret-society of #dms-guild"),
     *_shown("the name of the game master, no secret of hers", f"**GM:** Geoff\n\n{WORD}", f"GM: Geoff\n\n{WORD}"),
+    *_shown(
+        "the name of the game master",
+        f"**SL:** Tobias\n\n{WORD}",
+        f"GM - Geoff\n\n{WORD}",
+        f"- GM\n  - Geoff\n- {WORD}",
+    ),
+    *_shown("the name of the game master", f"| a | b |\n|---|---|\n| GM | Geoff |\n| c | {WORD} |"),
+    *_front(f"visibility: players\ngm: {WORD}", hidden=False, why="the name of the game master"),
+    *_shown("a number", f"SL: 3\n\n{WORD}"),
+    *_shown("a word that begins an item is no key", f"- Private - {WORD}", f"Keeper - {WORD}", f"- Secret\n- {WORD}"),
+    *_shown("other masters", f"## Meister Otto\n\n{WORD}", f"## Für den Meisterschmied\n\n{WORD}"),
+    *_shown("what the players know", f"## Was die Spieler wissen\n\n{WORD}"),
+    *_shown("empty cells, no spoilers", f"|| a | {WORD} |\n|---|---|---|"),
     *_shown("empty cells, no spoilers", f"| a | b ||\n|---|---|---|\n| {WORD} | y ||"),
     *_shown("a number with percent signs", f"100%% sure that {WORD}"),
     *_shown("a link shows its words", f"[[{WORD}]]", f"![[{WORD}]]"),
