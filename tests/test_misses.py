@@ -174,6 +174,14 @@ async def test_without_a_network_the_answer_is_what_is_here_and_says_what_is_mis
         assert ("LOREKEEPER_OFFLINE" in (page.note or "")) is offline
 
 
+async def test_a_name_that_nothing_has_offline_is_answered_with_a_command_for_types_of_open5e_alone(tmp_path):
+    async with server_library(tmp_path, "http://127.0.0.1:9", offline=True) as library:
+        await library.import_paths([write_lines(tmp_path / "a.jsonl", [{"collection": "spells", "name": "Own"}])])
+        page = await library.search(Query(["notes", "spells"], filters={"name": "Nobody"}))
+        assert "--type spells' to fetch the rest" in (page.note or "")
+        assert "notes" not in (page.note or "")
+
+
 async def test_a_library_that_was_synced_or_holds_everything_is_not_called_incomplete(tmp_path, address, monkeypatch):
     async with server_library(tmp_path / "synced", address) as library:
         await library.sync()

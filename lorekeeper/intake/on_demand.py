@@ -315,10 +315,12 @@ def _page(page: ResultPage | None, unknown: UnknownDocumentError | None) -> Resu
 
 def _advice(query: Query, why: str) -> str:
     """The note: what happened, and the command that fetches the rest."""
-    types = [word for t in query.types for word in ("--type", t)]
+    at_source = {endpoint.type for endpoint in endpoints(query.types)}
+    asked = [t for t in query.types if t in at_source]
+    types = [word for t in asked for word in ("--type", t)]
     documents = [word for d in query.documents or [] for word in ("--document", d)]
     command = one_line(" ".join(["lorekeeper sync open5e", *types, *documents]), MAX_SHOWN)
-    what = ", ".join(query.types).replace("_", " ")
+    what = ", ".join(asked).replace("_", " ")
     sentence = why if why.endswith(".") else f"{why}: the library has only some {what}."
     return f"{sentence} Run '{command}' to fetch the rest."
 
