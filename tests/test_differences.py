@@ -17,6 +17,8 @@ from lorekeeper.differences.words import sentences
 from lorekeeper.entities import Entity
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
+from lorekeeper.normalize.notes import note_entity
+from lorekeeper.notes import read_note
 from tests.support.comparing import broken_laws, versions
 from tests.support.examples import examples
 
@@ -297,3 +299,16 @@ def test_a_row_of_a_table_rewords_no_sentence_however_many_words_they_share():
     sentence, row = bag_of("Armour class fifteen"), bag_of(f"Armour class{CELLS}fifteen")
     assert (similarity(sentence, sentence), similarity(row, row)) == (1.0, 1.0)
     assert similarity(sentence, row) == similarity(row, sentence) == 0.0
+
+
+def note(text: str, document: str) -> Entity:
+    return note_entity(read_note("Mill.md", f"# Mill\n\n{text}"), document, document, 0.0, lambda _: None)
+
+
+def test_a_bold_key_in_a_note_names_its_own_line_and_no_paragraph_below_it():
+    one = note("It grinds rye.\n\n**Secret:** The miller is a wererat.\n\nIt burns at dusk.", "one")
+    two = note("It grinds rye.\n\nIt burns at dusk.", "two")
+    result = differences([one, two])
+    told = [row for row in rows_of(result) if any(row)]
+    assert not any("It burns at dusk." in (text or "") for row in told for text in row)
+    assert any("The miller is a wererat." in (text or "") for row in told for text in row)

@@ -65,9 +65,11 @@ class _Reader:
 
     def __init__(self, entity_type: str) -> None:
         self._kind = KINDS.get(entity_type, "Kind")
+        self._is_note = entity_type == "notes"
         self._page = Outline()
         self._headings: list[tuple[int, str]] = []
         self._block: Block | None = None
+        self._unnamed: Block | None = None
 
     def read(self, page: str) -> Outline:
         for number, paragraph in enumerate(_paragraphs(page.split("\n")[1:])):
@@ -91,7 +93,7 @@ class _Reader:
 
     def _enter(self, level: int, heading: str) -> None:
         self._headings = [*(each for each in self._headings if each[0] < level), (level, heading)]
-        self._block = None
+        self._block = self._unnamed = None
 
     def _add(self, *texts: str) -> None:
         if self._block is None:
@@ -102,6 +104,7 @@ class _Reader:
     def _begin(self, name: str) -> None:
         self._block = Block(self._place, name)
         self._page.blocks.append(self._block)
+        self._unnamed = self._unnamed if name else self._block
 
     def _table(self, rows: Sequence[str]) -> None:
         told = [list(map(plain, cells(row))) for row in rows]
@@ -120,6 +123,9 @@ class _Reader:
             if name:
                 self._begin(plain(name[2]))
                 text = text[name.end() :]
+            elif self._is_note:
+                # in a note "**Secret:** ..." names its own line, in a stat block all to the next name
+                self._block = self._unnamed
             self._add(*map(plain, sentences(text)))
 
     def _is_fact(self, item: str) -> bool:
