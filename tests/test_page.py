@@ -153,6 +153,19 @@ async def test_covers_differ_by_book_and_escape_titles():
     assert all(len(line) <= LINE_CHARS for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("title", "lines"),
+    [
+        ("the-drowned-bells", ["the-drowned-", "bells"]),
+        ("shadows_of_the_marsh", ["shadows_of_", "the_marsh"]),
+        ("The far-off Isles", ["The far-off", "Isles"]),
+        ("Donaudampfschiff", ["Donaudampfsch", "iff"]),
+    ],
+)
+async def test_a_long_word_on_a_cover_is_broken_after_a_hyphen_if_it_has_one(title, lines):
+    assert title_lines(title) == lines
+
+
 async def test_a_chart_says_its_numbers():
     drawing = chart("Spells", [("1", 3), ("<2>", 0)])
     assert 'aria-label="Spells. 1: 3; &lt;2&gt;: 0"' in drawing

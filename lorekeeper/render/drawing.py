@@ -6,6 +6,7 @@ Colours of a cover follow from the key of its book; those of charts, and all tex
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -63,12 +64,24 @@ def cover(key: str, title: str, entity_type: str) -> str:
     )
 
 
+def _parts(word: str) -> list[str]:
+    """A word in parts of at most `LINE_CHARS`: whole, else broken after hyphens and the like, else anywhere."""
+    if len(word) <= LINE_CHARS:
+        return [word]
+    parts: list[str] = []
+    for piece in re.findall(r"[^-_/.]*[-_/.]+|[^-_/.]+", word):
+        if parts and len(parts[-1]) + len(piece) <= LINE_CHARS:
+            parts[-1] += piece
+        else:
+            parts += (piece[start : start + LINE_CHARS] for start in range(0, len(piece), LINE_CHARS))
+    return parts
+
+
 def title_lines(title: str) -> list[str]:
     """A title in lines of at most `LINE_CHARS`; what does not fit into `MAX_LINES` ends with an ellipsis."""
     lines: list[str] = []
     for word in one_line(title).split():
-        parts = [word[start : start + LINE_CHARS] for start in range(0, len(word), LINE_CHARS)]
-        for part in parts:
+        for part in _parts(word):
             if lines and len(lines[-1]) + 1 + len(part) <= LINE_CHARS:
                 lines[-1] += f" {part}"
             else:
