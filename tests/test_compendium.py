@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from lorekeeper.entities import Entity
+from lorekeeper.intake.audiences import Audiences, ListedAudience
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.notes.statblocks import read_stat_block
@@ -83,9 +84,10 @@ MERGES = "a: &a {x: 1}\n" + "".join(
 )
 
 
-def read(path: Path) -> tuple[list[Entity], ImportReport]:
+def read(path: Path, audience: ListedAudience | None = None) -> tuple[list[Entity], ImportReport]:
     report = ImportReport()
-    return [entry.entity for entry in Reader([path], None, report).read()], report
+    reader = Reader([path], None, report, audiences=Audiences(audience))
+    return [entry.entity for entry in reader.read()], report
 
 
 def written(path: Path, text: str) -> Path:
@@ -402,9 +404,10 @@ STUBS = {
 }
 
 
+@pytest.mark.parametrize("audience", [None, "dm"])
 @pytest.mark.parametrize("name", STUBS)
-def test_an_entry_with_nothing_but_a_name_is_counted_and_not_stored(tmp_path, name):
-    entities, report = read(written(tmp_path / name, STUBS[name]))
+def test_an_entry_with_nothing_but_a_name_is_counted_and_not_stored(tmp_path, name, audience):
+    entities, report = read(written(tmp_path / name, STUBS[name]), audience)
     assert [each.name for each in entities if each.type != "documents"] == []
     assert sum(report.skipped.values()) == 1
     assert [key for key in report.skipped if "nothing but a name" in key]

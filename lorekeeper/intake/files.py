@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lorekeeper.entities import Entity
+from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.audiences import Audiences
 from lorekeeper.intake.formats import HEAD_CHARS, SUFFIXES, format_of, supported
@@ -196,7 +196,8 @@ def is_hollow(entity: Entity) -> bool:
     """
     if entity.type in NEVER_HOLLOW or entity.source_api == OWN:
         return False
-    says_something = entity.fields.get("level") is not None if entity.type == "spells" else bool(entity.fields)
+    values = {name for name, value in entity.fields.items() if value is not None} - {AUDIENCE}
+    says_something = "level" in values if entity.type == "spells" else bool(values)
     return not says_something and not full_text(entity).strip()
 
 
