@@ -224,7 +224,14 @@ def test_a_hit_leads_to_its_entry(screen):
 
 
 @pytest.mark.parametrize(
-    "words", [["falling off a cliff"], ["adult", "red", "dragon"], ["demon"], ["fireball", "--limit", "1"]]
+    "words",
+    [
+        ["falling off a cliff"],
+        ["adult", "red", "dragon"],
+        ["demon"],
+        ["fireball", "--limit", "1"],
+        "how does grappling work".split(),
+    ],
 )
 def test_words_that_are_no_command_are_searched_for(screen, words):
     bare, asked = screen(*words), screen("search", *words)

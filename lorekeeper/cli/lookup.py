@@ -98,8 +98,11 @@ async def search(call: Call) -> int:
 def _require_no_typing_error(call: Call, page: ResultPage) -> None:
     """FilterError if words that name no command look like one, and no result has the first of them."""
     from lorekeeper.cli.main import COMMANDS
+    from lorekeeper.text.keywords import STOP_WORDS
 
     word = call.arguments.instead_of
+    if len(call.arguments.query) > 1 and fold(word) in STOP_WORDS:
+        return  # "how does grappling work" is a question, although "how" is close to "show"
     if not get_close_matches(word, COMMANDS, n=1, cutoff=CLOSE):
         return
     texts = (f"{result.entity.name} {result.facts} {result.snippet}" for result in page.results)
