@@ -129,8 +129,21 @@ class TestPlans:
     async def test_a_creature_of_another_edition_is_named_with_what_this_one_has(self, library):
         answer = await plan(library, party="4x3", monsters=["4 goblins"], rules="2024")
         assert f"Goblin is of the 2014 edition ({OLD}); of 2024 there is Goblin Warrior." in answer.structured["note"]
+        assert "of these" not in answer.structured["note"]
         same = await plan(library, party="4x3", monsters=["4 goblins"], rules="2014")
         assert same.structured["note"] is None
+
+    async def test_notes_count_no_results_that_the_answer_does_not_show(self, library):
+        for found in (
+            await plan(library, party="4x3", monsters=["2 goblins", "1 goblin"], rules="2014"),
+            await plan(library, party="5x7", rules="2014", semantic_query="idle soot", seed=1),
+        ):
+            assert "of these" not in (found.structured["note"] or "")
+
+    async def test_a_seed_that_proposes_nothing_is_not_offered(self, library):
+        answer = await plan(library, party="4x3", difficulty="hard", environment=["nowhere at all"], seed=1)
+        assert "No creature in the library meets these filters." in answer.text
+        assert "proposes these again" not in answer.text
 
     async def test_creatures_without_actions_are_not_proposed(self, library):
         asked = {"party": "5x7", "rules": "2014", "type": "elemental", "cr_min": 7, "cr_max": 7, "difficulty": "hard"}
