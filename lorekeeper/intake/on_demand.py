@@ -319,7 +319,7 @@ def _advice(query: Query, why: str) -> str:
     documents = [word for d in query.documents or [] for word in ("--document", d)]
     command = one_line(" ".join(["lorekeeper sync open5e", *types, *documents]), MAX_SHOWN)
     what = ", ".join(query.types).replace("_", " ")
-    sentence = why if why.endswith(".") else f"{why}: the library has only some {what}."
+    sentence = why if why.endswith(".") else f"{why}: the library may not have all {what}."
     return f"{sentence} Run '{command}' to fetch the rest."
 
 

@@ -227,7 +227,9 @@ async def _theme(sources: Sources, topic: str) -> Subject:
 
     notes = [result.entity for result in results if result.entity.type == NOTES and result.sure]
     about = [note for note in {note.uri: note for note in notes}.values() if is_about(note)]
-    return Subject(topic, about[: 1 + FURTHER], nearest=results)
+    unnamed = not about and all(word[0].isupper() for word in topic.split())
+    note = f"Nothing is called {shown(topic)}: this is what mentions it or is near in meaning." if unnamed else None
+    return Subject(topic, about[: 1 + FURTHER], note=note, nearest=results)
 
 
 def all_names(entity: Entity) -> frozenset[str]:
