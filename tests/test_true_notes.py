@@ -94,6 +94,13 @@ async def test_the_nearest_name_to_a_closed_one_comes_with_that_note(starter):
         await find_entry(starter.search, starter.entities_at, "Beholder", ["creatures"])
 
 
+async def test_a_note_beside_a_nearer_name_names_what_is_closed(starter):
+    page = await ask(starter, ["equipment"], filters={"name": "wand of vecna"})
+    assert "It is not open content" not in (page.note or "") or not page.results
+    page = await ask(starter, ["creatures"], filters={"name": "beholder"})
+    assert (page.note or "").endswith("It is not open content, so no sync would bring it.")
+
+
 # --- nothing found -----------------------------------------------------------------------------------------------------
 
 

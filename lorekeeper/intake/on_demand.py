@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -316,7 +317,7 @@ def _page(page: ResultPage | None, unknown: UnknownDocumentError | None) -> Resu
 def _advice(query: Query, why: str) -> str:
     """The note: what happened, and the command that fetches the rest."""
     types = [word for t in query.types for word in ("--type", t)]
-    documents = [word for d in query.documents or [] for word in ("--document", d)]
+    documents = [word for d in query.documents or [] for word in ("--document", shlex.quote(d))]
     command = one_line(" ".join(["lorekeeper sync open5e", *types, *documents]), MAX_SHOWN)
     what = ", ".join(query.types).replace("_", " ")
     sentence = why if why.endswith(".") else f"{why}: the library may not have all {what}."

@@ -52,7 +52,7 @@ FOREIGN_NOTES = "No note is close to this query; ask in the language of the note
 
 
 _ENGLISH = STOP_WORDS - {"im"}
-"""Words that show no other language on their own, since English sentences have them: "in", "no". "im" rarely lacks its apostrophe."""
+"""Words that show no other language on their own, since English sentences have them: "in", "no". "im" has an apostrophe."""
 
 
 class _Language(NamedTuple):
