@@ -13,7 +13,8 @@ import pytest_asyncio
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.encounters.asked import Difficulty, parse_difficulty, parse_party
+from lorekeeper.encounters.asked import Difficulty, parse_difficulty, parse_monster, parse_party, singulars
+from lorekeeper.encounters.proposals import xp_of
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.server.answers import Answer
@@ -51,6 +52,32 @@ def test_parties_are_read_as_people_write_them(party, levels):
 def test_other_parties_are_refused_with_the_forms(party):
     with pytest.raises(FilterError, match=r'3,3,4, or 4x5 or "four level 5"'):
         parse_party([party])
+
+
+# --- monsters --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [("two ogres", (2, "ogres")), ("Twelve reed rats", (12, "reed rats")), ("two-headed eel", (1, "two-headed eel"))],
+)
+def test_numbers_of_monsters_may_be_words(text, parsed):
+    assert parse_monster(text) == parsed
+
+
+def test_the_head_of_a_name_with_of_is_in_the_plural():
+    assert "Swarm of Rats" in singulars("Swarms of Rats")
+    assert "Swarm of Rat" not in singulars("Swarm of Rats")
+
+
+@pytest.mark.parametrize(
+    ("given", "damage", "xp"),
+    [(0, ["piercing"], 10), (0, [], 0), (10, [], 10), (None, [], 10), (0, None, 0)],
+)
+def test_a_harmful_creature_of_rating_0_is_worth_10_although_sources_write_0(given, damage, xp):
+    fields = {"challenge_rating": 0} | ({} if damage is None else {"damage_types": damage})
+    rat = creature("Reed Rat", **fields)
+    assert xp_of(replace(rat, data={**rat.data, "experience_points": given})) == xp
 
 
 # --- difficulties ----------------------------------------------------------------------------------------------------

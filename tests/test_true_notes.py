@@ -360,5 +360,7 @@ async def test_a_question_about_another_game_of_science_fiction_or_fantasy_names
 async def test_a_dossier_on_a_name_that_nothing_has_says_that_it_is_only_near(starter):
     place = await starter.view().topic("Sunlight")
     assert "Nothing is called 'Sunlight'" in (place.note or "")
+    closed = await starter.view().topic("Strahd")
+    assert "'Strahd' is not open content" in (closed.note or "") or not closed.parts
     theme = await starter.view().topic("sunlight against undead")
     assert "Nothing is called" not in (theme.note or "")
