@@ -394,8 +394,26 @@ def name_rank(name: str, wanted: str) -> int:
     return 1 if name.startswith(wanted) else 2
 
 
+_TYPES_CALLED: Mapping[str, str] = {
+    word: entity_type
+    for entity_type, words in {
+        "creatures": "monster npc enemy beast foe statblock",
+        "equipment": "item weapon armor armour gear treasure loot",
+        "character_options": "class subclass race species ancestry background feat",
+        "rules": "condition table chapter",
+        "spells": "cantrip magic",
+    }.items()
+    for singular in words.split()
+    for word in (singular, f"{singular}s", f"{singular}es")
+}
+"""What people call an entity type. Its letters say nothing of it: "monsters" are nearer to "notes" than to "creatures"."""
+
+
 def unknown_name(name: str, known: list[str], what: str) -> str:
     """The message for a misspelt name: the closest known one first, then all of them."""
     near = difflib.get_close_matches(name[:MAX_SHOWN], known, n=1)
+    called = _TYPES_CALLED.get(name.lower()) if what == "type" else None
+    if called in known:
+        near = [called]
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"unknown {what}: {shown(name)}; {hint}known: {', '.join(known)}"

@@ -136,10 +136,8 @@ async def test_people_in_a_file_are_those_of_its_last_import(tmp_path: Path) -> 
 
 async def test_packs_of_orcbrew_can_be_secret(tmp_path: Path) -> None:
     file = tmp_path / "blue.orcbrew"
-    file.write_text(
-        '{"Blue" {:orcpub.dnd.e5/feats {:glint {:key :glint :name "Glint" :option-pack "Blue" :description "You shine."}}}}',
-        "utf-8",
-    )
+    glint = '{:key :glint :name "Glint" :option-pack "Blue" :description "It glints."}'
+    file.write_text(f'{{"Blue" {{:orcpub.dnd.e5/feats {{:glint {glint}}}}}}}', "utf-8")
     async with library_in(tmp_path / "library") as library:
         for audience, expected in (("dm", ("dm",)), (None, ("dm",)), ("players", None)):
             await brought_in(library, file, audience)

@@ -13,7 +13,8 @@ import pytest_asyncio
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.encounters.asked import Difficulty, parse_difficulty, parse_party
+from lorekeeper.encounters.asked import Difficulty, parse_difficulty, parse_monster, parse_party, singulars
+from lorekeeper.encounters.proposals import xp_of
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.server.answers import Answer
@@ -51,6 +52,32 @@ def test_parties_are_read_as_people_write_them(party, levels):
 def test_other_parties_are_refused_with_the_forms(party):
     with pytest.raises(FilterError, match=r'3,3,4, or 4x5 or "four level 5"'):
         parse_party([party])
+
+
+# --- monsters --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [("two ogres", (2, "ogres")), ("Twelve reed rats", (12, "reed rats")), ("two-headed eel", (1, "two-headed eel"))],
+)
+def test_numbers_of_monsters_may_be_words(text, parsed):
+    assert parse_monster(text) == parsed
+
+
+def test_the_head_of_a_name_with_of_is_in_the_plural():
+    assert "Swarm of Rats" in singulars("Swarms of Rats")
+    assert "Swarm of Rat" not in singulars("Swarm of Rats")
+
+
+@pytest.mark.parametrize(
+    ("given", "damage", "xp"),
+    [(0, ["piercing"], 10), (0, [], 0), (10, [], 10), (None, [], 10), (0, None, 0)],
+)
+def test_a_harmful_creature_of_rating_0_is_worth_10_although_sources_write_0(given, damage, xp):
+    fields = {"challenge_rating": 0} | ({} if damage is None else {"damage_types": damage})
+    rat = creature("Reed Rat", **fields)
+    assert xp_of(replace(rat, data={**rat.data, "experience_points": given})) == xp
 
 
 # --- difficulties ----------------------------------------------------------------------------------------------------
@@ -129,8 +156,21 @@ class TestPlans:
     async def test_a_creature_of_another_edition_is_named_with_what_this_one_has(self, library):
         answer = await plan(library, party="4x3", monsters=["4 goblins"], rules="2024")
         assert f"Goblin is of the 2014 edition ({OLD}); of 2024 there is Goblin Warrior." in answer.structured["note"]
+        assert "of these" not in answer.structured["note"]
         same = await plan(library, party="4x3", monsters=["4 goblins"], rules="2014")
         assert same.structured["note"] is None
+
+    async def test_notes_count_no_results_that_the_answer_does_not_show(self, library):
+        for found in (
+            await plan(library, party="4x3", monsters=["2 goblins", "1 goblin"], rules="2014"),
+            await plan(library, party="5x7", rules="2014", semantic_query="idle soot", seed=1),
+        ):
+            assert "of these" not in (found.structured["note"] or "")
+
+    async def test_a_seed_that_proposes_nothing_is_not_offered(self, library):
+        answer = await plan(library, party="4x3", difficulty="hard", environment=["nowhere at all"], seed=1)
+        assert "No creature in the library meets these filters." in answer.text
+        assert "proposes these again" not in answer.text
 
     async def test_creatures_without_actions_are_not_proposed(self, library):
         asked = {"party": "5x7", "rules": "2014", "type": "elemental", "cr_min": 7, "cr_max": 7, "difficulty": "hard"}

@@ -20,6 +20,7 @@ from lorekeeper.filters import (
     name_rank,
     parse_filters,
     stored,
+    unknown_name,
 )
 from tests.support.examples import examples
 
@@ -286,3 +287,18 @@ def test_b21_half_a_pair_in_a_filter_is_refused(name):
         message = refuses("spells", name, value)
         assert name in message
         assert message.encode()
+
+
+def test_what_people_call_a_type_is_answered_with_the_type():
+    types = ["spells", "creatures", "equipment", "character_options", "rules", "notes"]
+    for called, meant in (
+        ("monsters", "creatures"),
+        ("NPC", "creatures"),
+        ("items", "equipment"),
+        ("classes", "character_options"),
+        ("feat", "character_options"),
+        ("conditions", "rules"),
+        ("spell", "spells"),
+    ):
+        assert f"did you mean {meant!r}?" in unknown_name(called, types, "type")
+    assert "creatures" not in unknown_name("monsters", ["order", "limit"], "parameter")

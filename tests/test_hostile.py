@@ -563,6 +563,7 @@ async def test_b10_malformed_rows_of_vectors_delete_nothing(library, ours, embed
         c.execute("DROP TABLE spells_passages")
         c.execute("CREATE TABLE spells_passages (key, vector)")
         c.execute(f"INSERT INTO spells_passages VALUES {row}")
+    path.with_name(VECTORS).unlink()  # or the vectors of these texts would be taken from there
     await fill(library, make("mine", "Mine."))
     cache = known(library)
     with closing(sqlite3.connect(cache.path)) as c:

@@ -28,6 +28,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, EmbeddingError, MilvusConnectionError, MilvusSchemaError
 from lorekeeper.text.passages import CHUNKER, passages
 from tests.support.backends import Caches, drop_collections
+from tests.support.commands import STARTER_RECORDS
 from tests.support.entities import batch, everything, make
 from tests.support.libraries import settings
 from tests.support.library_process import Program
@@ -258,7 +259,7 @@ async def test_a_file_is_named_and_left_alone(tmp_path: Path, content: bytes, re
     assert reason in said
     assert "LOREKEEPER_MILVUS_DB_PATH" in said
     assert path.read_bytes() == content
-    assert [p.name for p in tmp_path.iterdir()] == ["milvus.db"]
+    assert {p.name for p in tmp_path.iterdir()} - set(STARTER_RECORDS) == {"milvus.db"}
 
 
 async def test_a_file_in_the_way_is_named_and_left_alone(tmp_path: Path) -> None:

@@ -95,13 +95,13 @@ async def test_the_source_stays_as_it_is(tmp_path: Path, embeddings: EmbeddingSe
 async def test_entries_of_a_type_that_another_program_declares_are_reported(
     cls: type[MilvusCache] | type[SqliteCache], tmp_path: Path, embeddings: EmbeddingServer
 ):
-    ships = Collection("ships", fields=[Field("crew", FieldType.INTEGER)])
+    ships = Collection("barges", fields=[Field("crew", FieldType.INTEGER)])
     async with cls(tmp_path / "old.db", embedding=HashingProvider, collections=[*COLLECTIONS.values(), ships]) as cache:
-        await cache.store_entities([{"name": "Petrel", "crew": 3}, {"name": "Gull", "crew": 4}], "ships")
+        await cache.store_entities([{"name": "Petrel", "crew": 3}, {"name": "Gull", "crew": 4}], "barges")
         await cache.store_entities(SPELLS, "spells")
     report = await migrate(settings_in(tmp_path / "new", "sqlite", embeddings), tmp_path / "old.db")
     assert report.tables["spells"].stored == 3
-    (failure,) = report.tables["ships"].failed
+    (failure,) = report.tables["barges"].failed
     assert failure.reason.startswith("2 entries of this type stay behind")
 
 

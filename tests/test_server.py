@@ -105,7 +105,7 @@ async def test_lists_every_tool_as_read_only(client):
 
 async def test_the_whole_tools_list_is_under_16_kb(client):
     listed = await client.list_tools()
-    assert len(listed.model_dump_json(by_alias=True, exclude_none=True).encode()) < 16_000
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True).encode()) < 16_384
 
 
 async def test_introduces_itself(client):

@@ -159,6 +159,7 @@ async def test_a_wrong_value_is_refused_by_the_name_of_its_parameter(tool, argum
         ({"detail": "all"}, "detail must be 'concise' or 'full', not 'all'"),
         ({"school": 3}, "school must be a text or a list, not 3"),
         ({"name": "x" * 501}, "name must be a text of at most 500 characters"),
+        ({"semantic_query": []}, "semantic_query must be a text or a non-empty list, not []"),
         ({"query": "fire"}, "query is not a parameter of lookup_spell; use name or semantic_query"),
         ({"range": 60}, "range is not a parameter of lookup_spell; use where, as in where='range:VALUE'"),
     ],
@@ -203,6 +204,22 @@ async def test_nulls_count_as_absent(library):
     nothing = dict.fromkeys(PARAMETERS["lookup_spell"].split())
     assert TOOLS["lookup_spell"].check(nothing) == {}
     assert await found(library, "lookup_spell", **nothing) == await found(library, "lookup_spell")
+
+
+@pytest.mark.parametrize(
+    ("tool", "names"),
+    [
+        ("lookup_spell", "level school class_key damage_type documents"),
+        ("lookup_creature", "cr type size environment documents"),
+    ],
+)
+async def test_an_empty_list_that_nothing_meets_is_named(library, tool, names):
+    for name in names.split():
+        answer = await call(library, tool, **{name: []})
+        assert answer.structured["results"] == []
+        assert f"{name} is an empty list" in answer.text
+        assert "leave it out" in answer.text
+        assert "The library has no" not in answer.text
 
 
 @pytest.mark.parametrize("rating", [0.25, "1/4", "0.25", " 2/8 "])
@@ -309,6 +326,8 @@ async def test_where_restricts_search_lore_to_the_types_that_have_the_field(libr
 async def test_an_unknown_document_is_refused_with_the_known_ones(library):
     with pytest.raises(FilterError, match=f"no-such-book.*{ALMANAC}, {ATLAS}"):
         await call(library, "lookup_spell", documents=["no-such-book"])
+    with pytest.raises(FilterError, match=f"is the title of {ALMANAC}$"):
+        await call(library, "lookup_spell", documents=[TITLES[ALMANAC].upper()])
 
 
 async def test_pages_follow_next_offset(library):
@@ -409,6 +428,13 @@ async def test_every_uri_of_a_search_can_be_read(library):
     for result in answer.structured["results"]:
         read = await call(library, "get_entity", uri=result["uri"])
         assert (read.structured["name"], read.structured["type"]) == (result["name"], result["type"])
+
+
+async def test_a_comparison_does_not_say_that_there_is_none_of_what_a_source_leaves_out(library):
+    uris = [(await call(library, tool)).structured["results"][0]["uri"] for tool in ("lookup_spell", "lookup_creature")]
+    answer = await call(library, "compare_entries", uris=uris)
+    assert "- Armor Class: A: not stated | B: " in answer.text
+    assert ": none" not in answer.text
 
 
 @pytest.mark.parametrize(

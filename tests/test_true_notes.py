@@ -94,6 +94,13 @@ async def test_the_nearest_name_to_a_closed_one_comes_with_that_note(starter):
         await find_entry(starter.search, starter.entities_at, "Beholder", ["creatures"])
 
 
+async def test_a_note_beside_a_nearer_name_names_what_is_closed(starter):
+    page = await ask(starter, ["equipment"], filters={"name": "wand of vecna"})
+    assert "It is not open content" not in (page.note or "") or not page.results
+    page = await ask(starter, ["creatures"], filters={"name": "beholder"})
+    assert (page.note or "").endswith("It is not open content, so no sync would bring it.")
+
+
 # --- nothing found -----------------------------------------------------------------------------------------------------
 
 
@@ -169,12 +176,20 @@ async def test_a_question_in_another_language_is_told_that_the_books_are_in_engl
         "how do I not die",
         "so was it a hat",
         "me in a bar",
+        "best pizza in Naples",
+        "no trains to Tokyo",
+        "is Zagreb on fire",
     ],
 )
 async def test_english_questions_with_words_of_other_languages_are_english(question):
     words = content_words(fold(question))
-    names = {"mareas", "corvo", "mere", "aldric"}
+    names = {"mareas", "corvo", "mere", "aldric", "pizza", "naples", "trains", "tokyo", "zagreb"}
     assert language_of(question, [word for word in words if word not in names], 9000) is None
+
+
+@pytest.mark.parametrize("question", ["drache im wald", "veneno en la cueva", "drago con le corna"])
+async def test_a_few_words_of_another_language_that_no_entry_has_are_recognised(question):
+    assert language_of(question, [], 9000) is not None
 
 
 async def test_a_name_in_another_language_is_found_and_named(starter):
@@ -324,3 +339,28 @@ async def test_a_library_with_one_part_takes_the_key_of_the_other(tmp_path):
     async with open_library(tmp_path, backend="sqlite") as library:
         await library.cache.store_entities([rule("rest", "wotc-srd", "A rest.")], "rules")
         assert (await ask(library, ["rules"], documents=["srd-2014"])).total == 1
+
+
+async def test_the_list_of_an_empty_library_says_so_and_how_to_fill_it(tmp_path):
+    async with open_library(tmp_path, backend="sqlite") as library:
+        answer = await documents_answer(library.view())
+        assert answer.text.startswith("0 documents\nThe library is empty: ")
+        of_type = await documents_answer(library.view(), "notes")
+        assert of_type.text == "0 documents"
+
+
+@pytest.mark.parametrize("query", ["Warhammer 40k bolter damage", "a duel of the Star Wars", "WFRP careers"])
+async def test_a_question_about_another_game_of_science_fiction_or_fantasy_names_the_game(query):
+    found = absent(query, ["Warhammer", "Star Iron"], [])
+    assert found
+    assert found.game
+    assert absent("warhammer of war", ["Warhammer"], []) is None
+
+
+async def test_a_dossier_on_a_name_that_nothing_has_says_that_it_is_only_near(starter):
+    place = await starter.view().topic("Sunlight")
+    assert "Nothing is called 'Sunlight'" in (place.note or "")
+    closed = await starter.view().topic("Strahd")
+    assert "'Strahd' is not open content" in (closed.note or "") or not closed.parts
+    theme = await starter.view().topic("sunlight against undead")
+    assert "Nothing is called" not in (theme.note or "")

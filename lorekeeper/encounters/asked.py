@@ -133,13 +133,16 @@ def parse_difficulty(difficulty: str | None, rules: str | None, usual: str) -> D
 
 
 def parse_monster(text: str) -> tuple[int, str]:
-    """Number and name of monsters: "3 goblins", "3x goblin", "goblin x3", or one "goblin".
+    """Number and name of monsters: "3 goblins", "3x goblin", "goblin x3", "three goblins", or one "goblin".
 
     Raises:
         FilterError: there is no name, or the number is 0 or too large.
     """
     if len(text) > MAX_NAME:
         raise FilterError(f"the name of a monster has at most {MAX_NAME} characters; {shown(text)} is longer")
+    first, *others = text.split(maxsplit=1) or [""]
+    if others and first.casefold() in NUMBERS:
+        text = f"{NUMBERS[first.casefold()]} {others[0]}"
     before, behind = _COUNT_BEFORE.fullmatch(text.strip()), _COUNT_BEHIND.fullmatch(text.strip())
     count, name = "1", text.strip()
     if before:
@@ -154,7 +157,10 @@ def parse_monster(text: str) -> tuple[int, str]:
 
 
 def singulars(name: str) -> list[str]:
-    """What a name may be of one: "goblin" for "goblins", "harpy" for "harpies"."""
+    """What a name may be of one: "goblin" for "goblins", "harpy" for "harpies", "swarm of rats" for "swarms of rats"."""
+    head, of, rest = name.partition(" of ")
+    if of:
+        return [f"{one}{of}{rest}" for one in singulars(head)]
     folded = name.casefold()
     return [
         name[: len(name) - len(many)] + one

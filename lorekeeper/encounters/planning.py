@@ -132,7 +132,7 @@ async def _creature(view: View, name: str, rules: str) -> tuple[Entity, str | No
     """The creature of a name, also of several or misspelt, of the edition of the rules if there is one; and a note."""
 
     async def search(query: Query) -> ResultPage:
-        return await view.search(replace(query, edition=(rules,)))
+        return await view.search(replace(query, edition=(rules,), counted=False))
 
     names = [name] if name.startswith("lore://") else [name, *singulars(name)]
     for each in names:
@@ -193,7 +193,7 @@ def _lacking(found: Mapping[str, Sequence[Pattern]], made: int) -> str:
 def _unfit(budget: Budget, shelf: Shelf, found: Mapping[str, Sequence[Pattern]]) -> str:
     """Why nothing is within a budget."""
     if not sum(shelf.counts.values()):
-        return "No creature on the shelf meets these filters."
+        return "No creature in the library meets these filters."
     if any(found.values()):
         return f"Nothing here reaches {amount(budget.least)} XP; these come nearest."
     weakest = min(shelf.counts)

@@ -74,13 +74,18 @@ def rating_of(creature: Entity) -> float | None:
 
 
 def xp_of(creature: Entity) -> int | None:
-    """Experience points of a creature by its challenge rating; at 0, or at one of its own, as its source says."""
+    """Experience points of a creature by its challenge rating; at 0, or at one of its own, as its source says.
+
+    Sources write 0 for all creatures of challenge rating 0. The rules give those that do damage 10.
+    """
     rating = rating_of(creature)
     if rating in EXPERIENCE:
         return EXPERIENCE[rating]
     given = number(creature.data.get("experience_points", creature.data.get("xp")))
     if given is None or given < 0:
         return HARMFUL if rating == 0 else None
+    if rating == 0 and not given and creature.fields.get("damage_types"):
+        return HARMFUL
     return int(given)
 
 

@@ -70,6 +70,7 @@ class Shelf:
             order=None if text else "name",
             edition=(rules,) if text else (),  # without words the books are chosen below
             also=wanted.wordings[1:],
+            counted=False,
         )
         page = await view.search(query)
         shelf = cls(view, query, rules)

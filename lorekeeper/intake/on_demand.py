@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -318,10 +319,10 @@ def _advice(query: Query, why: str) -> str:
     at_source = {endpoint.type for endpoint in endpoints(query.types)}
     asked = [t for t in query.types if t in at_source]
     types = [word for t in asked for word in ("--type", t)]
-    documents = [word for d in query.documents or [] for word in ("--document", d)]
+    documents = [word for d in query.documents or [] for word in ("--document", shlex.quote(d))]
     command = one_line(" ".join(["lorekeeper sync open5e", *types, *documents]), MAX_SHOWN)
     what = ", ".join(asked).replace("_", " ")
-    sentence = why if why.endswith(".") else f"{why}: the library has only some {what}."
+    sentence = why if why.endswith(".") else f"{why}: the library may not have all {what}."
     return f"{sentence} Run '{command}' to fetch the rest."
 
 

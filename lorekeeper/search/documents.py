@@ -14,6 +14,8 @@ from lorekeeper.editions import DOCUMENTS, LABELS, REFERENCES, Book, edition_of,
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, UnknownDocumentError
 from lorekeeper.filters import unknown_name
+from lorekeeper.folding import fold
+from lorekeeper.printable import shown
 from lorekeeper.text.phrases import STARTER_DOCUMENT
 
 logger = logging.getLogger(__name__)
@@ -136,7 +138,10 @@ class DocumentRegistry:
         keys = counts.keys() | (await self.titles()).keys()
         unknown = [key for key in documents if keys.isdisjoint(with_twins([key]))]
         if unknown and keys:
-            raise UnknownDocumentError(unknown_name(unknown[0], [*others, *sorted(keys)], what))
+            message = unknown_name(unknown[0], [*others, *sorted(keys)], what)
+            titles = await self.titles()
+            key = next((key for key in sorted(titles) if fold(titles[key]) == fold(unknown[0])), None)
+            raise UnknownDocumentError(f"{message}. {shown(unknown[0])} is the title of {key}" if key else message)
 
     async def _snapshot(self, types: Sequence[str] = ()) -> _Snapshot:
         """The current snapshot, or a new one, with the counts of these types."""

@@ -64,12 +64,14 @@ def _of_editions(wanted: Sequence[str], results: Sequence[Result], *, ranked: bo
     books = [result for result in results if result.entity.type != NOTES]
     own = [result for result in books if result.edition in editions or result.entity.document in wanted]
     labels = " or ".join(map(edition_label, editions))
-    if not books or len(own) == len(books):
+    if (
+        not books or len(own) == len(books) or (own and not ranked)
+    ):  # a list by name or filters shows editions and their order
         return None
     if not own:
         return f"None of these is of the {labels} edition."
-    first = ", and come before others that are as sure" if ranked else ""
-    return f"{len(own)} of these {len(books)} {'is' if len(own) == 1 else 'are'} of the {labels} edition{first}."
+    verb = "is" if len(own) == 1 else "are"
+    return f"{len(own)} of these {len(books)} {verb} of the {labels} edition, and come before others that are as sure."
 
 
 async def _lack(documents: DocumentRegistry, wanted: str, leading: Sequence[Result]) -> str | None:

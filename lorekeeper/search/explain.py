@@ -176,12 +176,18 @@ class Explainer:
     async def _closed_part(self, entity_type: str, part: Part) -> str:
         """The same of the name that a filter asks for, if it asks for one."""
         wanted = _wanted_name(part)
-        return (await self._closed(entity_type, wanted)).strip() if wanted else ""
+        return (await self._closed(entity_type, wanted, it=None)).strip() if wanted else ""
 
-    async def _closed(self, entity_type: str, wanted: str) -> str:
-        """That what a folded name says is not open content; "" if it may be."""
+    async def _closed(self, entity_type: str, wanted: str, it: str | None = "It") -> str:
+        """That what a folded name says is not open content; "" if it may be.
+
+        Args:
+            entity_type: of what has the name.
+            wanted: the name.
+            it: what the sentence calls the whole name; None for the name itself, if another name stands before.
+        """
         name = closed_name(wanted, await self._cache.known_words(entity_type, wanted.split()))
-        subject = "It" if name == wanted else shown(name)
+        subject = it if it and name == wanted else shown(name)
         return f" {CLOSED.format(subject)}" if name else ""
 
     async def _left_out(self, entity_type: str, parts: Sequence[Part], scope: list[str] | None) -> list[str]:
@@ -253,6 +259,8 @@ def _called(field: Field) -> str:
 def _impossible(collection: Collection, condition: Condition, known: ValueCounts) -> str | None:
     """Why no entry can meet a condition, and what others could; None if one has such a value."""
     field, called = condition.field, _called(condition.field)
+    if condition.op == "any" and not condition.values:
+        return f"{called} is an empty list, which no {collection.label} meets; leave it out for any."
     values = [loaded(field, (v,) if field.type is FieldType.TEXTS else v) for v in condition.values]
     wanted = [v[0] if isinstance(v, tuple) else v for v in values]
     if not known.total:

@@ -51,6 +51,10 @@ FOREIGN = "The books are in English; ask in English, or by the entry's name."
 FOREIGN_NOTES = "No note is close to this query; ask in the language of the notes, or by a note's name."
 
 
+_ENGLISH = STOP_WORDS - {"im"}
+"""Words that show no other language on their own, since English sentences have them: "in", "no". "im" has an apostrophe."""
+
+
 class _Language(NamedTuple):
     name: str
     own: frozenset[str]
@@ -80,7 +84,8 @@ def language_of(text: str, occurring: Collection[str], entries: int) -> str | No
         return language.name
     if entries < LARGE_LIBRARY:
         return None
-    if weight > english and unknown and len(unknown) >= UNKNOWN * len(others):
+    telling = [word for word in words if word in language.own | language.shared and word not in _ENGLISH]
+    if weight > english and telling and unknown and len(unknown) >= UNKNOWN * len(others):
         return language.name
     is_foreign = any(char.isalpha() and not char.isascii() for char in text)
     return OTHER if is_foreign and others and len(unknown) == len(others) else None

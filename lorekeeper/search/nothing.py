@@ -28,6 +28,8 @@ async def why_nothing(documents: DocumentRegistry, query: Query, page: ResultPag
         return None
     if page.total and query.offset >= page.total:
         return f"offset={query.offset} is beyond the end: {page.total:,} found in all, so offset goes up to {page.total - 1}."
+    if query.documents is not None and not query.documents:
+        return "documents is an empty list, so nothing was searched; leave it out to search all."
     if await documents.count(await documents.scopes(query.types, query.documents)):
         return None
     if not await documents.count(await documents.scopes(list(COLLECTIONS), None)):

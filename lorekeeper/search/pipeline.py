@@ -98,7 +98,7 @@ class Searcher:
             await self.documents.require_edition(query.edition)
         seed = query.seed if query.seed is not None else drawn_seed(query.order)
         drawn, query = seed != query.seed, replace(query.resolved(), seed=seed)
-        asked = query.edition is not None
+        asked = query.edition is not None and query.counted
         page = await with_editions(self.documents, self._edition(query), await self._page(query), asked=asked)
         if query.filters and not query.offset:
             scopes = await self.documents.scopes(query.types, query.documents)

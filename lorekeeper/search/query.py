@@ -44,6 +44,7 @@ class Query:
         phrases: texts that every result has in its name or its text, word for word apart from endings; they are in the text
             too. Keywords and names alone rank these results, of which the best `MAX_PHRASED` of each shelf are kept.
         unfinished: whether the last word of the text may go on, since somebody is typing it.
+        counted: whether the note says how many results are of the edition asked for: not if the reader does not see the page.
     """
 
     types: Sequence[str]
@@ -62,6 +63,7 @@ class Query:
     explain: bool = False
     phrases: Sequence[str] = ()
     unfinished: bool = False
+    counted: bool = True
 
     @property
     def wordings(self) -> list[str]:

@@ -51,6 +51,11 @@ LESS_SURE = "Less sure:"
 
 NOTHING = "Nothing found."
 
+NO_BOOKS = (
+    "The library is empty: the first lookup loads the starter compendium; 'lorekeeper sync open5e' and 'lorekeeper import PATH' "
+    "bring more books."
+)
+
 NEGATIONS = ("Nothing ", "No ", "None ", "The library has no ")
 """How notes begin that say themselves that nothing was found."""
 
@@ -304,7 +309,9 @@ def _origin(entity: Entity, content: JsonObject) -> str:
 async def documents_answer(view: View, entity_type: str | None = None) -> Answer:
     """Every document; those with entries of a type if one is given."""
     documents = await document_list(view, entity_type)
-    text = "\n".join([quantity(len(documents), "document"), *map(_document_line, documents)])
+    is_empty = not documents and entity_type is None and view.viewer.sees_all
+    lines = [NO_BOOKS] if is_empty else map(_document_line, documents)
+    text = "\n".join([quantity(len(documents), "document"), *lines])
     return Answer({"documents": documents}, text)
 
 

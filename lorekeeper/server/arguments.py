@@ -48,6 +48,7 @@ _EXPECTED = {
     "string_unicode": "valid Unicode",
     "literal_error": "{expected}",
     "list_type": "a list",
+    "too_short": "a non-empty list",
     **dict.fromkeys(["int_type", "int_parsing", "int_parsing_size", "int_from_float"], "a whole number"),
     **dict.fromkeys(["float_type", "float_parsing", "finite_number"], "a number"),
     **dict.fromkeys(["bool_type", "bool_parsing"], "true or false"),

@@ -229,10 +229,10 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
             raise ConfigError(f"the audit log {path} cannot be read: {error}") from error
         if not files:
             raise ConfigError(f"there is no audit log at {path} yet: it begins with the first request to a server")
-        for file in files:
+        for name, file in zip(names, files, strict=True):
             for number, line in enumerate(file, 1):
                 if line.strip():
-                    yield f"{Path(file.name).name}:{number}", line
+                    yield f"{name.name}:{number}", line
 
 
 def _parsed(line: bytes) -> tuple[Mapping[str, Any] | None, float]:

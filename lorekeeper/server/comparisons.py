@@ -140,7 +140,7 @@ def _facts(result: Differences) -> Iterator[str]:
     facts = result.differing_facts
     yield "## Facts" if facts else "No fact differs."
     for fact in facts:
-        values = " | ".join(f"{letters}: {value or 'none'}" for letters, value in by_text(fact.values))
+        values = " | ".join(f"{letters}: {value or 'not stated'}" for letters, value in by_text(fact.values))
         yield f"- {one_line(fact.label)}: {values}"
 
 

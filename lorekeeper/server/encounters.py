@@ -147,7 +147,7 @@ def plan_text(content: JsonObject) -> str:
         parts.append(NOTHING)
     for number, encounter in enumerate(content["encounters"], 1):
         parts += _lines(encounter, number)
-    if "seed" in content:
+    if "seed" in content and content["encounters"]:
         parts.append(f"seed={content['seed']} proposes these again, another number others.")
     return "\n".join(parts)
 

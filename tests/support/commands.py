@@ -14,6 +14,7 @@ import pytest
 
 from lorekeeper.cli.main import main
 from lorekeeper.intake.starter_record import DECLINED
+from lorekeeper.system import private_file
 from tests.support import forking
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +28,7 @@ STARTER_RECORDS = ("milvus.db.starter", "cache.db.starter")
 def variables(folder: Path, backend: str = "milvus") -> dict[str, str]:
     """The variables that put a library into that folder: one that declines the starter, so that tests count what they store."""
     for name in STARTER_RECORDS if folder.is_dir() else ():
-        (folder / name).write_text(DECLINED)
+        private_file(folder / name).write_text(DECLINED)
     return {
         "LOREKEEPER_CACHE_BACKEND": backend,
         "LOREKEEPER_MILVUS_DB_PATH": str(folder / "milvus.db"),
@@ -49,7 +50,8 @@ def run_lorekeeper(
 
     In a fork of a process that has imported the package, where there are forks: the start of Python is not what is tested.
     """
-    if hasattr(os, "fork"):
+    imported_elsewhere = env is not None and env.get("PYTHONPATH") != environment(folder).get("PYTHONPATH")
+    if hasattr(os, "fork") and not imported_elsewhere:
         return forking.run(arguments, environment(folder) if env is None else env, folder, 120)
     return subprocess.run(
         [sys.executable, "-m", "lorekeeper", *arguments],

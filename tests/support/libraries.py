@@ -20,6 +20,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.intake.starter_record import DECLINED
 from lorekeeper.library import Library
 from lorekeeper.settings import Settings, load_settings
+from lorekeeper.system import private_file
 from tests.support.commands import run_lorekeeper, variables
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.entities import everything
@@ -31,7 +32,7 @@ def settings(**values: object) -> Settings:
     for name in ("milvus_db_path", "sqlite_db_path"):
         path = Path(str(values.get(name, "")))
         if name in values and path.parent.is_dir():
-            path.with_name(f"{path.name}.starter").write_text(DECLINED)
+            private_file(path.with_name(f"{path.name}.starter")).write_text(DECLINED)
     return load_settings({f"LOREKEEPER_{k.upper()}": str(v) for k, v in values.items()}, Path("no.env"))[0]
 
 

@@ -9,6 +9,7 @@ from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
+from lorekeeper.search.absent import CLOSED, is_closed
 from lorekeeper.search.by_name import MAX_NAME_WORDS
 from lorekeeper.search.coverage import occurring_in
 from lorekeeper.search.dossier.lines import Line, Quote
@@ -94,7 +95,14 @@ async def _mentioned(sources: Sources, topic: str) -> Subject:
     """Whatever has a name in its text that no entry is called by: entries that share one of its words are not about it."""
     page = await sources.search(Query(list(sources.types), topic, phrases=[topic], limit=NEAREST))
     about = [result.entity for result in page.results if result.entity.type == NOTES and result.entity.kind != SESSION]
-    return Subject(topic, about[: 1 + FURTHER], nearest=page.results, is_name=True)
+    note = None if about else _nothing_called(topic, "this is what mentions it")
+    return Subject(topic, about[: 1 + FURTHER], note=note, nearest=page.results, is_name=True)
+
+
+def _nothing_called(topic: str, instead: str) -> str:
+    """That no entry has a name, what is shown instead, and whether the name is one that no open licence covers."""
+    closed = f" {CLOSED.format(shown(topic))}" if is_closed(fold(topic)) else ""
+    return f"Nothing is called {shown(topic)}: {instead}.{closed}"
 
 
 async def _entity_at(sources: Sources, uri: str) -> Entity:
@@ -227,7 +235,9 @@ async def _theme(sources: Sources, topic: str) -> Subject:
 
     notes = [result.entity for result in results if result.entity.type == NOTES and result.sure]
     about = [note for note in {note.uri: note for note in notes}.values() if is_about(note)]
-    return Subject(topic, about[: 1 + FURTHER], nearest=results)
+    unnamed = not about and all(word[0].isupper() for word in topic.split())
+    note = _nothing_called(topic, "this is what mentions it or is near in meaning") if unnamed else None
+    return Subject(topic, about[: 1 + FURTHER], note=note, nearest=results)
 
 
 def all_names(entity: Entity) -> frozenset[str]:
