@@ -190,9 +190,10 @@ shown: ContextVar[Shown | None] = ContextVar("shown", default=None)
 
 @contextmanager
 def reported(what: str, total: int) -> Iterator[Progress]:
-    """Log an upgrade, and show its progress if `shown` is set."""
-    logger.info("upgrading %s to the format of LoreKeeper %s: %d entries", what, VERSION, total)
+    """Show the progress of an upgrade if `shown` is set; else warn of it, since answers wait for it."""
     show = shown.get()
+    level = logging.WARNING if show is None else logging.INFO
+    logger.log(level, "upgrading %s to the format of LoreKeeper %s, once: %d entries", what, VERSION, total)
     with nullcontext(lambda _: None) if show is None else show(f"Upgrading {what}", total) as progress:
         yield progress
     logger.info("upgraded %s", what)

@@ -81,6 +81,8 @@ class EmbeddedStore(MilvusStore):
 
     uses_vectors = True
 
+    ONLY_WRITER = True
+
     def __init__(
         self, path: Path, companion_path: Path, normalized: Normalized, types: Sequence[str] | None = None
     ) -> None:

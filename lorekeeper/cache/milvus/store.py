@@ -6,7 +6,7 @@ words. A write is recorded there before it begins, so that the next one can fini
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from zipfile import ZipFile
@@ -20,9 +20,27 @@ from lorekeeper.cache.milvus.upgrade import CollectionUpgrade
 from lorekeeper.cache.protocol import Choose, Identity, Ranked, Statistics, ValueCounts
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, WriteLock, require_dimension, require_model
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import Entity, Field
+from lorekeeper.entities import Entity, Field, Value
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
+
+
+class _Remembered:
+    """`Normalized` that computes the values of an entity once for the companion and the collection, which are both upgraded."""
+
+    def __init__(self, normalized: Normalized) -> None:
+        self._normalized = normalized
+        self._known: dict[str, dict[tuple[Identity, str], Mapping[str, Value]]] = {}
+
+    def __call__(self, entity: Entity) -> Mapping[str, Value]:
+        known, key = self._known.setdefault(entity.type, {}), (entity.identity, entity.content_hash)
+        if key not in known:
+            known[key] = self._normalized(entity)
+        return known[key]
+
+    def forget(self, entity_type: str) -> None:
+        """Free what is known of a type."""
+        self._known.pop(entity_type, None)
 
 
 class MilvusStore:
@@ -37,18 +55,21 @@ class MilvusStore:
 
     marks_all_writes = True
 
+    ONLY_WRITER = False
+    """Whether the write lock of this machine keeps all writers out; a server has others."""
+
     def __init__(
         self, backend: LazyBackend, collections: Collections, companion: Companion, normalized: Normalized
     ) -> None:
         self.types = companion.file.types
         self.backend, self.collections, self.companion = backend, collections, companion
-        self._normalized = normalized
+        self._normalized = _Remembered(normalized)
         self._lock = WriteLock(Path(f"{companion.path}.lock"), backend.location)
         self._companion_upgrade = Upgrade(
             f"the keyword index {companion.path}",
             self._companion_outdated,
             self._lock.hold,
-            lambda: companion.upgrade(normalized),
+            self._upgrade_companion,
         )
         self._upgrades = {entity_type: self._upgrade_of(entity_type) for entity_type in self.types}
         self._rebuilding: dict[str, CollectionInfo] = {}
@@ -325,11 +346,21 @@ class MilvusStore:
             lambda: self._upgrade_collection(entity_type),
         )
 
+    def _upgrade_companion(self) -> None:
+        self.companion.upgrade(self._normalized)
+        for entity_type in self.types:
+            if self.collections.is_current(entity_type):
+                self._normalized.forget(entity_type)
+
     def _upgrade_collection(self, entity_type: str) -> None:
         """Copy a type's collection to one of the current format. The caller holds the write lock."""
         if self._companion_upgrade.failure:
             raise self._companion_upgrade.failure
-        CollectionUpgrade(self.backend, self.collections, entity_type, self._normalized, self._require_space).run()
+        upgrade = CollectionUpgrade(
+            self.backend, self.collections, entity_type, self._normalized, self._require_space, alone=self.ONLY_WRITER
+        )
+        upgrade.run()
+        self._normalized.forget(entity_type)
 
     def _require_space(self) -> None:
         """CacheError if the disk is too full to write; not checked for a server."""

@@ -47,6 +47,7 @@ class CollectionUpgrade:
         entity_type: which one.
         normalized: gives the filter values that follow from an entity's data.
         before_writing: called before each batch is written; what it raises ends the upgrade.
+        alone: whether nobody else can write to the collection meanwhile, so that one pass copies all of it.
     """
 
     def __init__(
@@ -56,9 +57,11 @@ class CollectionUpgrade:
         entity_type: str,
         normalized: Normalized,
         before_writing: Callable[[], None],
+        *,
+        alone: bool,
     ) -> None:
         self._backend, self._collections, self._type = backend, collections, entity_type
-        self._normalized, self._before_writing = normalized, before_writing
+        self._normalized, self._before_writing, self._alone = normalized, before_writing, alone
         self._copy = entity_type + ms.UPGRADED
 
     def run(self) -> None:
@@ -70,7 +73,7 @@ class CollectionUpgrade:
         total = self._backend.count(self._type, RECORDS)
         with reported(f"{self._type} of the library {self._backend.location}", total) as progress:
             for _ in range(COMPARISONS):
-                if not self._copy_differences(source, target, progress):
+                if not self._copy_differences(source, target, progress) or self._alone:
                     self._collections.swap(self._type, ms.UPGRADED)
                     return
                 progress = _ignored
