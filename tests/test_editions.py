@@ -314,7 +314,7 @@ def test_a_setting_is_written_through_a_link_and_into_regular_files_only(tmp_pat
 def test_the_command_sets_the_edition_for_good(tmp_path):
     env = environment(tmp_path, ENV_FILE=str(tmp_path / "own.env"))
     (tmp_path / "own.env").write_text("LOREKEEPER_LOG_LEVEL=ERROR\n")
-    assert "none" in run_lorekeeper(tmp_path, "edition", env=env).stdout
+    assert "No edition is preferred" in run_lorekeeper(tmp_path, "edition", env=env).stdout
     done = run_lorekeeper(tmp_path, "edition", "A5E,2014", env=env)
     assert (done.returncode, done.stderr) == (0, "")
     assert "a5e,2014 comes first (from " in done.stdout

@@ -49,7 +49,7 @@ EXPECTED: dict[str, tuple[int, int, int]] = {
     "ok-spells.json": (10, 0, 0),
     "ok-tags.json": (1, 0, 0),
     "dirty-bom-crlf.json": (1, 0, 0),
-    "dirty-circular-copy.json": (7, 0, 8),
+    "dirty-circular-copy.json": (3, 0, 8),
     "dirty-deep-120.json": (1, 0, 0),
     "dirty-duplicates.json": (6, 0, 3),
     "dirty-generated-index.json": (0, 0, 0),
@@ -319,7 +319,8 @@ def in_any_order(value: object) -> object:
 UNLIKE = {
     "monster": {
         "alignment": 1,  # two alignments with percentages, which 5etools keeps apart and Open5e in one text
-        "environments": 3,  # an empty list in Open5e
+        "environments": 15,  # three are an empty list in Open5e, twelve a list of all of them, which says nothing
+        "blindsight": 1,  # two numbers run together in Open5e, of which one is read
     },
     "spell": {
         "area": 9,  # structured in Open5e, and not said by the text
@@ -357,7 +358,7 @@ def test_the_same_thing_has_the_same_values_from_open5e(
 def test_damaged_files_never_stop_an_import(folder: Path, tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
     files = [path for path in sorted(folder.rglob("*.json")) if not path.name.startswith("bad-")]
-    whole = brew(tmp_path, "whole", skill=[{"name": "Whole", "source": "Tide"}])
+    whole = brew(tmp_path, "whole", skill=[{"name": "Whole", "source": "Tide", "entries": ["It is."]}])
     for _ in range(120):
         content = json.loads(dice.choice(files).read_text("utf-8-sig"))
         rate = dice.choice((0.01, 0.05, 0.2))

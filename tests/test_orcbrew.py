@@ -444,7 +444,7 @@ KEPT = {
     "ok-bom": 1, "ok-crlf": 1, "ok-multi-pack-disabled": 2, "ok-namespaced-map": 2, "ok-same-key-in-two-packs": 2,
     "ok-sets-chars-ratios-discard": 1, "ok-single-pack": 1, "dirty-empty-option-pack": 1,
     "dirty-missing-key-name-level-school": 4, "dirty-nil-nil": 1, "dirty-smart-quotes-in-text": 1,
-    "broken-content": 6, "coverage-pak": 1, "demo-content": 3, "drift-04-trailing-commas": 2, "nameless-trait-class": 1,
+    "broken-content": 4, "coverage-pak": 1, "demo-content": 2, "drift-04-trailing-commas": 1, "nameless-trait-class": 1,
     "bad-duplicate-item-keys": 1, "bad-duplicate-keys": 1, "bad-extra-closing": 1, "bad-key-starts-with-digit": 1,
 }  # fmt: skip
 """Entries that each file of the corpus brings; none where it is not listed."""

@@ -117,6 +117,8 @@ def called(arguments: list[str]) -> str:
 @pytest.mark.alike(12)
 @pytest.mark.parametrize("arguments", COMMANDS, ids=called)
 def test_no_word_is_broken_or_cut_at_the_edge(screen, arguments):
+    if arguments == ["doctor"]:
+        screen(*arguments)  # what it says of a library that was just compared differs from what it says then
     narrow, wide = screen(*arguments), screen(*arguments, columns=WIDE)
     assert narrow.returncode == wide.returncode
     for said, whole in ((narrow.stdout, wide.stdout), (narrow.stderr, wide.stderr)):

@@ -31,6 +31,9 @@ BATCH_CHARS = 1 << 20
 """Most characters read for a batch, not counting its last entity."""
 
 
+OPEN5E = "open5e"
+"""How the sources of Open5e's objects begin, which are stored as they are."""
+
 NEVER_HOLLOW = frozenset({"documents", "notes"})
 """Types whose entries may have nothing but a name."""
 
@@ -194,7 +197,7 @@ def is_hollow(entity: Entity) -> bool:
 
     Such files have stubs that complete an entry of another file, and would replace it.
     """
-    if entity.type in NEVER_HOLLOW or entity.source_api == OWN:
+    if entity.type in NEVER_HOLLOW or entity.source_api == OWN or entity.source_api.startswith(OPEN5E):
         return False
     values = {name for name, value in entity.fields.items() if value is not None} - {AUDIENCE}
     says_something = "level" in values if entity.type == "spells" else bool(values)

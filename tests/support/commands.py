@@ -50,7 +50,7 @@ def run_lorekeeper(
 
     In a fork of a process that has imported the package, where there are forks: the start of Python is not what is tested.
     """
-    imported_elsewhere = env is not None and env.get("PYTHONPATH") != environment(folder).get("PYTHONPATH")
+    imported_elsewhere = env is not None and env.get("PYTHONPATH") != os.environ.get("PYTHONPATH")
     if hasattr(os, "fork") and not imported_elsewhere:
         return forking.run(arguments, environment(folder) if env is None else env, folder, 120)
     return subprocess.run(

@@ -29,8 +29,9 @@ window.layout = (() => {
     for (const parent of document.querySelectorAll("body, body *:not(svg, svg *)")) {
       const children = [...parent.children].filter((it) => measured(it) && inFlow(it));
       children.forEach((a, n) => children.slice(n + 1).forEach((b) => {
-        if (getComputedStyle(parent).columnCount !== "auto") return;  // a box that goes on in the next column is both
-        if (meet(a.getBoundingClientRect(), b.getBoundingClientRect())) found.push(`${called(a)} and ${called(b)}`);
+        // a box that goes on in the next column is several
+        const both = [...a.getClientRects()].some((one) => [...b.getClientRects()].some((other) => meet(one, other)));
+        if (both) found.push(`${called(a)} and ${called(b)}`);
       }));
     }
     return found;

@@ -29,7 +29,7 @@ from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.expressions import RECORDS
 from lorekeeper.cache.milvus.files import files_state
-from lorekeeper.cache.milvus.schema import FORMAT
+from lorekeeper.cache.milvus.schema import FORMAT, REBUILT, UPGRADED
 from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
@@ -313,7 +313,9 @@ class EmbeddedStore(MilvusStore):
         self._settle_later()
         with contextlib.suppress(CacheError, OSError), self._lock.hold(wait=0):
             opened = self.collections.opened()
-            sound = {t: info.as_text() for t, info in opened.items() if self._agrees(t, info)}
+            sound = {
+                t: info.as_text() for t, info in opened.items() if self._agrees(t, info) and not self._has_leftover(t)
+            }
             absent = {t: "" for t in self.types if t not in opened and self._is_absent(t)}
             self.backend.close()
             if self._settling:
@@ -321,6 +323,10 @@ class EmbeddedStore(MilvusStore):
             states = {t: (text, files_state(self.path, t)) for t, text in (sound | absent).items()}
             self.companion.seal({t: (text, state) for t, (text, state) in states.items() if state})
             self.collections.forget()
+
+    def _has_leftover(self, entity_type: str) -> bool:
+        """Whether there is a collection that was to replace a type's, which the next opening finishes or removes."""
+        return any(self.backend.has_collection(entity_type + suffix) for suffix in (REBUILT, UPGRADED))
 
     def _settle_later(self) -> None:
         """Close Milvus Lite after a while; if it is used then, it is opened again."""
