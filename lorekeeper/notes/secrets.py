@@ -36,7 +36,10 @@ _NOBODY = frozenset(
     "encounter combat chapter act arc faction location npc prep general intro introduction new guest secret".split()
 )
 _ASIDE = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
-_KEYED = re.compile(r"\W*([^:–—\n]{1,30}?)(?::|[^\S\n]+[-–—](?=\s))\s*\S")
+KEY_CHARS = 80
+"""Characters of a heading in which a key is looked for that stands before it."""
+
+_KEYED = re.compile(r"\W*+([^:–—\n]{1,30}?)(?::|[^\S\n]+[-–—](?=\s))\s*\S")
 _NUMBER = re.compile(r"(?:(?:[0-9]+|[ivxlc]+|[a-h]|part|chapter|act) )+")
 TAG = re.compile(r"(?:(?<=\s)|^)#([^\W_][\w/-]*|_[\w/-]+)")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -100,7 +103,7 @@ def heading_mark(heading: str, own: OwnMarks = BUILT_IN) -> Mark:
         return Mark(heading, DM if DM in said else PLAYERS)
     if "#" in heading and tag_mark(TAG.findall(heading), own).audience == DM:
         return Mark(heading, DM)
-    if (keyed := _KEYED.match(heading)) and word_audience(keyed[1], "line", own) == DM:
+    if (keyed := _KEYED.match(heading[:KEY_CHARS])) and word_audience(keyed[1], "line", own) == DM:
         return Mark(heading, DM)
     forms = dict.fromkeys((whole, rest, _unnumbered(whole), _unnumbered(rest)))
     found = (who for pattern, who in _PATTERNS["heading"] if any(map(pattern.search, forms)))
