@@ -43,6 +43,9 @@ KEYS = 500
 
 BUSY_SECONDS = 10.0
 
+PAGE_BYTES = 8192
+"""Of a new file: SQLite's usual 4096 hold two vectors of 384 numbers, and a quarter of each page stays empty."""
+
 CHECK_BYTES = 4
 """Every vector is followed by a checksum of key and vector: a damaged one, or another text's, is computed again."""
 
@@ -202,6 +205,7 @@ class VectorCache:
                 version = connection.execute("PRAGMA user_version").fetchone()[0]
                 if version > FORMAT:
                     raise sqlite3.NotSupportedError(f"a later version of LoreKeeper wrote it, in format {version}")
+                connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")
                 connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
