@@ -212,19 +212,6 @@ class MilvusCache(EntityCache):
             settings = Settings(milvus_db_path=Path(path))
         super().__init__(*_opened(settings, embedding, collections), owned=not isinstance(embedding, EmbeddingService))
 
-    @classmethod
-    def temporary(
-        cls,
-        *,
-        embedding: Model | EmbeddingService | None = HashingProvider,
-        collections: Iterable[Collection] | None = None,
-    ) -> Self:
-        """An empty cache for a test, in a folder that is removed when it is closed; without a model, by `HashingProvider`."""
-        folder = tempfile.TemporaryDirectory(prefix="lorekeeper-")
-        cache = cls(Path(folder.name) / "milvus.db", embedding=embedding, collections=collections)
-        cache._folder = folder
-        return cache
-
 
 class SqliteCache(EntityCache):
     """A cache in one SQLite file, vectors included. See `EntityCache` for its methods, and `MilvusCache` for its arguments."""
@@ -238,19 +225,6 @@ class SqliteCache(EntityCache):
     ) -> None:
         settings = Settings(cache_backend="sqlite", sqlite_db_path=Path(path))
         super().__init__(*_opened(settings, embedding, collections), owned=not isinstance(embedding, EmbeddingService))
-
-    @classmethod
-    def temporary(
-        cls,
-        *,
-        embedding: Model | EmbeddingService | None = HashingProvider,
-        collections: Iterable[Collection] | None = None,
-    ) -> Self:
-        """An empty cache for a test, as that of `MilvusCache`."""
-        folder = tempfile.TemporaryDirectory(prefix="lorekeeper-")
-        cache = cls(Path(folder.name) / "cache.db", embedding=embedding, collections=collections)
-        cache._folder = folder
-        return cache
 
 
 def create_cache(

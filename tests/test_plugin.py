@@ -435,6 +435,7 @@ def test_the_text_that_is_searched_is_shown(caplog: pytest.LogCaptureFixture):
 
 
 async def test_many_short_texts_are_one_warning(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.WARNING, "lorekeeper")
     async with SqliteCache.temporary() as cache:
         await cache.store_entities([SPELLS[0], *({"name": f"S{n}", "descr": "lost"} for n in range(40))], "spells")
     assert len(caplog.messages) == 1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 import sqlite3
 import threading
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import numpy as np
@@ -158,6 +160,24 @@ def test_several_threads_and_files_of_one_name_agree(cache):
     for thread in threads:
         thread.join()
     assert len(cache.get(MODEL, TEXTS)) == len(TEXTS)
+
+
+def test_processes_that_create_the_file_at_once_all_write_to_it(tmp_path):
+    """Half of such files lacked a vector where nothing was tried again: the change to WAL does not wait for a lock."""
+    fork = multiprocessing.get_context("fork")
+
+    def write(path: Path, number: int, start: Barrier) -> None:
+        start.wait()
+        VectorCache(path).put(MODEL, [TEXTS[number]], VECTORS[number : number + 1])
+
+    for attempt in range(12):
+        path, start = tmp_path / f"{attempt}.db", fork.Barrier(4)
+        writers = [fork.Process(target=write, args=(path, number, start)) for number in range(4)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+        assert len(VectorCache(path).get(MODEL, TEXTS[:4])) == 4
 
 
 def test_vectors_in_half_precision_keep_their_direction(tmp_path):
