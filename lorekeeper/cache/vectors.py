@@ -190,7 +190,7 @@ class VectorCache:
                     return function(self._open())
                 except (*SQLITE_ERRORS, OSError) as error:
                     if _code(error) == sqlite3.SQLITE_BUSY and attempt + 1 < ATTEMPTS:
-                        time.sleep(random.uniform(0.01, 0.1))
+                        time.sleep(random.uniform(0.01, 0.1))  # noqa: S311
                         continue
                     if _is_damage(error):
                         logger.warning("the vector cache %s is damaged (%s): starting a new one", self.path, error)
