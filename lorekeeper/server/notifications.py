@@ -129,7 +129,7 @@ class Watch:
         uris = params.notifications.resource_subscriptions or []
         self._listened.update(uris)
         try:
-            await self._begin()
+            await self.begin()
             await self._remember(uris[:MAX_FOLLOWED])
             return await self._listener(context, params)
         finally:
@@ -186,8 +186,8 @@ class Watch:
         """The resources that somebody follows."""
         return {*self._clients.followers(), *list(+self._listened)[:MAX_FOLLOWED]}
 
-    async def _begin(self) -> None:
-        """Count before somebody is told of changes, unless that was done, so that the first one is told."""
+    async def begin(self) -> None:
+        """Count before a client has its first answer, unless that was done: it hears of every change from then on."""
         if self._known is None:
             with contextlib.suppress(LoreKeeperError):
                 await self.check()
