@@ -120,6 +120,7 @@ class Watch:
         self._clients = clients
         self._changed = changed
         self._known: frozenset[tuple[str, str]] | None = None
+        self._checking = asyncio.Lock()
         self._last_message = 0.0
         self._open = False
         self._task: asyncio.Task[None] | None = None
@@ -159,16 +160,17 @@ class Watch:
 
     async def check(self) -> None:
         """Compare the library with what it was before, and tell the clients; CacheError if it cannot be read."""
-        counts = await self._view.cache.documents()
-        await self._compare()
-        present = frozenset((key, name) for key, by_type in counts.items() for name in by_type)
-        if present == self._known:
-            return
-        self._view.searcher.documents.forget()
-        await self._changed()
-        if self._known is not None:
-            await self._tell()
-        self._known = present
+        async with self._checking:
+            counts = await self._view.cache.documents()
+            await self._compare()
+            present = frozenset((key, name) for key, by_type in counts.items() for name in by_type)
+            if present == self._known:
+                return
+            self._view.searcher.documents.forget()
+            await self._changed()
+            if self._known is not None:
+                await self._tell()
+            self._known = present
 
     async def _compare(self) -> None:
         """Tell of the resources that read otherwise than before."""
