@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from lorekeeper.cache.protocol import Documents, Identity, Progress, Statistics
 from lorekeeper.composition import embedding_of, open_cache, vector_cache
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from lorekeeper.cache.protocol import SearchCache
     from lorekeeper.embedding.service import Model
 
+    Embedding = Model | EmbeddingService | None
+    Types = Iterable[Collection] | None
+
 logger = logging.getLogger(__name__)
 
 NAMED = 5
@@ -34,6 +37,9 @@ NAMED = 5
 
 Entry = dict[str, Any]
 """An entity as it was stored: a JSON object."""
+
+
+C = TypeVar("C", bound="EntityCache")
 
 
 class EntityCache(AsyncClosing):
@@ -201,8 +207,8 @@ class MilvusCache(EntityCache):
         self,
         path: str | Path = HOME / "milvus.db",
         *,
-        embedding: Model | EmbeddingService | None = None,
-        collections: Iterable[Collection] | None = None,
+        embedding: Embedding = None,
+        collections: Types = None,
         token: str | None = None,
         folder: str | Path = HOME,
     ) -> None:
@@ -213,17 +219,9 @@ class MilvusCache(EntityCache):
         super().__init__(*_opened(settings, embedding, collections), owned=not isinstance(embedding, EmbeddingService))
 
     @classmethod
-    def temporary(
-        cls,
-        *,
-        embedding: Model | EmbeddingService | None = HashingProvider,
-        collections: Iterable[Collection] | None = None,
-    ) -> Self:
+    def temporary(cls, *, embedding: Embedding = HashingProvider, collections: Types = None) -> Self:
         """An empty cache for a test, in a folder that is removed when it is closed; without a model, by `HashingProvider`."""
-        folder = tempfile.TemporaryDirectory(prefix="lorekeeper-")
-        cache = cls(Path(folder.name) / "milvus.db", embedding=embedding, collections=collections)
-        cache._folder = folder
-        return cache
+        return _temporary(lambda folder: cls(folder / "milvus.db", embedding=embedding, collections=collections))
 
 
 class SqliteCache(EntityCache):
@@ -233,31 +231,23 @@ class SqliteCache(EntityCache):
         self,
         path: str | Path = HOME / "cache.db",
         *,
-        embedding: Model | EmbeddingService | None = None,
-        collections: Iterable[Collection] | None = None,
+        embedding: Embedding = None,
+        collections: Types = None,
     ) -> None:
         settings = Settings(cache_backend="sqlite", sqlite_db_path=Path(path))
         super().__init__(*_opened(settings, embedding, collections), owned=not isinstance(embedding, EmbeddingService))
 
     @classmethod
-    def temporary(
-        cls,
-        *,
-        embedding: Model | EmbeddingService | None = HashingProvider,
-        collections: Iterable[Collection] | None = None,
-    ) -> Self:
+    def temporary(cls, *, embedding: Embedding = HashingProvider, collections: Types = None) -> Self:
         """An empty cache for a test, as that of `MilvusCache`."""
-        folder = tempfile.TemporaryDirectory(prefix="lorekeeper-")
-        cache = cls(Path(folder.name) / "cache.db", embedding=embedding, collections=collections)
-        cache._folder = folder
-        return cache
+        return _temporary(lambda folder: cls(folder / "cache.db", embedding=embedding, collections=collections))
 
 
 def create_cache(
     settings: Settings | None = None,
     *,
-    embedding: Model | EmbeddingService | None = None,
-    collections: Iterable[Collection] | None = None,
+    embedding: Embedding = None,
+    collections: Types = None,
 ) -> EntityCache:
     """The cache of the environment: by LOREKEEPER_CACHE_BACKEND, in LOREKEEPER_MILVUS_DB_PATH, _MILVUS_URI or _SQLITE_DB_PATH.
 
@@ -274,9 +264,15 @@ def create_cache(
     return EntityCache(*_opened(settings, embedding or embedding_of(settings), collections), owned=owned)
 
 
-def _opened(
-    settings: Settings, embedding: Model | EmbeddingService | None, collections: Iterable[Collection] | None
-) -> tuple[SearchCache, EmbeddingService]:
+def _temporary(make: Callable[[Path], C]) -> C:
+    """A cache in a folder of its own, which is removed when it is closed."""
+    folder = tempfile.TemporaryDirectory(prefix="lorekeeper-")
+    cache = make(Path(folder.name))
+    cache._folder = folder
+    return cache
+
+
+def _opened(settings: Settings, embedding: Embedding, collections: Types) -> tuple[SearchCache, EmbeddingService]:
     """The cache of the settings, and what makes its vectors; both open at first use."""
     types = list(COLLECTIONS) if collections is None else [declare(collection).name for collection in collections]
     if not isinstance(embedding, EmbeddingService):

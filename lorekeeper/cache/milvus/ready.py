@@ -9,12 +9,13 @@ import zipfile
 from contextlib import suppress
 from pathlib import Path
 
+from lorekeeper.cache.milvus.files import INDEXES
 from lorekeeper.system import keep_private
 
 NAME = "library"
 """Name of the folder in an archive; the names of the files beside it begin with it."""
 
-REBUILT = {"indexes", "LOCK"}
+REBUILT = {INDEXES, "LOCK"}
 """Folders and files that Milvus Lite makes again when it opens a library."""
 
 

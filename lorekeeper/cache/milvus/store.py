@@ -67,6 +67,7 @@ class MilvusStore:
         self._lock = WriteLock(Path(f"{companion.path}.lock"), backend.location)
         self._companion_upgrade = Upgrade(
             f"the keyword index {companion.path}",
+            "its keyword index",
             self._companion_outdated,
             self._lock.hold,
             self._upgrade_companion,
@@ -341,6 +342,7 @@ class MilvusStore:
     def _upgrade_of(self, entity_type: str) -> Upgrade:
         return Upgrade(
             f"{entity_type} of the library {self.backend.location}",
+            f"its {entity_type}",
             lambda: not self.collections.is_current(entity_type),
             self._lock.hold,
             lambda: self._upgrade_collection(entity_type),
