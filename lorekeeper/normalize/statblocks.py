@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from lorekeeper.entities import Entity
+from lorekeeper.errors import FilterError
 from lorekeeper.normalize.build import Origin, build
 from lorekeeper.normalize.creatures import creature_fields
-from lorekeeper.normalize.stat_block import line, read_block
+from lorekeeper.normalize.stat_block import line, of_other_game, read_block
 
 SOURCE = "fantasy-statblocks"
 
@@ -31,6 +32,8 @@ def creature(values: Mapping[str, Any], origin: Origin) -> tuple[Entity, list[st
     Raises:
         FilterError: it cannot be stored, with every reason.
     """
+    if reason := of_other_game(values):
+        raise FilterError(reason)
     block = read_block(values)
     name = line(values.get("name"))
     data = {"name": name, **block.values}

@@ -33,8 +33,13 @@ MAX_REFERENCES = 100
 MAX_PROBLEMS = 1_000
 """Most problems of one file that are told one by one."""
 
+UNDECLARED = "is not declared in _meta.sources; its book is named after the code"
+
 MAX_SHOWN = 60
 """Most characters of a name in a message."""
+
+Identities = dict[tuple[str, str, str], tuple[str, ...]]
+"""What tells the first entry of a key apart from others, by collection, document and slug."""
 
 _MALFORMED = (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError)
 
@@ -63,6 +68,7 @@ class Importer:
         others: gives the objects of all files of the import.
         document: key of the document to assign all entries to; each entry's own if None.
         report: is called with each problem, of which there are at most `MAX_PROBLEMS`.
+        identities: what has each key in the files of the import before this one; is added to.
     """
 
     def __init__(
@@ -72,6 +78,7 @@ class Importer:
         others: Callable[[], Index],
         document: str | None,
         report: Callable[[Problem], None],
+        identities: Identities | None = None,
     ) -> None:
         self._brew, self._name, self._document, self._report = brew, name, document, report
         self._shelf = Shelf(brew, others)
@@ -84,7 +91,7 @@ class Importer:
         self._used_books: dict[str, Book] = {}
         self._wholes: dict[int, Object] = {}
         self._used: set[int] = set()
-        self._identities: dict[tuple[str, str, str], tuple[str, str]] = {}
+        self._identities: Identities = {} if identities is None else identities
         self._chapters: Counter[tuple[str, str]] = Counter()
         self._problems = 0
 
@@ -218,7 +225,7 @@ class Importer:
             Origin(SOURCE, self._document or book.key, book.title),
             name=name,
             kind=kind_name,
-            slug=self._slug(kind, book.key, name, kind_name, text(subject.value(kind.apart_by))),
+            slug=self._slug(kind, book.key, name, kind_name, [text(subject.value(key)) for key in kind.apart_by]),
             fields={**self._fields(kind.type, whole, subject.tell), AUDIENCE: (DM,) if is_secret else None},
         )
 
@@ -243,14 +250,19 @@ class Importer:
                 tell(f"{error}; left out as a value to filter by")
         return fields
 
-    def _slug(self, kind: Kind, document: str, name: str, kind_name: str, apart: str) -> str:
-        """The key of an entry: of its name, followed by what tells it apart from another thing of that name."""
-        slug = slugify(name)[:MAX_KEY_LENGTH]
-        first = self._identities.setdefault((kind.type, document, slug), (kind_name, apart))
-        if first == (kind_name, apart):
-            return slug
-        more = slugify(kind_name if first[0] != kind_name else apart)
-        return f"{slug[: MAX_KEY_LENGTH - len(more) - 1]}-{more}" if 0 < len(more) < MAX_KEY_LENGTH // 2 else slug
+    def _slug(self, kind: Kind, document: str, name: str, kind_name: str, apart: list[str]) -> str:
+        """The key of an entry: of its name, followed by what tells it apart from other things of that name."""
+        whole, name = (kind_name, *apart), slugify(name)[:MAX_KEY_LENGTH]
+        slug = name
+        first = self._identities.setdefault((kind.type, document, slug), whole)
+        for size in range(1, len(apart) + 1) if first[0] == kind_name else (0, *range(1, len(apart) + 1)):
+            if first == whole:
+                break
+            more = slugify(" ".join(apart[:size] if size else [kind_name]))
+            if 0 < len(more) < MAX_KEY_LENGTH // 2:
+                slug = f"{name[: MAX_KEY_LENGTH - len(more) - 1]}-{more}"
+                first = self._identities.setdefault((kind.type, document, slug), whole)
+        return slug
 
     def _references(self, subject: Subject, own_source: str, own_name: str) -> list[dict[str, str]]:
         """Other entries that its texts name, those of this file with their addresses."""
@@ -290,7 +302,7 @@ class Importer:
         found = known_book(code) if code.upper() in BOOKS else self._shelf.book(code) or known_book(code)
         self._books[code.casefold()] = found
         if found.title == code:
-            reason = f"the source {shown(code, MAX_SHOWN)} is not declared in _meta.sources; its book is named after the code"
+            reason = f"the source {shown(code, MAX_SHOWN)} {UNDECLARED}"
             self._tell(Problem("_meta", reason))
         return found
 
