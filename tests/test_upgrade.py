@@ -28,14 +28,15 @@ from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.cache.sqlite.records import unpack
 from lorekeeper.cache.vectors import unpack_vector
-from lorekeeper.composition import open_cache, open_store
+from lorekeeper.composition import open_cache, open_store, starter_record_of
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType
-from lorekeeper.errors import CacheError, FilterError, LoreKeeperError
+from lorekeeper.errors import CacheError, FilterError, LoreKeeperError, UpgradingError
 from lorekeeper.library import Library
 from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.maintenance.doctor import examine
 from lorekeeper.normalize.again import fields_again
+from lorekeeper.search.query import Query
 from lorekeeper.server.mcp import build_server
 from lorekeeper.settings import Settings
 from tests.support.backends import BACKENDS, MARKS
@@ -256,10 +257,13 @@ async def test_a_question_is_answered_with_the_progress_while_the_library_is_upg
     async with Library.from_settings(earlier) as library:
         for _ in range(2):
             refused = r"being upgraded to the format of LoreKeeper .*Ask again in a moment"
-            with pytest.raises(CacheError, match=refused), library.questions.one():
+            with pytest.raises(UpgradingError, match=refused), library.questions.one():
                 await library.cache.get_entities("spells")
             await asyncio.to_thread(gate.reached.wait)
-        with pytest.raises(CacheError, match=r"once: .*, \d+ of [1-9]\d* entries so far\."), library.questions.one():
+        with (
+            pytest.raises(UpgradingError, match=r"once: .*, \d+ of [1-9]\d* entries so far\."),
+            library.questions.one(),
+        ):
             await library.statistics()
         gate.open()
         found = await library.cache.get_entities("spells")  # which waits
@@ -279,11 +283,26 @@ async def test_a_tool_says_so_and_answers_when_it_is_asked_again(earlier: Settin
         assert len(answer.structured_content["results"]) == 3
 
 
+async def test_a_question_does_not_wait_either_for_what_opens_the_library_meanwhile(
+    earlier: Settings, gate: _Gate
+) -> None:
+    starter_record_of(earlier).file.unlink(missing_ok=True)
+    async with Library.from_settings(earlier) as library:
+        opening = asyncio.create_task(library.begin())
+        await asyncio.to_thread(gate.reached.wait)
+        with pytest.raises(UpgradingError, match=r"\d+ of [1-9]\d* entries so far"), library.questions.one():
+            await library.search(Query(["spells"], "fire"))
+        gate.open()
+        await opening
+        with library.questions.one():
+            assert (await library.search(Query(["spells"], "fire"))).results
+
+
 async def test_what_was_killed_behind_such_an_answer_is_finished_by_the_next_process(
     earlier: Settings, gate: _Gate
 ) -> None:
     async with Library.from_settings(earlier) as library:
-        with pytest.raises(CacheError, match="being upgraded"), library.questions.one():
+        with pytest.raises(UpgradingError, match="being upgraded"), library.questions.one():
             await library.statistics()
         await asyncio.to_thread(gate.reached.wait)
         copy = earlier.library_path.parent.with_name("killed")

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.entities import COLLECTIONS, Collection, Entity, Field, Value, declared_type
-from lorekeeper.errors import CacheError, FilterError
+from lorekeeper.errors import CacheError, FilterError, UpgradingError
 from lorekeeper.filters import clean_fields
 from lorekeeper.measures import Steps
 from lorekeeper.version import VERSION
@@ -44,10 +44,6 @@ UPGRADED = "upgraded"
 
 class NewerLibraryError(CacheError):
     """A later version of LoreKeeper wrote the library, in a format that this one cannot read."""
-
-
-class UpgradingError(CacheError):
-    """What is asked for is being upgraded, which takes longer than an answer may."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +205,20 @@ def answering() -> Iterator[None]:
 
     The upgrade goes on, in a thread of its own.
     """
-    token = _patience.set(ANSWER_SECONDS)
+    with _waiting(ANSWER_SECONDS):
+        yield
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Something is read in the body that a question can do without: within one, it waits for no upgrade at all."""
+    with _waiting(None if _patience.get() is None else 0.0):
+        yield
+
+
+@contextmanager
+def _waiting(seconds: float | None) -> Iterator[None]:
+    token = _patience.set(seconds)
     try:
         yield
     finally:

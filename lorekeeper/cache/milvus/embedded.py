@@ -19,6 +19,8 @@ import shutil
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -332,7 +334,7 @@ class EmbeddedStore(MilvusStore):
         """Close Milvus Lite after a while; if it is used then, it is opened again."""
         if self._settling:
             self._settling.cancel()
-        self._settling = threading.Timer(SETTLE_SECONDS, self._settle)
+        self._settling = threading.Timer(SETTLE_SECONDS, partial(copy_context().run, self._settle))
         self._settling.daemon = True
         self._settling.start()
 
