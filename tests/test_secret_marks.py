@@ -95,6 +95,17 @@ def test_of_a_table_with_a_column_for_the_game_master_players_see_the_other_colu
     assert whole == table.strip(), "where all is secret, nothing is taken apart"
 
 
+async def test_a_result_is_secret_only_if_players_do_not_see_what_it_quotes(tmp_path: Path) -> None:
+    note = "---\nvisibility: players\n---\n# Otto\n\nThe smith forges horseshoes all day.\n\nSecret: he forges daggers at night.\n"
+    async with vault_library(tmp_path, [write(tmp_path / "saga", {"Otto.md": note})], "sqlite") as library:
+        await library.vaults.sync()
+        look = TOOLS["lookup_note"]
+        for query, secret in (("who forges horseshoes", False), ("who forges daggers at night", True)):
+            answer = await look.run(library.view(library.asks), look.check({"semantic_query": query, "limit": 1}))
+            (found,) = answer.structured["results"]
+            assert ("daggers" in found["snippet"], found.get("secret", False)) == (secret, secret), found
+
+
 # --- of two marks the narrower ----------------------------------------------------------------------------------------
 
 

@@ -194,7 +194,7 @@ def _content(result: Result) -> JsonObject:
         content |= {"variants": _variants(entity.name, result.variants), "entries": 1 + len(result.variants)}
     if result.wording:
         content["wording"] = _short(one_line(result.wording))
-    if is_secret(entity, result.path):
+    if is_secret(entity, result.path, result.snippet.removeprefix(f"{result.section}: ")):
         content["secret"] = True
     return content
 
