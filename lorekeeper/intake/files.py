@@ -7,7 +7,7 @@ import stat
 import threading
 import zlib
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +67,7 @@ class Reader:
         report: is filled in.
         remembered: what objects have given in earlier imports; what the library has is then recalled in the batches.
         audiences: decides who may see each entry; by default only what it says itself.
+        known: the entry that the library has of a type, with a name, in a document; it is called while a batch is read.
 
     Raises:
         ImportFileError: a path does not exist.
@@ -79,6 +80,7 @@ class Reader:
         report: ImportReport,
         remembered: Remembered | None = None,
         audiences: Audiences | None = None,
+        known: Callable[[str, str, str], Entity | None] | None = None,
     ) -> None:
         self._document, self._report, self._remembered = document, report, remembered or Remembered()
         self._audiences = audiences or Audiences()
@@ -90,7 +92,7 @@ class Reader:
             if not _exists(path):
                 raise ImportFileError(str(path), "there is no such file or folder")
         self._files = [file for path in paths for file in (self._in_folder(path) if path.is_dir() else [path])]
-        self._all_files = ImportedFiles([path for path in self._files if path.is_file()])
+        self._all_files = ImportedFiles([path for path in self._files if path.is_file()], known)
         self.size = sum(map(_size, self._files))
         """Bytes of the regular files, as they are on the disk."""
 

@@ -190,7 +190,7 @@ class Book:
                 "name": priced[1],
                 "category": section.parent,
                 "cost": gold(priced[2]),
-                "weight": number(labels.get("weight")),
+                "weight": number(labels.get("weight")) or self.weights.get(priced[1]),
             }
             fields = {"cost": data["cost"], "weight": data["weight"], "category": equipment.categories(section.parent)}
             return self._made("equipment", "gear", data, fields)

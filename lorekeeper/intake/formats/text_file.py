@@ -88,10 +88,13 @@ class ImportedFiles:
 
     Args:
         paths: of the files.
+        known: the entry that the library has of a type, with a name, in a document; blocking.
     """
 
-    def __init__(self, paths: Sequence[Path] = ()) -> None:
-        self._paths = tuple(paths)
+    def __init__(
+        self, paths: Sequence[Path] = (), known: Callable[[str, str, str], Entity | None] | None = None
+    ) -> None:
+        self._paths, self.known = tuple(paths), known
         self._made: dict[object, Any] = {}
 
     @property
