@@ -243,12 +243,16 @@ def _rubric(line: Line) -> str | None:
 
 
 def _creature(entry: Printed, anchor: Line, lines: Sequence[Line]) -> None:
-    match = _CREATURE.fullmatch(anchor.text)
-    assert match
-    entry.values |= {key: match[key] for key in ("size", "type", "subtype", "alignment") if match[key]}
+    entry.values |= type_line(anchor.text)
     size = _header_size(lines)
     _read_header(entry, lines[:size])
     _read_features(entry, lines[size:])
+
+
+def type_line(text: str) -> dict[str, str]:
+    """Size, type, subtype and alignment of a line such as "Medium humanoid (elf), neutral"; {} for any other."""
+    match = _CREATURE.fullmatch(text)
+    return {key: match[key] for key in ("size", "type", "subtype", "alignment") if match[key]} if match else {}
 
 
 def _header_size(lines: Sequence[Line]) -> int:

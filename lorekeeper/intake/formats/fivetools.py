@@ -58,7 +58,9 @@ def _read_one(brew: Brew, file: TextFile) -> Iterator[Entry]:
         (file.fail if problem.is_failure else file.warn)(problem.reason, where)
 
     identities = file.all_files.once(_identities)
-    importer = Importer(brew, file.title, lambda: file.all_files.once(_index), file.document, report, identities)
+    importer = Importer(
+        brew, file.title, lambda: file.all_files.once(_index), file.document, report, identities, file.all_files.known
+    )
     documents = file.all_files.once(_documents)
     for entity in importer.entities():
         if entity.type == "documents":

@@ -5,7 +5,7 @@ copies are resolved over all files of an import, and what is not understood is t
 """
 
 from lorekeeper.normalize.fivetools.brew import Brew, Index
-from lorekeeper.normalize.fivetools.importer import SOURCE, Identities, Importer, Problem
+from lorekeeper.normalize.fivetools.importer import SOURCE, Identities, Importer, Known, Problem
 from lorekeeper.normalize.fivetools.kinds import KINDS, fields_of, is_for_other_program
 from lorekeeper.normalize.fivetools.reading import is_homebrew, is_index, is_pathfinder, is_save_file
 
@@ -15,6 +15,7 @@ __all__ = [
     "Identities",
     "Importer",
     "Index",
+    "Known",
     "Problem",
     "fields_of",
     "is_for_other_program",

@@ -16,7 +16,7 @@ from lorekeeper.normalize.allowance import Allowance, size_of
 from lorekeeper.normalize.build import Origin, build, slugify
 from lorekeeper.normalize.fivetools import rules
 from lorekeeper.normalize.fivetools.adventures import Chapter, chapters, overview
-from lorekeeper.normalize.fivetools.brew import BOOKS, Book, Brew, Index, Shelf, known_book
+from lorekeeper.normalize.fivetools.brew import BOOKS, NEW_BOOKS, Book, Brew, Index, Shelf, known_book
 from lorekeeper.normalize.fivetools.copies import Copies, versions
 from lorekeeper.normalize.fivetools.kinds import JOINED, KINDS, TABLE_GROUPS, TEXTS_OF, Kind, fields_of
 from lorekeeper.normalize.fivetools.subject import Data, Subject
@@ -26,6 +26,9 @@ from lorekeeper.printable import shown
 
 SOURCE = "5etools"
 """`Entity.source_api` of these entries."""
+
+FILLED = ("spell", "monster")
+"""Kinds of copies that an SRD in the library fills."""
 
 MAX_REFERENCES = 100
 """Most other entries that an entry is said to name."""
@@ -40,6 +43,9 @@ MAX_SHOWN = 60
 
 Identities = dict[tuple[str, str, str], tuple[str, ...]]
 """What tells the first entry of a key apart from others, by collection, document and slug."""
+
+Known = Callable[[str, str, str], Entity | None]
+"""The entry of the library of a type, with a name, in a document."""
 
 _MALFORMED = (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError)
 
@@ -69,6 +75,7 @@ class Importer:
         document: key of the document to assign all entries to; each entry's own if None.
         report: is called with each problem, of which there are at most `MAX_PROBLEMS`.
         identities: what has each key in the files of the import before this one; is added to.
+        known: finds what the library has of an SRD, for copies of what is not in the files.
     """
 
     def __init__(
@@ -79,12 +86,14 @@ class Importer:
         document: str | None,
         report: Callable[[Problem], None],
         identities: Identities | None = None,
+        known: Known | None = None,
     ) -> None:
         self._brew, self._name, self._document, self._report = brew, name, document, report
         self._shelf = Shelf(brew, others)
         self._allowance = Allowance(size_of(list(brew.lists.values())))
         self._sizes: dict[int, int] = {}
-        self._copies = Copies(self._shelf.find, lambda: self._shelf.searched, self._allowance)
+        self._known = known or (lambda *_: None)
+        self._copies = Copies(self._shelf.find, lambda: self._shelf.searched, self._allowance, self._filled_from)
         self._codes = brew.codes()
         self._books = brew.books()
         self._unknown_books: set[str] = set()
@@ -219,6 +228,11 @@ class Importer:
         kept["also_called"] = texts(subject.value("alias"))
         kept["references"] = self._references(subject, source, name)
         whole = {key: value for key, value in kept.items() if value is not None and value != []}
+        fields = self._fields(kind.type, whole, subject.tell)
+        if base := self._base(subject):
+            own = {key: value for key, value in whole.items() if value not in ("", {})}
+            whole = {**base.data, "base": base.uri, "base_name": base.name, **own}
+            fields = {**base.fields, **{key: value for key, value in fields.items() if value not in (None, False)}}
         return build(
             kind.type,
             whole,
@@ -226,8 +240,22 @@ class Importer:
             name=name,
             kind=kind_name,
             slug=self._slug(kind, book.key, name, kind_name, [text(subject.value(key)) for key in kind.apart_by]),
-            fields={**self._fields(kind.type, whole, subject.tell), AUDIENCE: (DM,) if is_secret else None},
+            fields={**fields, AUDIENCE: (DM,) if is_secret else None},
         )
+
+    def _base(self, subject: Subject) -> Entity | None:
+        """The entry of the library that fills a copy of what is not in the files."""
+        wanted = self._copies.unresolved.get(id(subject.obj))
+        return self._in_library(subject.kind, text(wanted.get("name")), text(wanted.get("source"))) if wanted else None
+
+    def _in_library(self, kind: str, name: str, source: str) -> Entity | None:
+        if kind not in FILLED:
+            return None
+        return self._known(KINDS[kind].type, name, "srd-2024" if source.upper() in NEW_BOOKS else "srd-2014")
+
+    def _filled_from(self, kind: str, name: str, source: str) -> str:
+        base = self._in_library(kind, name, source)
+        return base.uri if base else ""
 
     def _kind_of(self, subject: Subject, kind: Kind, data: Data) -> str:
         """The kind of an entry, where it depends on the object."""

@@ -183,6 +183,8 @@ def _modern_system(system: Object) -> dict[str, Any]:
         found["properties"] = [key for key, value in components.items() if value is True]
     if isinstance(found.get("source"), str) and "circle" not in found:
         found["source"] = {"custom": found["source"]}
+    if found.get("attuned") is True and "attunement" not in found:
+        found["attunement"] = "required"
     if isinstance(found.get("details"), Mapping):
         found |= _modern_creature(found)
     old = objects_of_pairs(at(found, "damage.parts"))
