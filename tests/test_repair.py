@@ -320,7 +320,6 @@ async def test_a_file_that_gives_nothing_is_left_alone(library: Settings) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="a second repair beside this process does not end; known and open", run=False)
 @pytest.mark.parametrize("filled", ["milvus"], indirect=True)
 def test_the_command_says_what_it_found_and_did(library: Settings, embeddings: EmbeddingServer) -> None:
     folder = library.milvus_db_path.parent

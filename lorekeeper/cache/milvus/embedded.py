@@ -377,8 +377,8 @@ class EmbeddedStore(MilvusStore):
             return None
         return f"it has {entities:,} of the {expected:,} entries that were stored"
 
-    def _sync_companion(self, entity_type: str, stale: Collection[Identity] = ()) -> None:
+    def sync_companion(self, entity_type: str, stale: Collection[Identity] = ()) -> None:
         _, finished = self.companion.state(entity_type)
-        super()._sync_companion(entity_type, stale)
+        super().sync_companion(entity_type, stale)
         if not finished:
             self.verify(entity_type, self.collections.info(entity_type))

@@ -107,7 +107,7 @@ class MilvusStore:
         self._before_writing(entity_type)
         with self.write_lock():
             info = self._collection(entity_type, vectors, embedding)
-            self._sync_companion(entity_type)
+            self.sync_companion(entity_type)
             self.companion.begin(entity_type, [entity.identity for entity, _ in chunked])
             lengths = self.collections.upsert(entity_type, chunked, vectors, info)
             self.collections.delete(entity_type, self.collections.surplus(entity_type, lengths))
@@ -164,7 +164,7 @@ class MilvusStore:
     def _remove(self, entity_type: str, identities: Sequence[Identity]) -> int:
         """Remove entities that exist, in order. The caller holds the write lock."""
         if identities:
-            self._sync_companion(entity_type)
+            self.sync_companion(entity_type)
             self.companion.begin(entity_type, identities)
             self.collections.delete_entities(entity_type, identities)
             self.companion.replace(entity_type, identities)
@@ -273,13 +273,13 @@ class MilvusStore:
             return True
         try:
             with self.write_lock(wait=0 if usable else WRITE_WAIT_SECONDS):
-                self._sync_companion(entity_type, stale)
+                self.sync_companion(entity_type, stale)
         except CacheError:
             if not usable:
                 raise
         return True
 
-    def _sync_companion(self, entity_type: str, stale: Collection[Identity] = ()) -> None:
+    def sync_companion(self, entity_type: str, stale: Collection[Identity] = ()) -> None:
         """Bring a type's part of the companion up to date with its collection: rebuild it, or replace what may differ.
 
         The caller holds the write lock, so that no process on this machine is writing.
