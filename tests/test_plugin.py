@@ -6,9 +6,11 @@ import asyncio
 import json
 import logging
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -363,6 +365,34 @@ async def test_the_command_leaves_the_types_of_other_programs_alone(backend: str
     async with cls(path, embedding=HashingProvider, collections=both) as cache:
         assert await cache.get_entities("ships") == [ALBATROSS]
         assert await cache.count_entities("spells") == 3
+
+
+@pytest.mark.parametrize("backend", ["milvus", "sqlite"])
+async def test_maintenance_says_which_types_of_other_programs_it_leaves_alone(backend: str, tmp_path: Path):
+    both = [*lorekeeper.COLLECTIONS.values(), SHIPS]
+    path = tmp_path / ("milvus.db" if backend == "milvus" else "cache.db")
+    cls = MilvusCache if backend == "milvus" else SqliteCache
+    async with cls(path, collections=both) as cache:
+        await cache.store_entities([ALBATROSS, PETREL], "ships")
+        await cache.store_entities(SPELLS, "spells")
+    env = environment(tmp_path, CACHE_BACKEND=backend)
+    done = run_lorekeeper(tmp_path, "doctor", env=env)
+    assert "besides, 2 ships of another program, which are not examined" in " ".join(done.stdout.split())
+    done = run_lorekeeper(tmp_path, "backup", str(tmp_path / "all.zip"), env=env)
+    assert "Left out: 2 ships, which only the program that declares them can read." in " ".join(done.stdout.split())
+    if backend == "milvus":
+        for data in (path / "collections" / "spells").rglob("*.parquet"):
+            os.truncate(data, 100)
+    else:
+        with closing(sqlite3.connect(path)) as c, c:
+            c.execute("UPDATE spells SET record = x'00' WHERE slug = 'ember-veil'")
+    done = run_lorekeeper(tmp_path, "repair", env=env)
+    assert "Still there, and not in the library: 2 ships, which another program declares." in " ".join(
+        done.stdout.split()
+    )
+    (aside,) = [other for other in tmp_path.glob(f"{path.name}.damaged*") if not other.name.endswith(".keywords")]
+    async with cls(aside, collections=[SHIPS]) as cache:
+        assert await cache.get_entities("ships") == [ALBATROSS, PETREL]
 
 
 # --- without a model -------------------------------------------------------------------------------------------------

@@ -224,6 +224,10 @@ class MilvusStore:
             return {}
         return self.companion.word_scores(entity_type, words, among, choose)
 
+    def undeclared(self) -> dict[str, int]:
+        self._companion_upgrade.before_reading()
+        return self.companion.undeclared()
+
     def open(self, types: Iterable[str]) -> None:
         """Open the store, and these types with their part of the companion, which is rebuilt if it is stale."""
         self.backend.open()
