@@ -268,7 +268,7 @@ def tables_in(name: str, page: str) -> Iterator[Table]:
             yield Table(table.name or name, dice, table.columns[1:], rows)
 
 
-_THROWN = re.compile(r"\b(?:1 ?)?d ?(\d{1,3})\b", re.IGNORECASE)
+_THROWN = re.compile(r"\b(?:1 ?)?[dw] ?(\d{1,3})\b", re.IGNORECASE)
 _LABEL = re.compile(r"\*\*([^*]{1,60}?)[.:]?\*\*")
 _NUMBERS = r"\d{1,3}(?: ?[-–—] ?\d{1,3})?"
 _NUMBERED = re.compile(
