@@ -116,9 +116,6 @@ class Library(View, AsyncClosing):
         self._news = ""
         """What the next answer has to say of the library's beginning."""
         self._opened = False
-        self._renewing = asyncio.Lock()
-        self._renewed: set[str] = set()
-        """Types without entries that earlier versions stored otherwise."""
 
     @classmethod
     def from_settings(cls, settings: Settings | None = None) -> Self:
@@ -206,8 +203,6 @@ class Library(View, AsyncClosing):
         """
         from lorekeeper.intake.imports import FileImport
 
-        if not dry_run:
-            await self.renew()
         report = ImportReport()
         with report.measured(self.embedding):
             files = FileImport(self.cache, self.cache.given, report, self._imports, dry_run=dry_run)
@@ -268,7 +263,6 @@ class Library(View, AsyncClosing):
             space = ready.space or await self._space()
             if await asyncio.to_thread(ready.copy_to, store, space):
                 self._news = STARTED
-                self._renewed |= set(COLLECTIONS)  # this version has made it
                 await self._record_starter()
 
     async def _lacks_starter(self) -> bool:
@@ -369,7 +363,6 @@ class Library(View, AsyncClosing):
         from lorekeeper.intake.open5e import Open5eClient
         from lorekeeper.intake.sync import Syncer
 
-        await self.renew()
         report = ImportReport()
         with report.measured(self.embedding):
             async with Open5eClient(self.source.base_url) as client:
@@ -403,28 +396,11 @@ class Library(View, AsyncClosing):
         for failure in opened:
             if isinstance(failure, BaseException):
                 raise failure
-        await self.renew(types)
 
     async def _open(self, types: Iterable[str]) -> None:
         await self.begin()
         await self.cache.open(types)
         self._opened = True
-
-    async def renew(self, types: Iterable[str] = COLLECTIONS) -> None:
-        """Renew what earlier versions stored otherwise (see `intake.renewal`); if that is not possible now, another time."""
-        async with self._renewing:
-            waiting = [name for name in types if name in COLLECTIONS and name not in self._renewed]
-            if not waiting:
-                return
-            from lorekeeper.intake.renewal import renew
-
-            try:
-                if await renew(self.cache, self.source, waiting):
-                    self.searcher.documents.forget()
-            except (CacheError, EmbeddingError) as error:
-                logger.info("entries of an earlier version are not renewed yet: %s", error)
-                return
-            self._renewed |= set(waiting)
 
     async def statistics(self) -> Statistics:
         """Counts, sizes, model."""

@@ -29,6 +29,15 @@ from lorekeeper.version import VERSION
 
 logger = logging.getLogger(__name__)
 
+TOO_OLD = "has a format (layout {}) of a development version of LoreKeeper, which this version no longer reads"
+"""What is wrong with a library, a file or an archive from before the formats that are upgraded."""
+
+UPGRADE_ONCE = (
+    "Open it once with the last release that upgrades it, or move it aside, choose a new library and import your files "
+    "again"
+)
+"""What to do about it."""
+
 Normalized = Callable[[Entity], Mapping[str, Value]]
 """The filter values that an entity's ``data`` gives under the current rules; {} if it cannot be normalised."""
 
@@ -42,8 +51,16 @@ UPGRADED = "upgraded"
 """In the name of what is being built to replace a library of an earlier format, or a part of one."""
 
 
-class NewerLibraryError(CacheError):
+class UnknownFormatError(CacheError):
+    """The library has a format that this version cannot read; it was left alone."""
+
+
+class NewerLibraryError(UnknownFormatError):
     """A later version of LoreKeeper wrote the library, in a format that this one cannot read."""
+
+
+class OlderLibraryError(UnknownFormatError):
+    """The library has a format from before those that this version upgrades."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +100,11 @@ def newer(location: str, layout: int, version: str) -> NewerLibraryError:
     )
 
 
+def older(location: str, layout: int) -> OlderLibraryError:
+    """The error for a library from before the formats that are upgraded."""
+    return OlderLibraryError(f"{location} {TOO_OLD.format(layout)}; nothing was changed. {UPGRADE_ONCE}")
+
+
 def is_later(version: str) -> bool:
     """Whether a version is later than this program's."""
     return _numbers(version) > _numbers(VERSION)
@@ -100,27 +122,6 @@ def declared(collection: Collection) -> str:
 def declarations(types: Iterable[str] = COLLECTIONS) -> dict[str, str]:
     """`declared` of each type."""
     return {name: declared(declared_type(name)) for name in types}
-
-
-FIRST_DECLARATIONS = {
-    "spells": (
-        "casting_time:text:fold_time:1 classes:texts:fold_class:1 concentration:flag:fold:1 "
-        "damage_types:texts:fold:1 level:integer:fold:1 range:decimal:fold:1 ritual:flag:fold:1 "
-        "school:text:fold:1"
-    ),
-    "creatures": (
-        "alignment:text:fold:1 armor_class:integer:fold:1 challenge_rating:decimal:fold:1 "
-        "environments:texts:fold_key:1 hit_points:integer:fold:1 size:text:fold:1 type:text:fold:1"
-    ),
-    "equipment": (
-        "category:text:fold:1 cost:decimal:fold:1 damage_type:text:fold:1 properties:texts:fold:1 "
-        "rarity:text:fold:1 requires_attunement:flag:fold:1 weight:decimal:fold:1"
-    ),
-    "character_options": "hit_die:text:fold:1 parent:text:fold_key:1",
-    "rules": "parent:text:fold_key:1",
-    "documents": "game_system:text:fold:1 licenses:texts:fold:1 publisher:text:fold:1",
-}
-"""`declarations` of version 0.1.0, whose libraries do not record them."""
 
 
 def names(declaration: str) -> dict[str, str]:
@@ -250,7 +251,7 @@ class Upgrade:
     Args:
         what: what is upgraded, for people.
         part: the same within the library.
-        outdated: whether the library has an earlier format; raises NewerLibraryError.
+        outdated: whether the library has an earlier format; raises UnknownFormatError.
         lock: keeps all other writers out.
         run: upgrades it; called by one process at a time. If it raises CacheError, the library is unchanged.
 
@@ -299,7 +300,7 @@ class Upgrade:
         """Upgrade the library, unless that was tried before; from then on it is used as it is, even if it is damaged."""
         try:
             self.before_reading()
-        except NewerLibraryError:
+        except UnknownFormatError:
             raise
         except CacheError as error:
             self._tried, self.failure = True, error
@@ -349,7 +350,7 @@ class Upgrade:
             with self._lock():
                 if self._outdated():
                     self._run()
-        except NewerLibraryError:
+        except UnknownFormatError:
             raise
         except CacheError as error:
             return error

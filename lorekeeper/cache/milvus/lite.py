@@ -20,6 +20,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lorekeeper.cache.milvus.backend import Backend
 from lorekeeper.cache.milvus.quiet import quiet_loggers, store_open
 from lorekeeper.cache.milvus.schema import HELD, INDEX, PROPERTY, SEARCH_PARAMS, Column, ColumnType, Row
 from lorekeeper.cache.repair import ADVICE
@@ -44,8 +45,8 @@ class StoreTakenError(MilvusConnectionError):
     """Another process has the store open."""
 
 
-class Engine:
-    """A store in a folder, opened by this process and by no other. `backend.Backend` documents the methods.
+class Engine(Backend):
+    """A store in a folder, opened by this process and by no other. `Backend` documents the methods.
 
     Raises:
         StoreTakenError: another process has it open.

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from zipfile import ZipFile
 
-from lorekeeper.cache.formats import Normalized, Upgrade
+from lorekeeper.cache.formats import Normalized, OlderLibraryError, Upgrade
 from lorekeeper.cache.milvus.backend import LazyBackend
 from lorekeeper.cache.milvus.collections import GET_KEYS, Collections
 from lorekeeper.cache.milvus.companion import Companion, Copy
@@ -338,7 +338,15 @@ class MilvusStore:
         return self._companion_upgrade.failure or self._upgrades[entity_type].failure
 
     def _companion_outdated(self) -> bool:
-        outdated = self.companion.outdated()
+        try:
+            outdated = self.companion.outdated()
+        except OlderLibraryError:
+            for entity_type in self.types:
+                self.collections.is_current(
+                    entity_type
+                )  # refused if they are as old; else the companion is built again
+            self.companion.discard()
+            return False
         if outdated:
             self.backend.open()  # refused while a process of an earlier version has the library open
         return outdated

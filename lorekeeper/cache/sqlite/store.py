@@ -34,8 +34,8 @@ R = TypeVar("R")
 APPLICATION = 0x4C4F5245
 """SQLite's application_id of a library: "LORE"."""
 
-LAYOUTS = range(1, 3)
-"""Layouts that can be read; the last one is written. Since 2 the file records its declared columns; see `cache.formats`."""
+LAYOUTS = range(2, 3)
+"""Layouts that can be read; the last one is written. See `cache.formats`."""
 
 VECTORS = 500
 """Vectors read in one go."""
