@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lorekeeper.audience import GAME_MASTER, Viewer
 from lorekeeper.cache.async_cache import ThreadedCache
+from lorekeeper.cache.formats import at_once
 from lorekeeper.cache.protocol import LibraryCache, Progress, Statistics
 from lorekeeper.composition import (
     embedding_of,
@@ -24,7 +25,7 @@ from lorekeeper.composition import (
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.model import default_space, known_space
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.errors import CacheError, ConfigError, EmbeddingError
+from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, UpgradingError
 from lorekeeper.intake.background import Questions, keep_fresh
 from lorekeeper.intake.ready import ReadyLibrary
 from lorekeeper.intake.reports import ImportReport
@@ -244,8 +245,14 @@ class Library(View, AsyncClosing):
         if self._begun:
             return
         async with self._filling:
-            if not self._begun:
-                await self._copy_ready()
+            await self._copy_ready()
+        try:
+            with at_once():
+                missing = await self._lacks_starter()
+        except UpgradingError:
+            return  # a question goes on, and the next one looks again
+        async with self._filling:
+            if missing and not self._begun:
                 await self._load_missing_starter()
             self._begun = True
 
@@ -258,17 +265,25 @@ class Library(View, AsyncClosing):
                 self._news = STARTED
                 await self._record_starter()
 
-    async def _load_missing_starter(self) -> None:
-        """Load the starter into a library that never had it; if that is not possible now, another time."""
+    async def _lacks_starter(self) -> bool:
+        """Whether the library never had the starter, and needs it."""
         if self._starter is None or await asyncio.to_thread(self._starter.holds):
-            return
+            return False
         try:
-            if await is_missing(self.cache):
-                has_entries = any((await self.cache.documents()).values())
-                await self.load_starter()
-                self._news = ADDED if has_entries else STARTED
-            else:
-                await self._record_starter(NOT_NEEDED)
+            missing = await is_missing(self.cache)
+        except CacheError as error:
+            logger.info("whether the starter compendium is missing is not known yet: %s", error)
+            return False
+        if not missing:
+            await self._record_starter(NOT_NEEDED)
+        return missing
+
+    async def _load_missing_starter(self) -> None:
+        """Load the starter; if that is not possible now, another time."""
+        try:
+            has_entries = any((await self.cache.documents()).values())
+            await self.load_starter()
+            self._news = ADDED if has_entries else STARTED
         except (CacheError, EmbeddingError) as error:
             logger.info("the starter compendium is not loaded yet: %s", error)
 

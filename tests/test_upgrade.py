@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import tarfile
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -17,22 +18,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mcp import Client
 
 import lorekeeper
+from lorekeeper.cache import formats
 from lorekeeper.cache.milvus import embedded, takeover
 from lorekeeper.cache.milvus.schema import described
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.cache.sqlite.records import unpack
 from lorekeeper.cache.vectors import unpack_vector
-from lorekeeper.composition import open_cache, open_store
+from lorekeeper.composition import open_cache, open_store, starter_record_of
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType
-from lorekeeper.errors import CacheError, FilterError, LoreKeeperError
+from lorekeeper.errors import CacheError, FilterError, LoreKeeperError, UpgradingError
 from lorekeeper.library import Library
 from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.maintenance.doctor import examine
 from lorekeeper.normalize.again import fields_again
+from lorekeeper.search.query import Query
+from lorekeeper.server.mcp import build_server
 from lorekeeper.settings import Settings
 from tests.support.backends import BACKENDS, MARKS
 from tests.support.commands import ROOT, environment, run_lorekeeper, variables
@@ -215,6 +220,97 @@ def test_the_command_line_upgrades_and_says_so_in_its_log(backend: str, earlier:
     assert json.loads(ran.stdout)["total"] == 24
     assert "upgrading" in ran.stderr
     assert "upgrading" not in run_lorekeeper(folder, "stats", "--json", env=env).stderr
+
+
+# --- questions meanwhile -------------------------------------------------------------------------------------------------
+
+
+class _Gate:
+    """Lets only so many entries be normalised again until it is opened."""
+
+    def __init__(self, number: int) -> None:
+        self._left, self._open, self.reached = number, threading.Event(), threading.Event()
+
+    def __call__(self, entity: Entity) -> Any:
+        if self._left == 0:
+            self.reached.set()
+            self._open.wait()
+        self._left = max(0, self._left - 1)
+        return fields_again(entity)
+
+    def open(self) -> None:
+        self._open.set()
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Gate]:
+    made = _Gate(5)
+    monkeypatch.setattr("lorekeeper.normalize.again.fields_again", made)
+    monkeypatch.setattr(formats, "ANSWER_SECONDS", 0.2)
+    yield made
+    made.open()
+
+
+async def test_a_question_is_answered_with_the_progress_while_the_library_is_upgraded(
+    earlier: Settings, gate: _Gate
+) -> None:
+    async with Library.from_settings(earlier) as library:
+        for _ in range(2):
+            refused = r"being upgraded to the format of LoreKeeper .*Ask again in a moment"
+            with pytest.raises(UpgradingError, match=refused), library.questions.one():
+                await library.cache.get_entities("spells")
+            await asyncio.to_thread(gate.reached.wait)
+        with (
+            pytest.raises(UpgradingError, match=r"once: .*, \d+ of [1-9]\d* entries so far\."),
+            library.questions.one(),
+        ):
+            await library.statistics()
+        gate.open()
+        found = await library.cache.get_entities("spells")  # which waits
+        with library.questions.one():
+            assert await library.cache.get_entities("spells") == found
+        assert found == [renewed(entity) for entity in found]
+
+
+async def test_a_tool_says_so_and_answers_when_it_is_asked_again(earlier: Settings, gate: _Gate) -> None:
+    async with Library.from_settings(earlier) as library, Client(build_server(library)) as client:
+        refused = await client.call_tool("lookup_spell", {"limit": 3})
+        assert refused.is_error
+        assert "Ask again in a moment" in refused.content[0].text
+        gate.open()
+        await library.cache.count_entities("spells")
+        answer = await client.call_tool("lookup_spell", {"limit": 3})
+        assert len(answer.structured_content["results"]) == 3
+
+
+async def test_a_question_does_not_wait_either_for_what_opens_the_library_meanwhile(
+    earlier: Settings, gate: _Gate
+) -> None:
+    starter_record_of(earlier).file.unlink(missing_ok=True)
+    async with Library.from_settings(earlier) as library:
+        opening = asyncio.create_task(library.begin())
+        await asyncio.to_thread(gate.reached.wait)
+        with pytest.raises(UpgradingError, match=r"\d+ of [1-9]\d* entries so far"), library.questions.one():
+            await library.search(Query(["spells"], "fire"))
+        gate.open()
+        await opening
+        with library.questions.one():
+            assert (await library.search(Query(["spells"], "fire"))).results
+
+
+async def test_what_was_killed_behind_such_an_answer_is_finished_by_the_next_process(
+    earlier: Settings, gate: _Gate
+) -> None:
+    async with Library.from_settings(earlier) as library:
+        with pytest.raises(UpgradingError, match="being upgraded"), library.questions.one():
+            await library.statistics()
+        await asyncio.to_thread(gate.reached.wait)
+        copy = earlier.library_path.parent.with_name("killed")
+        shutil.copytree(earlier.library_path.parent, copy, ignore=shutil.ignore_patterns("LOCK", "*.lock"))
+        gate.open()
+        expected = await library.cache.get_entities("spells")
+    async with Library.from_settings(of(copy, earlier.cache_backend)) as again:
+        assert await again.cache.get_entities("spells") == expected
 
 
 # --- killed -------------------------------------------------------------------------------------------------------------------

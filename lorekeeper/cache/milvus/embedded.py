@@ -19,6 +19,8 @@ import shutil
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -338,7 +340,7 @@ class EmbeddedStore(MilvusStore):
         """Close Milvus Lite after a while; if it is used then, it is opened again."""
         if self._settling:
             self._settling.cancel()
-        self._settling = threading.Timer(SETTLE_SECONDS, self._settle)
+        self._settling = threading.Timer(SETTLE_SECONDS, partial(copy_context().run, self._settle))
         self._settling.daemon = True
         self._settling.start()
 
@@ -381,8 +383,8 @@ class EmbeddedStore(MilvusStore):
             return None
         return f"it has {entities:,} of the {expected:,} entries that were stored"
 
-    def _sync_companion(self, entity_type: str, stale: Collection[Identity] = ()) -> None:
+    def sync_companion(self, entity_type: str, stale: Collection[Identity] = ()) -> None:
         _, finished = self.companion.state(entity_type)
-        super()._sync_companion(entity_type, stale)
+        super().sync_companion(entity_type, stale)
         if not finished:
             self.verify(entity_type, self.collections.info(entity_type))

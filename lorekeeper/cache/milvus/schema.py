@@ -55,6 +55,9 @@ INDEX: tuple[str, dict[str, Any]] = (
 )
 """Indexed column, and its index."""
 
+HELD: tuple[str, dict[str, Any]] = ("part", {"index_type": "INVERTED", "metric_type": "NONE"})
+"""The same for a column that has an index only while that of the vectors is declared, see `lite`."""
+
 WORDS = "words"
 """Column with the words of an entity, in its record; "" in its other rows. `words` says what it holds."""
 

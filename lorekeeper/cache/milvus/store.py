@@ -67,6 +67,7 @@ class MilvusStore:
         self._lock = WriteLock(Path(f"{companion.path}.lock"), backend.location)
         self._companion_upgrade = Upgrade(
             f"the keyword index {companion.path}",
+            "its keyword index",
             self._companion_outdated,
             self._lock.hold,
             self._upgrade_companion,
@@ -106,7 +107,7 @@ class MilvusStore:
         self._before_writing(entity_type)
         with self.write_lock():
             info = self._collection(entity_type, vectors, embedding)
-            self._sync_companion(entity_type)
+            self.sync_companion(entity_type)
             self.companion.begin(entity_type, [entity.identity for entity, _ in chunked])
             lengths = self.collections.upsert(entity_type, chunked, vectors, info)
             self.collections.delete(entity_type, self.collections.surplus(entity_type, lengths))
@@ -163,7 +164,7 @@ class MilvusStore:
     def _remove(self, entity_type: str, identities: Sequence[Identity]) -> int:
         """Remove entities that exist, in order. The caller holds the write lock."""
         if identities:
-            self._sync_companion(entity_type)
+            self.sync_companion(entity_type)
             self.companion.begin(entity_type, identities)
             self.collections.delete_entities(entity_type, identities)
             self.companion.replace(entity_type, identities)
@@ -199,6 +200,10 @@ class MilvusStore:
 
     def catalogue(self, entity_type: str) -> Companion | None:
         return self.companion if self._companion_ready(entity_type) else None
+
+    def undeclared(self) -> dict[str, int]:
+        self._companion_upgrade.before_reading()
+        return self.companion.undeclared()
 
     def open(self, types: Iterable[str]) -> None:
         """Open the store, and these types with their part of the companion, which is rebuilt if it is stale."""
@@ -245,13 +250,13 @@ class MilvusStore:
             return True
         try:
             with self.write_lock(wait=0 if usable else WRITE_WAIT_SECONDS):
-                self._sync_companion(entity_type, stale)
+                self.sync_companion(entity_type, stale)
         except CacheError:
             if not usable:
                 raise
         return True
 
-    def _sync_companion(self, entity_type: str, stale: Collection[Identity] = ()) -> None:
+    def sync_companion(self, entity_type: str, stale: Collection[Identity] = ()) -> None:
         """Bring a type's part of the companion up to date with its collection: rebuild it, or replace what may differ.
 
         The caller holds the write lock, so that no process on this machine is writing.
@@ -326,6 +331,7 @@ class MilvusStore:
     def _upgrade_of(self, entity_type: str) -> Upgrade:
         return Upgrade(
             f"{entity_type} of the library {self.backend.location}",
+            f"its {entity_type}",
             lambda: not self.collections.is_current(entity_type),
             self._lock.hold,
             lambda: self._upgrade_collection(entity_type),

@@ -90,7 +90,9 @@ class SqliteStore(PassageCatalogue):
         self.path, self.types = path, self.file.types
         self._lock = WriteLock(Path(f"{path}.lock"), str(path))
         self._normalized = normalized
-        self._upgrade = Upgrade(f"the library {path}", self.file.outdated, self._lock.hold, self._upgrade_file)
+        self._upgrade = Upgrade(
+            f"the library {path}", "all of it", self.file.outdated, self._lock.hold, self._upgrade_file
+        )
 
     @contextmanager
     def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
