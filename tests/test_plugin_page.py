@@ -12,11 +12,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from tests.support.commands import ROOT, environment
+from tests.support.plugin_page import CONTRACT, SERVER, SHIPS, TWENTY
 from tests.support.serving import SECONDS
-
-PAGE = (ROOT / "docs" / "plugin.md").read_text("utf-8")
-
-TWENTY, SHIPS, SERVER, READING, CONTRACT = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
 def code_lines(program: str) -> list[str]:
