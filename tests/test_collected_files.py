@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lorekeeper.entities import AUDIENCE, Entity
+from lorekeeper.entities import AUDIENCE, Entity, Value
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize.build import Origin
@@ -40,6 +40,13 @@ def expected(case: str) -> list[dict[str, Any]]:
     return [entry for key in ("creatures", "spells", "items") for entry in EXPECTED[case].get(key, ())]
 
 
+def words(found: Entity, name: str) -> set[str]:
+    """The values of a filter field that has many."""
+    value = found.fields[name]
+    assert isinstance(value, tuple)
+    return set(value)
+
+
 def check(found: Entity, wanted: dict[str, Any]) -> None:
     """Hold an entry against what is expected of it."""
     for key, value in wanted.items():
@@ -52,11 +59,11 @@ def check(found: Entity, wanted: dict[str, Any]) -> None:
         elif key == "secret":
             assert found.fields[AUDIENCE] == ("dm",)
         elif key == "type":
-            assert value in found.fields["type"]
+            assert value in words(found, "type")
         elif key == "immunities":
-            assert set(value) <= set(found.fields["immune"])
+            assert set(value) <= words(found, "immune")
         elif key == "classes":
-            assert set(found.fields["classes"]) == set(value)
+            assert words(found, "classes") == set(value)
         elif key != "name":
             assert found.fields[FIELDS.get(key, key)] == value, key
 
@@ -91,6 +98,18 @@ def test_stat_blocks_spells_and_items_in_notes(vault, case):
 def test_the_type_of_a_creature_in_front_matter_is_not_the_kind_of_the_note(vault):
     note, _ = vault["10 kind.md"]
     assert (note.kind, note.facts) == ("creature", {})
+
+
+FRONT = "---\nstatblock: true\nname: Bog Worm\nac: 18\nhp: 247\nstats: [28, 8, 22, 2, 10, 4]\n---\n"
+
+
+@pytest.mark.parametrize(
+    "fence", ["monster: Bog Worm", "name: Bog Worm\nac: 18\nhp: 247\nstats: [28, 8, 22, 2, 10, 4]"]
+)
+def test_a_stat_block_in_front_matter_that_the_note_shows_again_is_one_creature(fence):
+    made = creatures_of(read_note("Worm.md", f"{FRONT}```statblock\n{fence}\n```\n"), "v", "V", lambda _: None)
+    assert [(entry.name, entry.fields["armor_class"]) for entry in made.entities] == [("Bog Worm", 18)]
+    assert (made.problems, made.bases) == ([], [])
 
 
 @pytest.mark.parametrize("case", [case for case in EXPECTED if case.startswith("paste")])
@@ -235,7 +254,7 @@ def test_creatures_of_old_dnd5e_keep_type_armor_speeds_and_senses(tmp_path):
         "blindsight": 10,
         "darkvision": 60,
     }
-    assert {"beast", "swarm"} <= set(found.fields["type"])
+    assert {"beast", "swarm"} <= words(found, "type")
     assert found.data["special_senses"] == "blind beyond this radius"
 
 
@@ -305,7 +324,7 @@ def test_fluff_without_meta_gives_its_descriptions(tmp_path):
 
 
 def test_a_copy_of_an_srd_spell_is_filled_from_the_library(tmp_path):
-    fields = {"level": 2, "school": "evocation"}
+    fields: dict[str, Value] = {"level": 2, "school": "evocation"}
     shatter = Entity("spells", "shatter", "Shatter", "spell", "srd-2014", "open5e", {"desc": "Loud."}, fields)
     copy = {"name": "Shatter", "source": "PEAT", "_copy": {"name": "Shatter", "source": "PHB"}, "school": "T"}
     file = homebrew(tmp_path, "a.json", spell=[copy])

@@ -133,8 +133,8 @@ class Book:
         if owner.section and (subclass := _SUBCLASS.fullmatch(section.name)):
             class_name = owner.class_name
             self._finish(result, owner)
-            named = Section(subclass[1], owner.section.level, section.parents, section.text)
-            return _Owner(named, "subclass", parent=class_name)
+            own = Section(subclass[1], owner.section.level, section.parents, section.text)
+            return _Owner(own, "subclass", parent=class_name)
         if owner.section and (feature := _LEVEL.fullmatch(section.name)):
             owner.features.append((feature[2], int(feature[1]), section.text))
             return owner
@@ -195,7 +195,8 @@ class Book:
             fields = {"cost": data["cost"], "weight": data["weight"], "category": equipment.categories(section.parent)}
             return self._made("equipment", "gear", data, fields)
         tag = _TAG.fullmatch(section.name)
-        kind = "condition" if tag and tag[2].lower() == "condition" else "rule" if tag else "section"
+        tagged = "condition" if tag and tag[2].lower() == "condition" else "rule"
+        kind = tagged if tag else "section"
         name = tag[1] if tag else section.name or self.origin.document_name or self.origin.document
         data |= {"name": name, "tag": tag[2] if tag else None}
         return self._made("rules", kind, data, {"parent": section.parent or None}, *reversed(section.parents))
@@ -229,7 +230,8 @@ class _Owner:
 def document(origin: Origin, texts: Sequence[str]) -> Entity:
     """The record of a book, with the edition that most of its entries are printed for."""
     new, old = (sum(len(sign.findall(text)) for text in texts) for sign in (_OF_2024, _OF_2014))
-    key = "" if new == old == 0 else "5e-2024" if new > old else "5e-2014"
+    key = "5e-2024" if new > old else "5e-2014"
+    key = key if new or old else ""
     title = origin.document_name or origin.document
     data = {"name": title} | ({"gamesystem": {"name": EDITIONS[key], "key": key}} if key else {})
     fields = {"game_system": EDITIONS[key]} if key else {}
@@ -299,7 +301,8 @@ def _of_row(table: _Table, cells: Sequence[str], origin: Origin) -> Entity:
     row = {key: "" if value in ("\u2014", "-") else value for key, value in zip(table.columns, cells, strict=True)}
     name, category = cells[0], table.caption
     damage, armor = _DAMAGE.match(row.get("damage", "")), number(row.get("armor class (ac)") or row.get("armor class"))
-    kind = "weapon" if damage else "armor" if armor is not None else "gear"
+    kind = "gear" if armor is None else "armor"
+    kind = "weapon" if damage else kind
     properties = [part.strip() for part in re.split(r",\s*(?![^()]*\))", row.get("properties", "")) if part.strip()]
     common = {"cost": gold(row["cost"]), "weight": number(row.get("weight"))}
     words = {

@@ -79,7 +79,8 @@ def stored(value: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
         pairs = [pair for pair in value["monsters"] if isinstance(pair, list) and len(pair) > 1]
         yield from ((SOURCE, pair[1]) for pair in pairs if isinstance(pair[1], Mapping))
         return
-    parts = [value, *value.values()] if isinstance(value, Mapping) else value if isinstance(value, list) else []
+    parts = list(value) if isinstance(value, list) else []
+    parts += [value, *value.values()] if isinstance(value, Mapping) else []
     yield from (
         (INITIATIVE, of_initiative(each)) for each in parts if isinstance(each, Mapping) and "Abilities" in each
     )
