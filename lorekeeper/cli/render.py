@@ -32,7 +32,7 @@ from lorekeeper.cli.terminal import columns, shortened
 from lorekeeper.dates import written
 from lorekeeper.editions import edition_label
 from lorekeeper.intake.reports import by_weight
-from lorekeeper.printable import one_line, quantity, shown
+from lorekeeper.printable import counted, one_line, quantity, shown
 from lorekeeper.search.dossier.lines import Dossier, session_of
 from lorekeeper.search.query import MAX_LIMIT
 from lorekeeper.search.recent import Recent
@@ -373,10 +373,12 @@ def print_migration(report: MigrationReport, *, dry_run: bool) -> None:
 
 def print_backup(report: ArchiveReport) -> None:
     """The content of an archive."""
-    counts = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.counts.items() if number)
+    counts = counted(report.counts)
     console.print(
         f"{plain(report.archive)}: {counts or 'nothing'}, {quantity(report.vectors, 'vector')}, in {report.seconds:.1f} s"
     )
+    if report.left_out:
+        console.print(f"Left out: {counted(report.left_out)}, which only the program that declares them can read.")
     if report.counts.get("notes"):
         console.print(
             "Notes are in it as the library has them; the files of the vaults, and which vaults there are, are not."
@@ -410,11 +412,14 @@ def print_repair(report: RepairReport) -> None:
         changed = report.corrected or report.dropped
         console.print("The library is sound." if changed else "The library is sound; nothing was changed.")
         return
-    kept = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.kept.items() if number)
-    console.print(f"Kept: {kept}; {quantity(report.embedded, 'text')} embedded again, in {report.seconds:.1f} s")
+    console.print(
+        f"Kept: {counted(report.kept)}; {quantity(report.embedded, 'text')} embedded again, in {report.seconds:.1f} s"
+    )
     console.print(
         f"The damaged library was moved to {plain(report.aside)}; delete it when you are sure that nothing is missing."
     )
+    if report.left:
+        console.print(f"Still there, and not in the library: {counted(report.left)}, which another program declares.")
 
 
 def print_statistics(statistics: Statistics, fresh: Freshness) -> None:

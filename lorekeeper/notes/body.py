@@ -302,9 +302,10 @@ def _place_at(parts: Sequence[tuple[int, Place]], line: int) -> Place:
 
 def _put_back(lines: list[str], cut: Cut, place: Place) -> bool:
     """Put back what only its key keeps secret, where all around it is for the game master alone; whether it was."""
-    if not cut.keyed or place.marked.audience != DM:
+    if cut.stood is None or place.marked.audience != DM:
         return False
-    lines[cut.line : cut.line + len(cut.lines)] = cut.lines
+    first, stood = cut.stood
+    lines[first : first + len(stood)] = stood
     return True
 
 
