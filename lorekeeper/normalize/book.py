@@ -27,7 +27,7 @@ _OF_2014 = re.compile(
     re.IGNORECASE,
 )
 
-_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)[\s#]*$")
+_HEADING = re.compile(r" {0,3}(#{1,6})\s+(?=\S)")
 _TAG = re.compile(r"(.+?) \[(.+)\]$")
 _PRICED = re.compile(r"(.+?) \(((?:[\d,]+ ?[CSEGP]P)\b[^()]*|varies)\)$", re.IGNORECASE)
 _FEAT = re.compile(
@@ -36,6 +36,9 @@ _FEAT = re.compile(
 _LEVEL = re.compile(r"level (\d{1,2}): (.+)", re.IGNORECASE)
 _SUBCLASS = re.compile(r"(?:.+ )?subclass: (.+)", re.IGNORECASE)
 _HIT_DIE = re.compile(r"hit (?:point )?di(?:e|ce)\W{1,60}(?:1)?(d\d{1,2})", re.IGNORECASE)
+BEGINNING = 1_500
+"""Characters of a section in which the lines of a species or a background are."""
+
 _HTML = re.compile(r"<[^<>]{1,200}>")
 _OF_CLASS = re.compile(r"^(?:hit points|hit dice|class features|(?:core )?[\w ]* traits|becoming .*)$", re.IGNORECASE)
 """Headings within the description of a class, below which its hit die may stand."""
@@ -180,10 +183,10 @@ class Book:
                 "prerequisite": feat["prerequisite"],
             }
             return self._made("character_options", "feat", data, {})
-        if _SPECIES.search(section.text) and section.level > 2:
+        if _SPECIES.search(section.text[:BEGINNING]) and section.level > 2:
             data |= {key: labels.get(key) for key in ("size", "speed")}
             return self._made("character_options", "race", data, {})
-        if _BACKGROUND.search(section.text):
+        if _BACKGROUND.search(section.text[:BEGINNING]):
             return self._made("character_options", "background", data, {})
         if priced := _PRICED.fullmatch(section.name):
             data |= {
@@ -251,7 +254,7 @@ def _sections(lines: Sequence[str], found: Sequence[Printed]) -> Iterator[Sectio
             text.append(line)
             continue
         yield _closed(section, text)
-        level, name = len(heading[1]), plain(heading[2])
+        level, name = len(heading[1]), plain(line[heading.end() :].rstrip("# "))
         above = [each for each in above if each.level < level]
         section, text = Section(name, level, tuple(each.name for each in above)), []
         above.append(section)
