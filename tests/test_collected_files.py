@@ -6,13 +6,17 @@ The inputs of the repository are invented, in the shapes of public files. More o
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lorekeeper.cli.render import print_problems
 from lorekeeper.entities import AUDIENCE, Entity, Value
+from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize.build import Origin
@@ -20,6 +24,7 @@ from lorekeeper.normalize.lined import SOURCE, entity
 from lorekeeper.normalize.note_creatures import Creatures, creatures_of
 from lorekeeper.notes import Note, read_note
 from lorekeeper.notes.printed import printed
+from tests.support.commands import environment
 
 COLLECTED = Path(__file__).parent / "data" / "collected"
 EXPECTED: dict[str, dict[str, Any]] = json.loads((COLLECTED / "expect.json").read_text("utf-8"))
@@ -340,6 +345,49 @@ def test_a_copy_of_an_srd_spell_is_filled_from_the_library(tmp_path):
     found_without, report = made(lambda *_: None)
     assert found_without == []
     assert report.skipped == {"a.json: spell with nothing but a name": 1}
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def test_pasted_text_is_shown_and_what_is_not_understood_is_said(tmp_path):
+    text = "Page 12\n" + (COLLECTED / "paste" / "10 legendary.txt").read_text("utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "lorekeeper", "import", "-", "--dry-run"],
+        input=text,
+        env=environment(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0
+    first, parts, counts = done.stdout.splitlines()
+    assert first == "Queen of Nettles  creature · CR 15 · large fey · chaotic evil · AC 17 · HP 168"
+    assert parts.strip() == "traits: 1, actions: 1, legendary actions: 2"
+    assert counts.startswith("1 would be stored")
+    assert done.stderr.strip() == "warning pasted.txt: text: not understood: Page 12"
+
+
+def test_problems_are_ten_lines_loss_first_and_all_of_them_are_in_a_file(tmp_path, capsys):
+    report = ImportReport(skipped={"a.xml: note": 2, "b.xml: note": 3})
+    noise = [
+        ImportFileError(f"n{n}.json: _meta", "the source 'X' is not declared in _meta.sources; ...") for n in range(30)
+    ]
+    lost = ImportFileError(
+        "z.json", "lore://spells/x/y is also in a.json, with other content; this one, the last, is kept"
+    )
+    report.warnings += [*noise, ImportFileError("m.json", "a number was mended"), lost]
+    report.failed.append(ImportFileError("f.json", "it is no JSON"))
+    print_problems(report, whole=tmp_path / "last-import.txt")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split()[0] for line in lines[:4]] == ["failed", "warning", "warning", "skipped"]
+    assert "with other content" in lines[1]
+    assert lines[3] == "skipped 5 without lore in 2 files: note"
+    assert len(lines) == 10
+    assert lines[-1].startswith("... and 25 more lines; all of them are in ")
+    assert len((tmp_path / "last-import.txt").read_text("utf-8").splitlines()) == 34
 
 
 # --- the corpus ------------------------------------------------------------------------------------------------------
