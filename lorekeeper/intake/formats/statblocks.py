@@ -14,8 +14,9 @@ from lorekeeper.errors import FilterError
 from lorekeeper.intake.formats.text_file import Entry, TextFile
 from lorekeeper.normalize.build import Origin, slugify
 from lorekeeper.normalize.lined import spell
-from lorekeeper.normalize.statblocks import INITIATIVE, SOURCE, creature, stored, stored_spells
+from lorekeeper.normalize.statblocks import SOURCE, creature
 from lorekeeper.normalize.statblocks import recognises as is_creature
+from lorekeeper.normalize.stores import INITIATIVE, stored, stored_spells
 from lorekeeper.notes.statblocks import StatBlockError, read_documents
 from lorekeeper.printable import shown
 
