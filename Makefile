@@ -13,7 +13,7 @@ OPENSPEC := OPENSPEC_TELEMETRY=0 npx -y @fission-ai/openspec@1.13.2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test wheel fuzz lint spec corpus bench bench-results bench-stall vectors bundle clean
+.PHONY: help venv demo test wheel fuzz lint spec corpus bench bench-results bench-stall vectors bundle release-check clean
 
 help:
 	@echo "make demo    ask the starter compendium and a small campaign some questions"
@@ -26,6 +26,7 @@ help:
 	@echo "make bench   measure start, latency, indexing, memory, clients, growth; writes benchmarks/RESULTS.md"
 	@echo "make vectors build the data package of the open books' vectors, from the Open5e files at LOREKEEPER_CORPUS, in dist/"
 	@echo "make bundle  build the bundle for desktop apps, dist/lorekeeper-VERSION.mcpb (needs npx)"
+	@echo "make release-check  build all of a release into dist/ and check it: wheel, sdist, bundle, server.json, plugin, checksums"
 	@echo "make venv    only the virtual environment, in $(VENV)"
 	@echo "make clean   remove the environment and everything that was built"
 
@@ -102,6 +103,11 @@ vectors: $(READY)
 # WHEEL=dist/lorekeeper_rpg-....whl takes the package from a wheel that is there already.
 bundle: $(READY) $(if $(WHEEL),,wheel)
 	@$(BIN)/python -m scripts.build_bundle $(or $(WHEEL),dist/lorekeeper_rpg-*.whl)
+
+# Uploads nothing. ARGS=--publish refuses placeholders too; WHEEL as above.
+release-check: $(READY) $(if $(WHEEL),,wheel)
+	@$(PIP) --quiet hatchling
+	@$(BIN)/python -m scripts.release $(or $(WHEEL),dist/lorekeeper_rpg-*.whl) $(ARGS)
 
 clean:
 	rm -rf $(VENV) .venv-milvus .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist lorekeeper/data/model lorekeeper/data/library.zip

@@ -1,7 +1,6 @@
-"""Builds the bundle for desktop apps, and the entry of the MCP registry.
+"""Builds the bundle for desktop apps, and describes the package for the MCP registry.
 
     python -m scripts.build_bundle WHEEL            # writes dist/lorekeeper-VERSION.mcpb, with the package of that wheel
-    python -m scripts.build_bundle --server-json    # writes server.json
 
 The bundle holds the package as it is in the wheel, and its dependencies by name: the app has Python and the dependencies
 installed by uv. Its manifest is version 0.4 of <https://github.com/modelcontextprotocol/mcpb>, and server.json is of the
@@ -26,9 +25,9 @@ from lorekeeper.settings import PREFIX, Settings
 from lorekeeper.version import DISTRIBUTION, VERSION
 
 OWNER = "OWNER"
-"""The account that publishes, for the name in the MCP registry, as long as pyproject.toml has no URL of a repository.
+"""Stands for the account that publishes, as long as pyproject.toml has no URL of a repository.
 
-To be set before the first publication, here and in README's line ``mcp-name``.
+That URL (``[project.urls]``, ``Repository``) is the only place to set: ``python -m scripts.release --write`` writes what follows.
 """
 
 ROOT = Path(__file__).parent.parent
@@ -116,10 +115,15 @@ def project() -> Json:
     return table
 
 
+def repository() -> str:
+    """The address of the repository, "" before it is published."""
+    address: str = project().get("urls", {}).get("Repository", "")
+    return address
+
+
 def registry_name() -> str:
     """The name in the MCP registry."""
-    address = project().get("urls", {}).get("Repository", "")
-    match = re.fullmatch(r"https://github\.com/([^/]+)/[^/]+/?", address)
+    match = re.fullmatch(r"https://github\.com/([^/]+)/[^/]+/?", repository())
     return f"io.github.{match[1] if match else OWNER}/lorekeeper"
 
 
@@ -221,23 +225,26 @@ def pack(folder: Path, bundle: Path) -> None:
     subprocess.run([*MCPB, "pack", str(folder), str(bundle)], check=True)
 
 
+def build(wheel: Path) -> Path:
+    """Build the bundle from a wheel, into `DIST`."""
+    folder, bundle = DIST / "bundle", DIST / f"lorekeeper-{VERSION}.mcpb"
+    shutil.rmtree(folder, ignore_errors=True)
+    fill(folder, wheel)
+    pack(folder, bundle)
+    shutil.rmtree(folder)
+    return bundle
+
+
 def main() -> None:
     """Build what the command line asks for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
         "wheel", nargs="?", type=Path, help="the wheel of this version, as 'make wheel' builds it with the model"
     )
-    parser.add_argument("--server-json", action="store_true", help="write server.json, and nothing else")
     arguments = parser.parse_args()
-    if arguments.server_json:
-        (ROOT / "server.json").write_text(written(server_json()), "utf-8")
-        return
     if arguments.wheel is None:
         parser.error("which wheel? 'make wheel' builds one, 'make bundle' that and the bundle")
-    folder = DIST / "bundle"
-    shutil.rmtree(folder, ignore_errors=True)
-    fill(folder, arguments.wheel)
-    pack(folder, DIST / f"lorekeeper-{VERSION}.mcpb")
+    build(arguments.wheel)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def test_every_version_is_the_version():
 
 def test_server_json_is_what_the_script_writes():
     entry = json.loads((ROOT / "server.json").read_text("utf-8"))
-    assert entry == server_json(), "run 'python -m scripts.build_bundle --server-json'"
+    assert entry == server_json(), "run 'python -m scripts.release --write'"
 
 
 def test_server_json_is_valid():

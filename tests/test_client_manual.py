@@ -26,8 +26,12 @@ SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.
 every_client = pytest.mark.parametrize("client", CLIENTS.values(), ids=lambda client: client.name)
 
 
+OTHERS = ["Over HTTP", "Tell the assistant to look things up"]
+"""The sections after those of the clients."""
+
+
 def test_every_client_has_a_section_in_the_order_of_the_table():
-    assert list(SECTIONS) == [client.title for client in CLIENTS.values()]
+    assert list(SECTIONS) == [client.title for client in CLIENTS.values()] + OTHERS
     assert [name for name in CLIENTS if f"`{name}`" not in README] == []
 
 
@@ -60,7 +64,7 @@ def test_a_section_says_whether_it_was_tried(client: Client):
 def test_links_of_one_click_start_the_published_package():
     links, in_readme = (re.findall(r"\]\((https://[^)]*name=lorekeeper[^)]*)\)", page) for page in (PAGE, README))
     assert len(links) == 3
-    assert in_readme == links
+    assert in_readme == [], "README names no package that is not published yet"
     for link in links:
         (config,) = parse_qs(urlsplit(link).query)["config"]
         text = config if config.startswith("{") else base64.b64decode(config, validate=True).decode()

@@ -206,9 +206,14 @@ def aligned(known: str | None, wanted: str) -> bool:
 
 
 def environments_of(o: Raw) -> set[str | None]:
-    """The environments; Tome of Beasts lists all of them where it knows none."""
+    """The environments; two documents list all of them where they know none."""
     keys = {key_of(e) for e in o.get("environments") or []}
-    return set() if document_of(o) == "tob" and len(keys) > 20 else keys
+    return set() if document_of(o) in ("srd-2014", "tob") and len(keys) > 20 else keys
+
+
+def concentrates(o: Raw) -> bool:
+    """As the flag or the duration says: one spell of Deep Magic has it in its duration alone."""
+    return o["concentration"] or "concentration" in (o.get("duration") or "").lower()
 
 
 def parent_of(o: Raw) -> str | None:
@@ -266,7 +271,7 @@ PARAMETERS: dict[str, dict[str, tuple[Read, Test]]] = {
         "school": (lambda o: key_of(o["school"]), same),
         "class_key": (derived("classes"), holds),
         "ritual": (lambda o: o["ritual"], same),
-        "concentration": (lambda o: o["concentration"], same),
+        "concentration": (concentrates, same),
         "damage_type": (derived("damage_types"), holds),
     },
     "lookup_creature": {
@@ -289,7 +294,7 @@ PARAMETERS: dict[str, dict[str, tuple[Read, Test]]] = {
         "requires_attunement": (derived("requires_attunement"), same),
         "cost_min": (lambda o: number(o.get("cost")) or None, at_least),
         "cost_max": (lambda o: number(o.get("cost")) or None, at_most),
-        "weight_max": (lambda o: number(o.get("weight")), at_most),
+        "weight_max": (lambda o: number(o.get("weight")) or None, at_most),
         "damage_type": (damage_of, same),
         "property": (derived("properties"), holds),
     },

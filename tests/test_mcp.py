@@ -99,8 +99,10 @@ async def test_prompts_are_listed_with_all_that_a_user_sees(client):
         assert re.fullmatch(r"data:image/svg\+xml,[!-~]{1,400}", icon.src)
 
 
-async def test_the_readme_lists_every_prompt_with_its_arguments():
-    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+async def test_the_page_of_tools_lists_every_prompt_with_its_arguments():
+    rows = re.findall(
+        r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", (ROOT / "docs" / "tools.md").read_text("utf-8"), re.MULTILINE
+    )
     expected = {
         name: ", ".join(f"**`{a.name}`**" if a.required else f"`{a.name}`" for a in prompt.arguments)
         for name, prompt in PROMPTS.items()
@@ -333,7 +335,7 @@ async def test_a_document_says_when_it_was_published(tmp_path):
     record = make("old", "A book.", type="documents", document="old", data={"publication_date": "2014-07-03T00:00:00"})
     async with open_library(tmp_path, backend="sqlite") as library, connected(library, "auto") as client:
         await library.cache.store_entities([record], "documents")
-        (listed,) = (await client.list_resources()).resources
+        listed, _skill = (await client.list_resources()).resources
     assert listed.annotations.last_modified == "2014-07-03T00:00:00Z"
 
 

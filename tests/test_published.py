@@ -1,4 +1,4 @@
-"""The published interface: what the package exports, and README's tables and examples, held against the code."""
+"""The published interface: what the package exports, and the tables and examples of README and docs/, held against the code."""
 
 from __future__ import annotations
 
@@ -114,14 +114,21 @@ def test_the_errors_and_the_entity_load_nothing_heavy():
 # --- README and its neighbours ---------------------------------------------------------------------------------------
 
 PAGES = {
-    name: (ROOT / name).read_text("utf-8")
-    for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/scale.md", "docs/plugin.md")
+    str(file.relative_to(ROOT)): file.read_text("utf-8")
+    for file in (
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
+        *sorted((ROOT / "docs").glob("*.md")),
+    )
 }
 
 README = PAGES["README.md"]
 
 
-def table(first_column: str, page: str = README) -> list[list[str]]:
+MOST_LINES = 130
+"""README is read in four minutes; reference belongs on a page of docs/."""
+
+
+def table(first_column: str, page: str) -> list[list[str]]:
     """The rows of the one table of a page whose first column has that title, each as its cells."""
     _, _, rest = page.partition(f"\n| {first_column} |")
     rows = rest.split("\n\n", 1)[0].splitlines()[2:]
@@ -144,7 +151,7 @@ TOOLS = {tool.name: tool for tool in all_tools()}
 
 @pytest.fixture(scope="module")
 def documented_parameters() -> dict[str, list[str]]:
-    rows = {tool: code(parameters) for tool, _, parameters in table("tool")}
+    rows = {tool: code(parameters) for tool, _, parameters in table("tool", PAGES["docs/tools.md"])}
     by_name, paged = rows.pop("*every lookup*"), rows.pop("*every lookup and `search_lore`*")
     parameters = {code(tool)[0]: names for tool, names in rows.items()}
     for tool in parameters:
@@ -155,14 +162,14 @@ def documented_parameters() -> dict[str, list[str]]:
     return parameters
 
 
-def test_readme_lists_every_tool_in_order(documented_parameters):
+def test_the_page_of_tools_lists_every_tool_in_order(documented_parameters):
     assert list(documented_parameters) == list(TOOLS)
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
-def test_readme_lists_every_parameter_of_a_tool_and_marks_the_required_ones(tool: Tool, documented_parameters):
+def test_the_page_of_tools_lists_every_parameter_and_marks_the_required_ones(tool: Tool, documented_parameters):
     assert sorted(documented_parameters[tool.name]) == sorted(tool.arguments.model_fields)
-    row = next(row for row in table("tool") if row[0] == f"`{tool.name}`")
+    row = next(row for row in table("tool", PAGES["docs/tools.md"]) if row[0] == f"`{tool.name}`")
     assert re.findall(r"\*\*`(\w+)`\*\*", row[2]) == tool.input_schema.get("required", [])
 
 
@@ -179,13 +186,13 @@ MOST_CHOICES_SHOWN = 3
 
 
 def usage(command: str, parser: argparse.ArgumentParser) -> list[str]:
-    """The words of a command as README writes them, each option in brackets, in the order of the alphabet."""
+    """The words of a command as the page of commands writes them, each option in brackets, in the order of the alphabet."""
     words = [word(action) for action in parser._actions if not isinstance(action, argparse._HelpAction)]
     return sorted(["lorekeeper", command, *words])
 
 
 def word(action: argparse.Action) -> str:
-    """One argument as README writes it."""
+    """One argument as the page of commands writes it."""
     value = action.metavar or action.dest.upper()
     if action.choices and len(list(action.choices)) <= MOST_CHOICES_SHOWN:
         value = "|".join(action.choices)
@@ -197,19 +204,21 @@ def word(action: argparse.Action) -> str:
     return f"[{option} {value}]" + ("..." if isinstance(action, argparse._AppendAction) else "")
 
 
-def test_readme_lists_every_command():
-    assert sorted(code(row[0])[0].split()[1] for row in table("command")) == sorted(parsers())
+def test_the_page_of_commands_lists_every_command():
+    assert sorted(code(row[0])[0].split()[1] for row in table("command", PAGES["docs/commands.md"])) == sorted(
+        parsers()
+    )
 
 
 @pytest.mark.parametrize("command", parsers())
-def test_readme_lists_every_option_of_a_command(command):
-    rows = [code(row[0])[0] for row in table("command")]
+def test_the_page_of_commands_lists_every_option_of_a_command(command):
+    rows = [code(row[0])[0] for row in table("command", PAGES["docs/commands.md"])]
     documented = next(row for row in rows if row.split()[1] == command)
     assert sorted(re.findall(r"\[[^]]+\](?:\.\.\.)?|\S+", documented)) == usage(command, parsers()[command])
 
 
 def shown_default(name: str) -> str:
-    """The default of a setting as README shows it; nothing if there is none."""
+    """The default of a setting as the page of settings shows it; nothing if there is none."""
     default = OWN_FILE if name == "env_file" else Settings.model_fields[name].default
     if default in (None, ()):
         return ""
@@ -245,14 +254,15 @@ def is_allowed(name: str, value: str) -> bool:
     return True
 
 
-def test_readme_lists_every_setting_with_its_default_and_values():
-    documented = sorted((variable, default, sorted(code(values))) for variable, default, values, _ in table("variable"))
+def test_the_page_of_settings_lists_every_setting_with_its_default_and_values():
+    rows = table("variable", PAGES["docs/settings.md"])
+    documented = sorted((variable, default, sorted(code(values))) for variable, default, values, _ in rows)
     settings = [(f"`{PREFIX}{n.upper()}`", shown_default(n), allowed_values(n)) for n in Settings.model_fields]
     assert documented == sorted(settings)
 
 
-def test_readme_lists_every_public_name():
-    assert sorted(name for row in table("names") for name in code(row[0])) == PUBLIC
+def test_the_page_of_python_lists_every_public_name():
+    assert sorted(name for row in table("names", PAGES["docs/python.md"]) for name in code(row[0])) == PUBLIC
 
 
 def test_the_map_of_the_house_has_every_room():
@@ -263,7 +273,7 @@ def test_the_map_of_the_house_has_every_room():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_in_examples_parse(page):
-    for line in (line for block in blocks(PAGES[page], "sh") for line in block.splitlines()):
+    for line in (line for block in blocks(PAGES[page], "sh") for line in block.replace("\\\n", " ").splitlines()):
         words = shlex.split(re.sub(r"<\(.*?\)", "PIPE", line), comments=True)
         if "lorekeeper" in words:
             PARSER.parse_args(words[words.index("lorekeeper") + 1 :])
@@ -275,20 +285,45 @@ def test_variables_that_a_page_names_exist(page):
     assert variables <= {*Settings.model_fields, *OTHERS}
 
 
+def anchors(page: str) -> set[str]:
+    """The headings of a page as links name them."""
+    headings = re.findall(
+        r"^#+ (.*)$", re.sub(r"^```.*?^```", "", PAGES[page], flags=re.DOTALL | re.MULTILINE), re.MULTILINE
+    )
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_files_and_headings_that_a_page_links_or_names_exist(page):
     text = PAGES[page]
-    headings = {
-        re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-")
-        for h in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    }
     for target in re.findall(r"\]\((?!https?:)([^)]+)\)", text):
         path, _, heading = target.partition("#")
-        assert (ROOT / page).parent.joinpath(path).exists() if path else heading in headings, target
+        file = (ROOT / page).parent.joinpath(path).resolve() if path else ROOT / page
+        assert file.exists(), target
+        if heading:
+            assert heading in anchors(str(file.relative_to(ROOT))), target
     for module in re.findall(r"python -m ([a-z_.]+)", text):
         assert importlib.util.find_spec(module), module
     named = re.findall(r"`((?:lorekeeper|tests|benchmarks|scripts|openspec)/[\w./-]*)`", text)
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_readme_leads_to_every_page_and_image_of_the_documentation():
+    linked = set(
+        re.findall(r"\]\(([^)#]+)", PAGES["README.md"] + PAGES["docs/page.md"].replace("(images", "(docs/images"))
+    )
+    files = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "images").iterdir()]
+    assert [file.name for file in files if str(file.relative_to(ROOT)) not in linked] == []
+
+
+def test_readme_is_short():
+    assert len(README.splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])
+def test_a_page_installs_nothing_from_an_index_that_does_not_have_it(page):
+    commands = [line for block in blocks(PAGES[page], "sh") for line in block.splitlines()]
+    assert [line for line in commands if re.search(r"(pip|pipx|uv|uvx).* lorekeeper(-rpg)?\b(?!_)", line)] == []
 
 
 @pytest.fixture(scope="module")
@@ -297,21 +332,22 @@ def starter_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_answer_in_readme_is_the_answer(starter_library):
-    command = shlex.split(blocks(README, "sh")[0].splitlines()[-1])
+    command = shlex.split(next(block for block in blocks(README, "sh") if block.startswith("lorekeeper search")))
     done = run_lorekeeper(starter_library, *command[1:], env=environment(starter_library) | {"COLUMNS": "92"})
     lines = [line.rstrip() for line in done.stdout.splitlines()]
     assert lines == blocks(README, "text")[0].splitlines()
 
 
-def test_the_entry_in_readme_begins_as_it_is_shown(starter_library):
-    block = blocks(README, "text")[1].splitlines()
+def test_the_entry_on_the_page_of_commands_begins_as_it_is_shown(starter_library):
+    (text,) = blocks(PAGES["docs/commands.md"], "text")
+    block = text.splitlines()
     environ = environment(starter_library) | {"COLUMNS": "80"}
     done = run_lorekeeper(starter_library, "show", "adult red dragon", env=environ)
     assert [line.rstrip() for line in done.stdout.splitlines()][: len(block)] == block
 
 
-def test_the_python_example_of_readme_runs_as_written(starter_library):
-    (example,) = blocks(README, "python")
+def test_the_python_example_runs_as_written(starter_library):
+    (example,) = blocks(PAGES["docs/python.md"], "python")
     done = subprocess.run(
         [sys.executable, "-c", example],
         cwd=starter_library,

@@ -123,9 +123,9 @@ def test_entries_of_ours_are_valid():
             VALIDATORS[obj["collection"]].validate(obj)
 
 
-def test_the_example_of_the_readme_is_valid():
-    text = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
-    block = text.split("### Your homebrew\n\n```json\n", 1)[1].split("```", 1)[0]
+def test_the_example_of_the_page_of_formats_is_valid():
+    text = (Path(__file__).parent.parent / "docs" / "formats.md").read_text("utf-8")
+    block = text.split("## Your homebrew\n\n```json\n", 1)[1].split("```", 1)[0]
     for obj in json.loads(block):
         VALIDATORS[obj["collection"]].validate(obj)
 

@@ -265,7 +265,6 @@ async def test_a_second_server_answers_too_and_writes_nothing_but_protocol(libra
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="a server does not notice the first book of another program; known and open", run=False)
 async def test_a_client_hears_of_a_book_that_another_program_imports(tmp_path):
     run_lorekeeper(tmp_path, "import", str(write_lines(tmp_path / "shelf.jsonl")))
     book = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 import sqlite3
 import threading
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +36,13 @@ def test_vectors_come_back_as_they_were_by_model_and_text(cache):
     assert found.keys() == set(TEXTS)
     assert all(np.array_equal(found[text], vector) for text, vector in zip(TEXTS, VECTORS, strict=True))
     assert cache.get("model-2", TEXTS) == {}
+
+
+def test_a_file_is_hardly_larger_than_the_vectors_in_it(cache):
+    vectors = HashingProvider(384).embed(TEXTS)
+    cache.put(MODEL, TEXTS, vectors)
+    cache.close()
+    assert cache.path.stat().st_size < 1.15 * vectors.nbytes
 
 
 def test_texts_that_are_no_unicode_and_none_at_all_are_keys_too(cache):
@@ -151,6 +160,25 @@ def test_several_threads_and_files_of_one_name_agree(cache):
     for thread in threads:
         thread.join()
     assert len(cache.get(MODEL, TEXTS)) == len(TEXTS)
+
+
+@pytest.mark.integration
+def test_processes_that_create_the_file_at_once_all_write_to_it(tmp_path):
+    """Half of such files lacked a vector where nothing was tried again: the change to WAL does not wait for a lock."""
+    fork = multiprocessing.get_context("fork")
+
+    def write(path: Path, number: int, start: Barrier) -> None:
+        start.wait()
+        VectorCache(path).put(MODEL, [TEXTS[number]], VECTORS[number : number + 1])
+
+    for attempt in range(12):
+        path, start = tmp_path / f"{attempt}.db", fork.Barrier(4)
+        writers = [fork.Process(target=write, args=(path, number, start)) for number in range(4)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+        assert len(VectorCache(path).get(MODEL, TEXTS[:4])) == 4
 
 
 def test_vectors_in_half_precision_keep_their_direction(tmp_path):

@@ -11,8 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import random
 import sqlite3
 import threading
+import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,6 +44,11 @@ KEYS = 500
 """Keys per query."""
 
 BUSY_SECONDS = 10.0
+
+PAGE_BYTES = 8192
+"""Of a new file: SQLite's usual 4096 hold two vectors of 384 numbers, and a quarter of each page stays empty."""
+
+ATTEMPTS = 3
 
 CHECK_BYTES = 4
 """Every vector is followed by a checksum of key and vector: a damaged one, or another text's, is computed again."""
@@ -176,12 +183,18 @@ class VectorCache:
         return self._packed
 
     def _guarded(self, function: Callable[[sqlite3.Connection], R]) -> R | None:
-        """Call with the open file; None if it cannot be used, which is logged once. A damaged file is replaced."""
+        """Call with the open file; None if it cannot be used, which is logged once. A damaged file is replaced.
+
+        SQLite does not always wait for a lock: two connections that change a new file to WAL fail at once.
+        """
         with self._lock:
-            for _ in range(2):
+            for attempt in range(ATTEMPTS):
                 try:
                     return function(self._open())
                 except (*SQLITE_ERRORS, OSError) as error:
+                    if _code(error) == sqlite3.SQLITE_BUSY and attempt + 1 < ATTEMPTS:
+                        time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - not to meet the other one again
+                        continue
                     if _is_damage(error):
                         logger.warning("the vector cache %s is damaged (%s): starting a new one", self.path, error)
                         self._discard()
@@ -202,6 +215,7 @@ class VectorCache:
                 version = connection.execute("PRAGMA user_version").fetchone()[0]
                 if version > FORMAT:
                     raise sqlite3.NotSupportedError(f"a later version of LoreKeeper wrote it, in format {version}")
+                connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")
                 connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
@@ -336,5 +350,10 @@ def _checksum(key: bytes, data: bytes) -> bytes:
 
 def _is_damage(error: Exception) -> bool:
     """Whether an error means that the file is damaged; other errors concern the disk, a lock, or a row."""
+    return isinstance(error, UnicodeDecodeError) or _code(error) in _DAMAGE
+
+
+def _code(error: Exception) -> int | None:
+    """SQLite's primary result code."""
     code = getattr(error, "sqlite_errorcode", None)
-    return isinstance(error, UnicodeDecodeError) or (code is not None and code & 0xFF in _DAMAGE)
+    return None if code is None else code & 0xFF

@@ -223,6 +223,8 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
         try:
             return await call_next(context)
         finally:
+            if _lists(context):
+                await group.watch.begin()
             group.clients.met(context.session)
             for each in (group, self._group(self._greeting)):
                 each.watch.message()
@@ -248,6 +250,12 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
     def _books_file(self) -> Path | None:
         """Where the books are remembered; those that a player sees are not."""
         return self._library.books_file if self._greeting is self._library else None
+
+
+def _lists(context: Any) -> bool:
+    """Whether a request names the documents of the library: its client shall hear of every change from then on."""
+    tool = (context.params or {}).get("name") if context.method == "tools/call" else None
+    return context.method == "resources/list" or tool == "list_documents"
 
 
 async def _announced(context: Any, call_next: CallNext) -> Any:

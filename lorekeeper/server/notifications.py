@@ -120,6 +120,7 @@ class Watch:
         self._clients = clients
         self._changed = changed
         self._known: frozenset[tuple[str, str]] | None = None
+        self._checking = asyncio.Lock()
         self._last_message = 0.0
         self._open = False
         self._task: asyncio.Task[None] | None = None
@@ -129,7 +130,7 @@ class Watch:
         uris = params.notifications.resource_subscriptions or []
         self._listened.update(uris)
         try:
-            await self._begin()
+            await self.begin()
             await self._remember(uris[:MAX_FOLLOWED])
             return await self._listener(context, params)
         finally:
@@ -159,16 +160,17 @@ class Watch:
 
     async def check(self) -> None:
         """Compare the library with what it was before, and tell the clients; CacheError if it cannot be read."""
-        counts = await self._view.cache.documents()
-        await self._compare()
-        present = frozenset((key, name) for key, by_type in counts.items() for name in by_type)
-        if present == self._known:
-            return
-        self._view.searcher.documents.forget()
-        await self._changed()
-        if self._known is not None:
-            await self._tell()
-        self._known = present
+        async with self._checking:
+            counts = await self._view.cache.documents()
+            await self._compare()
+            present = frozenset((key, name) for key, by_type in counts.items() for name in by_type)
+            if present == self._known:
+                return
+            self._view.searcher.documents.forget()
+            await self._changed()
+            if self._known is not None:
+                await self._tell()
+            self._known = present
 
     async def _compare(self) -> None:
         """Tell of the resources that read otherwise than before."""
@@ -186,8 +188,8 @@ class Watch:
         """The resources that somebody follows."""
         return {*self._clients.followers(), *list(+self._listened)[:MAX_FOLLOWED]}
 
-    async def _begin(self) -> None:
-        """Count before somebody is told of changes, unless that was done, so that the first one is told."""
+    async def begin(self) -> None:
+        """Count before a client has its first answer, unless that was done: it hears of every change from then on."""
         if self._known is None:
             with contextlib.suppress(LoreKeeperError):
                 await self.check()

@@ -1,10 +1,12 @@
-"""Resources: entries as the books print them, and lists of entries, as Markdown."""
+"""Resources: entries as the books print them, lists of entries, and the skill for assistants, as Markdown."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import quote, unquote
 
 import mcp_types as types
@@ -47,6 +49,12 @@ TEMPLATES = {
 }
 """Name, title and description of each template."""
 
+SKILL_URI = "skill://lorekeeper/look-up-before-you-answer"
+"""Instructions for an assistant: when to look things up, and with which tool."""
+
+SKILL_FILE = Path(__file__).parents[1] / "data" / "skill.md"
+"""The skill with its front matter, as the plugin for Claude Code ships it."""
+
 _LIST_URI = re.compile(r"lore://([^/?#]+)(?:/([^/?#]+))?(?:\?offset=(\d{1,9}))?")
 
 
@@ -88,7 +96,7 @@ def templates() -> list[types.ResourceTemplate]:
 
 
 async def listed(view: View, cursor: str | None) -> types.ListResourcesResult:
-    """A page of the documents, and of the lists of entries of each.
+    """A page of the documents, of the lists of entries of each, and of the skill, which is the last.
 
     Raises:
         MCPError: the cursor is none of ours.
@@ -112,7 +120,7 @@ async def _resources(view: View) -> list[types.Resource]:
         for key, by_type in counts.items()
         if entity_type != "documents" and (number := by_type.get(entity_type))
     ]
-    return [*map(_record_resource, records), *lists]
+    return [*map(_record_resource, records), *lists, _skill_resource()]
 
 
 def _record_resource(record: Entity) -> types.Resource:
@@ -124,6 +132,21 @@ def _record_resource(record: Entity) -> types.Resource:
         description="source document",
         annotations=_annotations(record),
     )
+
+
+def _skill_resource() -> types.Resource:
+    return types.Resource(
+        uri=SKILL_URI,
+        name="look-up-before-you-answer",
+        title="Look up before you answer",
+        mime_type=PAGE_TYPE,
+        description="for assistants: when to look things up, and with which tool",
+    )
+
+
+def _skill() -> str:
+    """The text of the skill, without its front matter."""
+    return SKILL_FILE.read_text("utf-8").split("\n---\n", 1)[1].strip()
 
 
 def _annotations(record: Entity) -> types.Annotations | None:
@@ -145,12 +168,14 @@ def _list_resource(page: _List, title: str, number: int) -> types.Resource:
 
 
 async def read(view: View, uri: str) -> str:
-    """The Markdown of an entry, or of a page of a list.
+    """The Markdown of an entry, of a page of a list, or of the skill.
 
     Raises:
         MCPError: there is nothing at that address.
         CacheError: the library cannot be read.
     """
+    if uri == SKILL_URI:
+        return await asyncio.to_thread(_skill)
     page = _list_at(uri)
     if page:
         return await _list_page(view, page, uri)

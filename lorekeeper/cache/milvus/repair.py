@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lorekeeper.cache.formats import NewerLibraryError, not_again
+from lorekeeper.cache.formats import UnknownFormatError, not_again
 from lorekeeper.cache.milvus import companion_path
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.remote import RemoteStore
@@ -22,7 +22,6 @@ from lorekeeper.cache.store import Store
 from lorekeeper.embedding.protocol import is_unit
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, MilvusConnectionError
-from lorekeeper.filters import Selection
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +84,8 @@ class EmbeddedRepair:
     def problems(self, entity_type: str) -> list[str]:
         """What is wrong with a type: it cannot be read, store and companion differ, or its vectors cannot be searched.
 
-        Vectors are checked only if this process serves the store itself: they are too many to be sent over the socket.
+        Called within `exclusive`: the companion is brought up to date. Vectors are checked only if this process serves the
+        store itself: they are too many to be sent over the socket.
         """
         try:
             if self._store.embedding_of(entity_type) is None:
@@ -95,7 +95,7 @@ class EmbeddedRepair:
             hashes, entities = _stored(self._store, entity_type)
             problems = differences(hashes, entities)
             if not problems:
-                self._store.count(Selection(entity_type))  # brings the companion up to date
+                self._store.sync_companion(entity_type)
                 problems = [f"the keyword index: {text}" for text in differences(hashes, self._copied(entity_type))]
             if not problems and not self._is_client():
                 problems = self._damaged_vectors(entity_type, sorted(hashes))
@@ -139,7 +139,7 @@ class EmbeddedRepair:
         """Keep all other writers out, and the store in this process."""
         try:
             self._store.upgrade()
-        except NewerLibraryError:
+        except UnknownFormatError:
             raise
         except CacheError as error:
             logger.info("%s cannot be opened: %s", self._path, error)

@@ -1,0 +1,561 @@
+"""install.py: where it puts things on the three systems, what it asks, and that it can be run again and taken back."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path, PureWindowsPath
+from typing import Any
+
+import pytest
+
+import install
+from install import MAC, MARK, WINDOWS, InstallError, Places
+
+LINUX = "linux"
+
+HOME = Path("/home/mira")
+
+SOURCE = Path(install.__file__).read_text("utf-8")
+
+
+# --- the program itself ----------------------------------------------------------------------------------------------
+
+
+def test_nothing_outside_the_standard_library_is_imported():
+    names = {
+        (node.module or "") if isinstance(node, ast.ImportFrom) else alias.name
+        for node in ast.walk(ast.parse(SOURCE))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
+
+
+def test_an_older_python_reads_the_program_far_enough_to_say_what_it_lacks():
+    tree = ast.parse(SOURCE, feature_version=(3, 6))
+    _docstring, second, third = (ast.unparse(node) for node in tree.body[:3])
+    assert second == "import sys"
+    assert third.startswith("if sys.version_info < (3, 11):")
+    assert not any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+
+
+def test_an_older_python_gets_a_message_with_the_next_step(tmp_path):
+    old = SOURCE.replace("import sys\n", "import sys\nsys.version_info = (3, 8, 2)\n", 1)
+    (tmp_path / "install.py").write_text(old, "utf-8")
+    done = subprocess.run(
+        [sys.executable, tmp_path / "install.py"],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "needs Python 3.11 or later, and this is 3.8" in done.stderr
+    assert "https://www.python.org/downloads/" in done.stderr
+
+
+def test_an_older_python_hands_over_to_a_newer_one_on_the_path(tmp_path):
+    old = SOURCE.replace("import sys\n", "import sys\nsys.version_info = (3, 8, 2)\n", 1)
+    (tmp_path / "install.py").write_text(old, "utf-8")
+    newer = tmp_path / "python3.13"
+    newer.write_text('#!/bin/sh\necho "newer: $2 $3"\nexit 7\n')
+    newer.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "install.py", "--yes", "--uninstall"],
+        env={"PATH": f"{tmp_path}:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (7, "newer: --yes --uninstall\n")
+
+
+# --- where things go -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("system", "environ", "data", "program", "command"),
+    [
+        (
+            LINUX,
+            {},
+            "/home/mira/.local/share/lorekeeper",
+            "environment/bin/lorekeeper",
+            "/home/mira/.local/bin/lorekeeper",
+        ),
+        (
+            LINUX,
+            {"XDG_DATA_HOME": "/data"},
+            "/data/lorekeeper",
+            "environment/bin/lorekeeper",
+            "/home/mira/.local/bin/lorekeeper",
+        ),
+        (
+            MAC,
+            {},
+            "/home/mira/Library/Application Support/LoreKeeper",
+            "environment/bin/lorekeeper",
+            "/home/mira/.local/bin/lorekeeper",
+        ),
+        (
+            WINDOWS,
+            {"LOCALAPPDATA": "/c/Local"},
+            "/c/Local/LoreKeeper",
+            "environment/Scripts/lorekeeper.exe",
+            "/c/Local/LoreKeeper/bin/lorekeeper.cmd",
+        ),
+        (
+            WINDOWS,
+            {},
+            "/home/mira/AppData/Local/LoreKeeper",
+            "environment/Scripts/lorekeeper.exe",
+            "/home/mira/AppData/Local/LoreKeeper/bin/lorekeeper.cmd",
+        ),
+    ],
+)
+def test_each_system_has_its_own_places(system, environ, data, program, command):
+    places = Places(system, HOME, environ)
+    assert places.data == Path(data)
+    assert places.program == Path(data, program)
+    assert places.command == Path(command)
+
+
+def test_the_python_of_the_microsoft_store_gets_a_folder_that_it_does_not_redirect():
+    prefix = str(PureWindowsPath("C:/Program Files/WindowsApps/PythonSoftwareFoundation.Python.3.12_3.12.1_x64__q"))
+    assert Places(WINDOWS, HOME, {"LOCALAPPDATA": "/c/Local"}, prefix).data == HOME / "LoreKeeper"
+
+
+@pytest.mark.parametrize(
+    ("system", "shell", "existing", "expected"),
+    [
+        (LINUX, "/bin/bash", [], ".bashrc"),
+        (LINUX, "/usr/bin/zsh", [], ".zshrc"),
+        (LINUX, "/usr/bin/fish", [], None),
+        (LINUX, "", [], None),
+        (MAC, "/bin/zsh", [], ".zshrc"),
+        (MAC, "/bin/bash", [], ".bash_profile"),
+        (MAC, "/bin/bash", [".profile"], ".profile"),
+    ],
+)
+def test_the_startup_file_is_the_one_that_the_shell_reads(tmp_path, system, shell, existing, expected):
+    for name in existing:
+        (tmp_path / name).touch()
+    assert Places(system, tmp_path, {"SHELL": shell}).startup_file == (tmp_path / expected if expected else None)
+
+
+@pytest.mark.parametrize(("system", "separator"), [(LINUX, ":"), (MAC, ":"), (WINDOWS, ";")])
+def test_a_folder_on_the_path_is_recognised(system, separator):
+    folder = str(Places(system, HOME, {}).commands)
+    assert Places(system, HOME, {"PATH": separator.join(["/bin", folder])}).on_path
+    assert not Places(system, HOME, {"PATH": separator.join(["/bin", f"{folder}x", ""])}).on_path
+    assert not Places(system, HOME, {}).on_path
+
+
+# --- the path --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("before", [None, b"", b"alias ll='ls -l'\n", b"# no end of line", b"caf\xe9\r\nset\r\n"])
+def test_the_line_in_the_startup_file_is_added_once_and_taken_back_alone(tmp_path, before):
+    places = Places(LINUX, tmp_path, {"SHELL": "/bin/bash"})
+    file = tmp_path / ".bashrc"
+    if before is not None:
+        file.write_bytes(before)
+    install.add_to_path(places)
+    once = file.read_bytes()
+    install.add_to_path(places)
+    assert file.read_bytes() == once
+    assert once.startswith(before or b"")
+    assert once.decode("latin-1").splitlines()[-1] == f'export PATH="{tmp_path}/.local/bin:$PATH"  {MARK}'
+    install.remove_from_path(places)
+    left = file.read_bytes()
+    assert left == (before or b"") + (b"\n" if before == b"# no end of line" else b"")
+
+
+class Registry:
+    """The part of `winreg` that is used, over one key."""
+
+    KEY_READ, KEY_WRITE, HKEY_CURRENT_USER, REG_SZ, REG_EXPAND_SZ = 1, 2, 3, 1, 2
+
+    def __init__(self, **values: tuple[str, int]) -> None:
+        self.values = dict(values)
+        self.writes = 0
+
+    def OpenKey(self, root: int, name: str, reserved: int, access: int) -> Registry:  # noqa: N802
+        assert (root, name, access) == (self.HKEY_CURRENT_USER, "Environment", self.KEY_READ | self.KEY_WRITE)
+        return self
+
+    def __enter__(self) -> Registry:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def QueryValueEx(self, key: Registry, name: str) -> tuple[str, int]:  # noqa: N802
+        if name not in key.values:
+            raise FileNotFoundError(name)
+        return key.values[name]
+
+    def SetValueEx(self, key: Registry, name: str, reserved: int, kind: int, value: str) -> None:  # noqa: N802
+        key.values[name] = (value, kind)
+        self.writes += 1
+
+
+@pytest.mark.parametrize(
+    ("before", "kind"), [("", Registry.REG_EXPAND_SZ), (r"%USERPROFILE%\bin;C:\Tools", 2), (r"C:\Tools;", 1)]
+)
+def test_the_path_of_windows_gets_one_folder_and_loses_only_that(before, kind):
+    places = Places(WINDOWS, HOME, {"LOCALAPPDATA": "/c/Local"})
+    registry = Registry(Path=(before, kind)) if before else Registry()
+    install.add_to_path(places, registry)
+    install.add_to_path(places, registry)
+    folders = [folder for folder in before.split(";") if folder]
+    assert registry.values["Path"] == (";".join([*folders, "/c/Local/LoreKeeper/bin"]), kind)
+    assert registry.writes == 1
+    install.remove_from_path(places, registry)
+    assert registry.values["Path"] == (";".join(folders), kind)
+
+
+def test_a_command_of_another_origin_stays(tmp_path):
+    places = Places(LINUX, tmp_path, {})
+    places.commands.mkdir(parents=True)
+    places.command.write_text("#!/bin/sh\n")
+    assert not install.place_command(places)
+    assert places.command.read_text() == "#!/bin/sh\n"
+
+
+def test_a_link_of_an_earlier_installation_is_renewed(tmp_path):
+    places = Places(LINUX, tmp_path, {})
+    assert install.place_command(places)
+    assert install.place_command(places)
+    assert places.command.readlink() == places.program
+
+
+def test_windows_gets_a_script_that_passes_its_arguments_on(tmp_path):
+    places = Places(WINDOWS, tmp_path, {})
+    assert install.place_command(places)
+    assert places.command.read_text() == f'@"{places.program}" %*\n'
+
+
+# --- questions -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "chosen"),
+    [
+        ("", ["cursor"]),
+        ("1 3", ["cursor", "zed"]),
+        ("3,1,3", ["zed", "cursor"]),
+        ("Zed", ["zed"]),
+        ("all", ["cursor", "goose", "zed"]),
+        ("none", []),
+        ("0", []),
+        ("n", []),
+        ("4", None),
+        ("emacs", None),
+        ("1 -2", None),
+    ],
+)
+def test_an_answer_names_clients_by_number_or_name(answer, chosen):
+    assert install.choose(answer, ["cursor", "goose", "zed"], ["cursor"]) == chosen
+
+
+def test_clients_found_here_are_offered_first_and_an_answer_that_is_not_understood_is_asked_again(capsys):
+    answers = iter(["nine", "2"])
+    states = {"claude-desktop": "not found", "cursor": "there", "zed": "installed"}
+    assert install.ask_clients(states, lambda _: next(answers)) == ["zed"]
+    shown = capsys.readouterr().out
+    assert shown.index("cursor") < shown.index("zed") < shown.index("claude-desktop")
+    assert "Please type numbers" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "system", "folder"),
+    [
+        ("~/My Campaign", LINUX, HOME / "My Campaign"),
+        ("'/media/stick/My Campaign' ", LINUX, Path("/media/stick/My Campaign")),
+        ('"/media/My Campaign"', MAC, Path("/media/My Campaign")),
+        (r"/Users/mira/My\ Campaign ", MAC, Path("/Users/mira/My Campaign")),
+        ("  notes", LINUX, Path("notes")),
+        (r'"C:\Users\Mira\My Campaign"', WINDOWS, Path(r"C:\Users\Mira\My Campaign")),
+        (r"C:\Campaign", WINDOWS, Path(r"C:\Campaign")),
+        ("~", LINUX, HOME),
+    ],
+)
+def test_a_folder_may_be_typed_quoted_or_dragged_into_the_terminal(text, system, folder):
+    assert install.typed_folder(text, HOME, system) == folder
+
+
+@pytest.mark.parametrize(
+    ("system", "config"),
+    [(LINUX, ".config"), (MAC, "Library/Application Support"), (WINDOWS, "AppData/Roaming")],
+)
+def test_vaults_of_obsidian_are_offered_by_number(tmp_path, system, config):
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+    opened = {
+        "a": {"path": str(tmp_path / "old"), "ts": 1},
+        "b": {"path": str(tmp_path / "new"), "ts": 2, "open": True},
+    }
+    opened["c"] = {"path": str(tmp_path / "gone"), "ts": 3}
+    file = tmp_path / config / "obsidian" / "obsidian.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"vaults": opened}))
+    places = Places(system, tmp_path, {})
+    assert install.obsidian_vaults(places) == [tmp_path / "new", tmp_path / "old"]
+    assert install.ask_vault(places, lambda _: "2") == [tmp_path / "old"]
+
+
+@pytest.mark.parametrize("text", [None, "", "[]", '{"vaults": 3}', '{"vaults": {"a": {"ts": "x"}}}', "\x00"])
+def test_a_strange_list_of_vaults_is_no_list(tmp_path, text):
+    file = tmp_path / ".config" / "obsidian" / "obsidian.json"
+    file.parent.mkdir(parents=True)
+    if text is not None:
+        file.write_text(text)
+    assert install.obsidian_vaults(Places(LINUX, tmp_path, {})) == []
+
+
+def test_a_folder_that_is_not_there_is_asked_for_again(tmp_path, capsys):
+    answers = iter([str(tmp_path / "nowhere"), f"'{tmp_path}'"])
+    assert install.ask_vault(Places(LINUX, tmp_path, {}), lambda _: next(answers)) == [tmp_path]
+    assert "There is no folder" in capsys.readouterr().out
+
+
+# --- what goes wrong -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "disk is full"),
+        ("WARNING: Retrying after connection broken by 'NewConnectionError(...)'", "cannot be reached"),
+        ("Failed to resolve 'host' ([Errno -3] Temporary failure in name resolution)", "cannot be reached"),
+        ("socket.gaierror: [Errno 11001] getaddrinfo failed", "cannot be reached"),
+        ("SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]", "certificate"),
+        ("PermissionError: [WinError 32] The process cannot access the file", "Close the chat apps"),
+        ("The virtual environment was not created successfully because ensurepip is not available.", "python3-venv"),
+        ("/usr/bin/python3: No module named venv", "python3-venv"),
+        ("ERROR: No matching distribution found for onnxruntime", "Try another version"),
+    ],
+)
+def test_a_known_failure_has_its_next_step(output, said):
+    assert said in (install.cause(output) or "")
+
+
+def test_a_failure_that_is_not_known_shows_its_last_lines_and_the_log(tmp_path):
+    places = Places(LINUX, tmp_path, dict(os.environ))
+    places.data.mkdir(parents=True)
+    program = "print('first'); print('the last words'); raise SystemExit(3)"
+    with pytest.raises(InstallError, match=r"(?s)Trying failed.*the last words.*install\.log"):
+        install.run(places, [sys.executable, "-c", program], "Trying")
+    assert "first\nthe last words\n" in places.log.read_text()
+
+
+def test_a_disk_that_is_too_full_is_refused_before_anything_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(install, "NEEDED_BYTES", 1 << 60)
+    with pytest.raises(InstallError, match="Free some space and run this again"):
+        install.check_machine(Places(LINUX, tmp_path, {}))
+
+
+def test_a_data_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / ".local").write_text("a file")
+    with pytest.raises(InstallError, match=r"\.local/share/lorekeeper cannot be written"):
+        install.check_machine(Places(LINUX, tmp_path, {}))
+
+
+def test_variables_that_lead_pip_elsewhere_are_not_passed_on():
+    environ = {"PYTHONPATH": "/x", "PIP_TARGET": "/y", "PIP_INDEX_URL": "https://mirror", "PATH": "/bin"}
+    assert install.clean(environ) == {"PIP_INDEX_URL": "https://mirror", "PATH": "/bin"}
+
+
+# --- a wheel that was built before -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A folder with a package, and a wheel that was built after its last change."""
+    (tmp_path / "lorekeeper" / "data" / "model").mkdir(parents=True)
+    (tmp_path / "dist").mkdir()
+    for number, name in enumerate(("lorekeeper/a.py", "dist/lorekeeper_rpg-0.1.0-py3-none-any.whl")):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (1000 + number, 1000 + number))
+    return tmp_path
+
+
+def test_the_wheel_of_make_wheel_is_taken_while_the_package_is_the_same(checkout):
+    assert install.built_wheel(checkout) == checkout / "dist" / "lorekeeper_rpg-0.1.0-py3-none-any.whl"
+    (checkout / "lorekeeper" / "data" / "model" / "model.onnx").touch()
+    (checkout / "lorekeeper" / "a.pyc").touch()
+    assert install.built_wheel(checkout), "what the build itself writes is no change"
+
+
+def test_a_wheel_that_is_older_than_the_package_is_built_again(checkout):
+    (checkout / "lorekeeper" / "b.py").touch()
+    assert install.built_wheel(checkout) is None
+
+
+# --- a whole installation, of a small program that stands for ours ---------------------------------------------------
+
+PROGRAM = """
+import json, os, sys
+from pathlib import Path
+
+home = Path(os.environ["HOME"])
+
+
+def main():
+    with (home / "calls").open("a") as calls:
+        print(*sys.argv[1:], file=calls)
+    words = sys.argv[1:]
+    entry = home / "client.json"
+    if words == ["install", "--json"]:
+        state = "installed" if entry.exists() else "there"
+        other = {"client": "other", "file": str(home / "other.json"), "state": "not found"}
+        print(json.dumps([{"client": "app", "file": str(entry), "state": state}, other]))
+    elif words[0] == "install":
+        entry.write_text(json.dumps({"command": sys.executable}))
+    elif words[0] == "uninstall":
+        entry.unlink()
+    elif words[0] == "search" and (home / "fail").exists():
+        return 1
+    return 0
+"""
+
+
+@pytest.fixture(scope="module")
+def small_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel with the command `lorekeeper`, which writes down how it is called, and without dependencies."""
+    wheel = tmp_path_factory.mktemp("wheel") / "lorekeeper_rpg-0.1.0-py3-none-any.whl"
+    info = "lorekeeper_rpg-0.1.0.dist-info"
+    with zipfile.ZipFile(wheel, "w") as written:
+        written.writestr("lorekeeper_program.py", PROGRAM)
+        written.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: lorekeeper-rpg\nVersion: 0.1.0\n")
+        written.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        written.writestr(f"{info}/entry_points.txt", "[console_scripts]\nlorekeeper = lorekeeper_program:main\n")
+        written.writestr(f"{info}/RECORD", "")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Places:
+    """An empty home, in which one installation is done by all tests below."""
+    home = tmp_path_factory.mktemp("home")
+    environ = {"HOME": str(home), "PATH": os.defpath, "SHELL": "/bin/bash", "PIP_NO_INDEX": "1"}
+    return Places(sys.platform, home, environ, sys.base_prefix)
+
+
+def options(wheel: Path | None, **more: Any) -> argparse.Namespace:
+    """The options of the command line."""
+    return argparse.Namespace(**{"wheel": wheel, "client": None, "vault": None, **more})
+
+
+def calls(places: Places) -> Iterator[str]:
+    """How the program was called since the last time."""
+    file = places.home / "calls"
+    yield from file.read_text().splitlines()
+    file.unlink()
+
+
+@pytest.mark.integration
+def test_an_installation_answers_connects_clients_and_adds_notes(places, small_wheel, capfd):
+    install.install(places, options(small_wheel, vault=[places.home]), None)
+    assert list(calls(places)) == [
+        f"search {install.QUESTION} --type spells --limit 2",
+        "install --json",
+        "install --client app",
+        f"vault add {places.home}",
+    ]
+    assert places.command.readlink() == places.program
+    assert MARK in (places.home / ".bashrc").read_text()
+    assert "Try in a new terminal window:" in capfd.readouterr().out
+
+
+@pytest.mark.integration
+def test_running_it_again_updates_in_place_and_asks_with_the_state_of_now(places, small_wheel, capfd):
+    stamp = places.python.lstat().st_ino
+    startup = (places.home / ".bashrc").read_bytes()
+    install.install(places, options(small_wheel), lambda _: "")
+    assert places.python.lstat().st_ino == stamp
+    assert (places.home / ".bashrc").read_bytes() == startup
+    assert "install --client app" in list(calls(places))
+    assert "app  (found on this computer)" in capfd.readouterr().out
+
+
+@pytest.mark.integration
+def test_an_environment_whose_python_is_gone_is_created_again(places, small_wheel):
+    places.python.unlink()
+    places.python.symlink_to("/nowhere/python")
+    assert not install.is_usable(places)
+    install.install(places, options(small_wheel, client=["none"]), None)
+    assert install.is_usable(places)
+    assert list(calls(places)) == [f"search {install.QUESTION} --type spells --limit 2", "install --json"]
+
+
+@pytest.mark.integration
+def test_a_program_that_does_not_answer_is_an_error(places, small_wheel):
+    (places.home / "fail").touch()
+    with pytest.raises(InstallError, match="did not answer"):
+        install.install(places, options(small_wheel, client=["none"]), None)
+    (places.home / "fail").unlink()
+    (places.home / "calls").unlink()
+
+
+@pytest.mark.integration
+def test_a_wheel_that_is_not_there_is_an_error_and_changes_nothing(places):
+    before = places.finished.read_text()
+    with pytest.raises(InstallError, match="There is no wheel"):
+        install.install(places, options(places.home / "none.whl"), None)
+    assert places.finished.read_text() == before
+
+
+@pytest.mark.integration
+def test_uninstalling_takes_everything_back_and_leaves_the_library(places):
+    library = places.home / ".lorekeeper"
+    library.mkdir()
+    install.uninstall(places)
+    assert not places.data.exists()
+    assert not os.path.lexists(places.command)
+    assert MARK not in (places.home / ".bashrc").read_text()
+    assert list(calls(places)) == ["install --json", "uninstall --client app"]
+    assert library.is_dir()
+    install.uninstall(places)
+
+
+# --- the wheel itself ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.wheel
+@pytest.mark.timeout(900)
+def test_the_built_wheel_is_installed_answers_and_is_removed(tmp_path):
+    environ = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_"))}
+    environ |= {"HOME": str(tmp_path), "PATH": os.defpath, "SHELL": "/bin/bash", "LANG": "C.UTF-8"}
+    (tmp_path / ".cursor").mkdir()
+    vault = tmp_path / "My Campaign"
+    vault.mkdir()
+    (vault / "Orla Venn.md").write_text("# Orla Venn\n\nThe keeper of the lighthouse promised the party a boat.\n")
+    command = [sys.executable, install.__file__]
+    more = ["--yes", "--wheel", os.environ["TESTED_WHEEL"], "--vault", str(vault)]
+    done = subprocess.run([*command, *more], env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Feather Fall" in done.stdout
+    assert "Added LoreKeeper to Cursor" in done.stdout
+    program = tmp_path / ".local" / "bin" / "lorekeeper"
+    asked = [program, "search", "who promised us a boat", "--type", "notes", "--json"]
+    found = subprocess.run(asked, env=environ, capture_output=True, text=True, check=True)
+    assert json.loads(found.stdout)["results"][0]["name"] == "Orla Venn"
+    (server,) = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"].values()
+    assert Path(server["command"]).is_file()
+    done = subprocess.run([*command, "--uninstall"], env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not Path(server["command"]).exists()
+    assert not (tmp_path / ".cursor" / "mcp.json").exists()
+    assert (tmp_path / ".lorekeeper").is_dir()
+    assert sorted(path.name for path in vault.iterdir()) == ["Orla Venn.md"]
