@@ -10,9 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NoReturn
 from urllib.parse import quote, unquote
 
@@ -61,6 +64,7 @@ __all__ = [
     "canonical_json",
     "declare",
     "declared_type",
+    "held",
     "parse_json",
     "parse_uri",
     "refuse_constant",
@@ -292,7 +296,10 @@ COLLECTIONS: dict[str, Collection] = {
 
 
 _FURTHER: dict[str, Collection] = {}
-"""The types that programs have declared besides, by name."""
+"""The types that programs have declared besides, by name; of several of one name the last."""
+
+_HELD: ContextVar[Mapping[str, Collection]] = ContextVar("held", default=MappingProxyType({}))
+"""Those of the cache that is being used, by name."""
 
 _NAMES = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
@@ -315,25 +322,38 @@ _TAKEN_FIELDS = frozenset(
 
 
 def declare(collection: Collection) -> Collection:
-    """Declare a type of entity for this process, as a cache does with those that a program gives it.
+    """Declare a type of entity, as a cache does with those that a program gives it; those of `COLLECTIONS` are declared already.
 
-    The same type may be declared again, also with another text or label; those of `COLLECTIONS` are declared already.
+    Two caches may each have a type of one name, see `held`.
 
     Raises:
-        ConfigError: its name or that of a field cannot be used, or the process has a type of that name with other fields.
+        ConfigError: its name or that of a field cannot be used, or a type of `COLLECTIONS` has the name, with other fields.
     """
-    known = COLLECTIONS.get(collection.name) or _FURTHER.get(collection.name)
+    known = COLLECTIONS.get(collection.name)
     if known is collection:
         return collection
     _require_names(collection)
     whole = replace(collection, fields=(*(f for f in collection.fields if f.name != AUDIENCE), _AUDIENCE))
-    if known and [(f.name, f.type) for f in known.fields] != [(f.name, f.type) for f in whole.fields]:
+    if known is None:
+        _FURTHER[whole.name] = whole
+        return whole
+    if [(f.name, f.type) for f in known.fields] != [(f.name, f.type) for f in whole.fields]:
         fields = ", ".join(f.name for f in known.fields)
-        raise ConfigError(f"there is a type {known.name} with other fields: {fields}. Give yours another name")
-    if known and known.name in COLLECTIONS:
-        return known
-    _FURTHER[whole.name] = replace(whole, fields=known.fields) if known else whole
-    return _FURTHER[whole.name]
+        raise ConfigError(
+            f"{known.name} is a type of 5e with the fields {fields}, and its entries are read as such. Give yours another name, as "
+            f"in my_{known.name}; or pass COLLECTIONS[{known.name!r}], which keeps all keys of an entity but filters by no others"
+        )
+    return known
+
+
+@contextmanager
+def held(types: Mapping[str, Collection]) -> Iterator[None]:
+    """In the body, also in threads that asyncio starts, names of types are those of a cache that holds these."""
+    token = _HELD.set(types)
+    try:
+        yield
+    finally:
+        _HELD.reset(token)
 
 
 def _require_names(collection: Collection) -> None:
@@ -361,7 +381,7 @@ def _require_names(collection: Collection) -> None:
 
 def declared_type(name: str) -> Collection:
     """The declaration of a type: one of `COLLECTIONS`, or what a program has declared; KeyError if there is none."""
-    return COLLECTIONS.get(name) or _FURTHER[name]
+    return COLLECTIONS.get(name) or _HELD.get().get(name) or _FURTHER[name]
 
 
 def canonical_json(value: object) -> str:

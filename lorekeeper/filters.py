@@ -163,7 +163,7 @@ def parse_filters(entity_type: str, filters: Mapping[str, Any]) -> tuple[Conditi
 
 def named_field(collection: Collection, name: str) -> Field | None:
     """The filter field that people call so: by its name, that of a tool's parameter, or the singular or plural of these."""
-    return _names(collection.name).get(fold(name).replace(" ", "_"))
+    return _names(collection).get(fold(name).replace(" ", "_"))
 
 
 def collection_of(entity_type: str) -> Collection:
@@ -333,9 +333,9 @@ def negated(conditions: Sequence[Condition]) -> Condition:
 
 
 @cache
-def _names(entity_type: str) -> dict[str, Field]:
+def _names(collection: Collection) -> dict[str, Field]:
     """The fields of a type by every name that people may use: the declared ones first, then others that are still free."""
-    fields = declared_type(entity_type).filters
+    fields = collection.filters
     names = dict(fields)
     for field in fields.values():
         for name in (field.name, *_SHORT_NAMES.get(field.name, ()), *map(without_bound, field.tool)):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lorekeeper.audience import GAME_MASTER, Viewer
 from lorekeeper.cache.async_cache import ThreadedCache
+from lorekeeper.cache.formats import at_once
 from lorekeeper.cache.protocol import LibraryCache, Progress, Statistics
 from lorekeeper.composition import (
     embedding_of,
@@ -24,7 +25,7 @@ from lorekeeper.composition import (
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.model import default_space, known_space
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.errors import CacheError, ConfigError, EmbeddingError
+from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, UpgradingError
 from lorekeeper.intake.background import Questions, keep_fresh
 from lorekeeper.intake.ready import ReadyLibrary
 from lorekeeper.intake.reports import ImportReport
@@ -115,9 +116,6 @@ class Library(View, AsyncClosing):
         self._news = ""
         """What the next answer has to say of the library's beginning."""
         self._opened = False
-        self._renewing = asyncio.Lock()
-        self._renewed: set[str] = set()
-        """Types without entries that earlier versions stored otherwise."""
 
     @classmethod
     def from_settings(cls, settings: Settings | None = None) -> Self:
@@ -205,8 +203,6 @@ class Library(View, AsyncClosing):
         """
         from lorekeeper.intake.imports import FileImport
 
-        if not dry_run:
-            await self.renew()
         report = ImportReport()
         with report.measured(self.embedding):
             files = FileImport(self.cache, self.cache.given, report, self._imports, dry_run=dry_run)
@@ -249,8 +245,14 @@ class Library(View, AsyncClosing):
         if self._begun:
             return
         async with self._filling:
-            if not self._begun:
-                await self._copy_ready()
+            await self._copy_ready()
+        try:
+            with at_once():
+                missing = await self._lacks_starter()
+        except UpgradingError:
+            return  # a question goes on, and the next one looks again
+        async with self._filling:
+            if missing and not self._begun:
                 await self._load_missing_starter()
             self._begun = True
 
@@ -261,20 +263,27 @@ class Library(View, AsyncClosing):
             space = ready.space or await self._space()
             if await asyncio.to_thread(ready.copy_to, store, space):
                 self._news = STARTED
-                self._renewed |= set(COLLECTIONS)  # this version has made it
                 await self._record_starter()
 
-    async def _load_missing_starter(self) -> None:
-        """Load the starter into a library that never had it; if that is not possible now, another time."""
+    async def _lacks_starter(self) -> bool:
+        """Whether the library never had the starter, and needs it."""
         if self._starter is None or await asyncio.to_thread(self._starter.holds):
-            return
+            return False
         try:
-            if await is_missing(self.cache):
-                has_entries = any((await self.cache.documents()).values())
-                await self.load_starter()
-                self._news = ADDED if has_entries else STARTED
-            else:
-                await self._record_starter(NOT_NEEDED)
+            missing = await is_missing(self.cache)
+        except CacheError as error:
+            logger.info("whether the starter compendium is missing is not known yet: %s", error)
+            return False
+        if not missing:
+            await self._record_starter(NOT_NEEDED)
+        return missing
+
+    async def _load_missing_starter(self) -> None:
+        """Load the starter; if that is not possible now, another time."""
+        try:
+            has_entries = any((await self.cache.documents()).values())
+            await self.load_starter()
+            self._news = ADDED if has_entries else STARTED
         except (CacheError, EmbeddingError) as error:
             logger.info("the starter compendium is not loaded yet: %s", error)
 
@@ -354,7 +363,6 @@ class Library(View, AsyncClosing):
         from lorekeeper.intake.open5e import Open5eClient
         from lorekeeper.intake.sync import Syncer
 
-        await self.renew()
         report = ImportReport()
         with report.measured(self.embedding):
             async with Open5eClient(self.source.base_url) as client:
@@ -388,28 +396,11 @@ class Library(View, AsyncClosing):
         for failure in opened:
             if isinstance(failure, BaseException):
                 raise failure
-        await self.renew(types)
 
     async def _open(self, types: Iterable[str]) -> None:
         await self.begin()
         await self.cache.open(types)
         self._opened = True
-
-    async def renew(self, types: Iterable[str] = COLLECTIONS) -> None:
-        """Renew what earlier versions stored otherwise (see `intake.renewal`); if that is not possible now, another time."""
-        async with self._renewing:
-            waiting = [name for name in types if name in COLLECTIONS and name not in self._renewed]
-            if not waiting:
-                return
-            from lorekeeper.intake.renewal import renew
-
-            try:
-                if await renew(self.cache, self.source, waiting):
-                    self.searcher.documents.forget()
-            except (CacheError, EmbeddingError) as error:
-                logger.info("entries of an earlier version are not renewed yet: %s", error)
-                return
-            self._renewed |= set(waiting)
 
     async def statistics(self) -> Statistics:
         """Counts, sizes, model."""

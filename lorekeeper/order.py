@@ -183,6 +183,8 @@ def _drawn(seed: int | None, identity: tuple[str, str]) -> bytes:
 
 def _unknown(types: Sequence[str], name: str) -> str:
     owners = [t for t, collection in COLLECTIONS.items() if _number(collection, name)]
+    if owners and len(types) == 1:
+        return f"{name} is an order of {' and '.join(owners)}, not of {types[0]}"
     if owners:
         return f"{name} is an order of {' and '.join(owners)}: search these types alone, with types={owners}"
     known = dict.fromkeys(known for t in types for known in order_names(COLLECTIONS[t]))

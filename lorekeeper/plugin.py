@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from lorekeeper.cache.protocol import Documents, Identity, Progress, Statistics
 from lorekeeper.composition import embedding_of, open_cache, vector_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.entities import COLLECTIONS, Collection, Entity, declare
+from lorekeeper.entities import COLLECTIONS, Collection, Entity, declare, held
 from lorekeeper.errors import EmbeddingError, EntityError
 from lorekeeper.settings import HOME, Settings, load_settings
 from lorekeeper.system import AsyncClosing
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from lorekeeper.cache.protocol import SearchCache
     from lorekeeper.embedding.service import Model
 
+    Embedding = Model | EmbeddingService | None
+    Types = Iterable[Collection] | None
+
 logger = logging.getLogger(__name__)
 
 NAMED = 5
@@ -34,6 +38,21 @@ NAMED = 5
 
 Entry = dict[str, Any]
 """An entity as it was stored: a JSON object."""
+
+
+C = TypeVar("C", bound="EntityCache")
+F = TypeVar("F", bound=Callable[..., Coroutine[Any, Any, Any]])
+
+
+def _with_types(method: F) -> F:
+    """A method in which names of types are those of its cache."""
+
+    @wraps(method)
+    async def called(cache: EntityCache, /, *args: Any, **kwargs: Any) -> Any:
+        with held(cache._types):
+            return await method(cache, *args, **kwargs)
+
+    return cast(F, called)
 
 
 class EntityCache(AsyncClosing):
@@ -53,8 +72,15 @@ class EntityCache(AsyncClosing):
         last_fallback: why the last `semantic_search` ranked by names and words instead of meaning; None if it did not.
     """
 
-    def __init__(self, cache: SearchCache, embedding: EmbeddingService, *, owned: bool = True) -> None:
-        self._cache, self._embedding, self._owned = cache, embedding, owned
+    def __init__(
+        self,
+        cache: SearchCache,
+        embedding: EmbeddingService,
+        types: Mapping[str, Collection] = COLLECTIONS,
+        *,
+        owned: bool = True,
+    ) -> None:
+        self._cache, self._embedding, self._types, self._owned = cache, embedding, types, owned
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self.last_fallback: str | None = None
 
@@ -63,6 +89,7 @@ class EntityCache(AsyncClosing):
         """What makes its vectors."""
         return self._embedding
 
+    @_with_types
     async def store_entities(
         self, entities: Iterable[Mapping[str, Any] | Entity], entity_type: str, progress: Progress | None = None
     ) -> int:
@@ -79,6 +106,7 @@ class EntityCache(AsyncClosing):
         checked = await asyncio.to_thread(_entities, entities, entity_type)
         return await self._cache.store_entities(checked, entity_type, progress)
 
+    @_with_types
     async def get_entities(
         self, entity_type: str, document: Documents = None, *, limit: int | None = None, offset: int = 0, **filters: Any
     ) -> list[Entry]:
@@ -86,16 +114,19 @@ class EntityCache(AsyncClosing):
         found = await self._cache.get_entities(entity_type, document, limit=limit, offset=offset, **filters)
         return [dict(entity.data) for entity in found]
 
+    @_with_types
     async def get_entity(self, entity_type: str, key: str, document: str | None = None) -> Entry | None:
         """One entity by its slug, key or name, None if there is none; of several documents the first one's."""
         identities = await self._identities(entity_type, [key], document)
         found = await self._cache.load(entity_type, identities)
         return dict(found[0].data) if found else None
 
+    @_with_types
     async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
         """Number of entities under the filters."""
         return await self._cache.count_entities(entity_type, document, **filters)
 
+    @_with_types
     async def semantic_search(
         self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Entry]:
@@ -117,34 +148,45 @@ class EntityCache(AsyncClosing):
 
     async def iterate(self, entity_type: str) -> AsyncIterator[Entry]:
         """All entities of a type, by document and slug, without holding them all in memory."""
-        async for batch in self._cache.iterate(entity_type):
+        batches = aiter(self._cache.iterate(entity_type))
+        while True:
+            with held(self._types):
+                batch = await anext(batches, None)
+            if batch is None:
+                return
             for entity in batch:
                 yield dict(entity.data)
 
+    @_with_types
     async def delete_entities(self, entity_type: str, keys: Iterable[str], document: str | None = None) -> int:
         """Remove entities by slug, key or name, from one document or from all; returns how many there were."""
         identities = await self._identities(entity_type, [keys] if isinstance(keys, str) else keys, document)
         return await self._cache.delete_entities(entity_type, identities)
 
+    @_with_types
     async def delete_document(self, document: str, entity_type: str | None = None) -> int:
         """Remove all entities of a document, of one type or of all; returns how many there were."""
         return await self._cache.delete_document(document, entity_type)
 
+    @_with_types
     async def documents(self) -> dict[str, dict[str, int]]:
         """Number of entities by document key and type."""
         return await self._cache.documents()
 
+    @_with_types
     async def statistics(self) -> Statistics:
         """Counts by type and kind, the vectors' model, and where the cache is."""
         return await self._cache.statistics()
 
+    @_with_types
     async def reindex(self, progress: Progress | None = None) -> int:
         """Embed everything again, after a change of the model; returns how many entities. Searches go on meanwhile."""
         return await self._cache.reindex(progress)
 
     async def close(self) -> None:
         """Release files and connections; a cache that is used again opens again. Closing twice does nothing."""
-        await self._cache.close()
+        with held(self._types):
+            await self._cache.close()
         if self._owned:
             self._embedding.close()
         if self._folder is not None:
@@ -201,8 +243,8 @@ class MilvusCache(EntityCache):
         self,
         path: str | Path = HOME / "milvus.db",
         *,
-        embedding: Model | EmbeddingService | None = None,
-        collections: Iterable[Collection] | None = None,
+        embedding: Embedding = None,
+        collections: Types = None,
         token: str | None = None,
         folder: str | Path = HOME,
     ) -> None:
@@ -213,17 +255,9 @@ class MilvusCache(EntityCache):
         super().__init__(*_opened(settings, embedding, collections), owned=not isinstance(embedding, EmbeddingService))
 
     @classmethod
-    def temporary(
-        cls,
-        *,
-        embedding: Model | EmbeddingService | None = HashingProvider,
-        collections: Iterable[Collection] | None = None,
-    ) -> Self:
+    def temporary(cls, *, embedding: Embedding = HashingProvider, collections: Types = None) -> Self:
         """An empty cache for a test, in a folder that is removed when it is closed; without a model, by `HashingProvider`."""
-        folder = tempfile.TemporaryDirectory(prefix="lorekeeper-")
-        cache = cls(Path(folder.name) / "milvus.db", embedding=embedding, collections=collections)
-        cache._folder = folder
-        return cache
+        return _temporary(lambda folder: cls(folder / "milvus.db", embedding=embedding, collections=collections))
 
 
 class SqliteCache(EntityCache):
@@ -233,31 +267,23 @@ class SqliteCache(EntityCache):
         self,
         path: str | Path = HOME / "cache.db",
         *,
-        embedding: Model | EmbeddingService | None = None,
-        collections: Iterable[Collection] | None = None,
+        embedding: Embedding = None,
+        collections: Types = None,
     ) -> None:
         settings = Settings(cache_backend="sqlite", sqlite_db_path=Path(path))
         super().__init__(*_opened(settings, embedding, collections), owned=not isinstance(embedding, EmbeddingService))
 
     @classmethod
-    def temporary(
-        cls,
-        *,
-        embedding: Model | EmbeddingService | None = HashingProvider,
-        collections: Iterable[Collection] | None = None,
-    ) -> Self:
+    def temporary(cls, *, embedding: Embedding = HashingProvider, collections: Types = None) -> Self:
         """An empty cache for a test, as that of `MilvusCache`."""
-        folder = tempfile.TemporaryDirectory(prefix="lorekeeper-")
-        cache = cls(Path(folder.name) / "cache.db", embedding=embedding, collections=collections)
-        cache._folder = folder
-        return cache
+        return _temporary(lambda folder: cls(folder / "cache.db", embedding=embedding, collections=collections))
 
 
 def create_cache(
     settings: Settings | None = None,
     *,
-    embedding: Model | EmbeddingService | None = None,
-    collections: Iterable[Collection] | None = None,
+    embedding: Embedding = None,
+    collections: Types = None,
 ) -> EntityCache:
     """The cache of the environment: by LOREKEEPER_CACHE_BACKEND, in LOREKEEPER_MILVUS_DB_PATH, _MILVUS_URI or _SQLITE_DB_PATH.
 
@@ -274,14 +300,24 @@ def create_cache(
     return EntityCache(*_opened(settings, embedding or embedding_of(settings), collections), owned=owned)
 
 
+def _temporary(make: Callable[[Path], C]) -> C:
+    """A cache in a folder of its own, which is removed when it is closed."""
+    folder = tempfile.TemporaryDirectory(prefix="lorekeeper-")
+    cache = make(Path(folder.name))
+    cache._folder = folder
+    return cache
+
+
 def _opened(
-    settings: Settings, embedding: Model | EmbeddingService | None, collections: Iterable[Collection] | None
-) -> tuple[SearchCache, EmbeddingService]:
-    """The cache of the settings, and what makes its vectors; both open at first use."""
-    types = list(COLLECTIONS) if collections is None else [declare(collection).name for collection in collections]
+    settings: Settings, embedding: Embedding, collections: Types
+) -> tuple[SearchCache, EmbeddingService, Mapping[str, Collection]]:
+    """The cache of the settings, what makes its vectors, and its types; both open at first use."""
+    given = COLLECTIONS.values() if collections is None else map(declare, collections)
+    types = {collection.name: collection for collection in given}
     if not isinstance(embedding, EmbeddingService):
         embedding = EmbeddingService(embedding, vector_cache(settings))
-    return open_cache(settings, embedding, types), embedding
+    with held(types):
+        return open_cache(settings, embedding, list(types)), embedding, types
 
 
 def _entities(objects: Iterable[Mapping[str, Any] | Entity], entity_type: str) -> list[Entity]:

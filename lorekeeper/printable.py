@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 MAX_SHOWN = 200
@@ -52,6 +53,11 @@ def one_line(text: str, limit: int | None = None) -> str:
     if limit is not None and len(text) > limit:
         text = text[: limit - 1] + "…"
     return text if text.isprintable() else _visible(_TABS_AND_BREAKS.sub(" ", text))
+
+
+def counted(numbers: Mapping[str, int]) -> str:
+    """Numbers of things by their names, without those of which there is none: "3 spells, 12 rules"."""
+    return ", ".join(f"{number:,} {name}" for name, number in numbers.items() if number)
 
 
 def quantity(number: int, noun: str) -> str:

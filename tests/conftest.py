@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -141,6 +142,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             like[position].add_marker("slow")
     taken: list[pytest.Item] = []
     left_out: list[pytest.Item] = []
+    items.sort(key=lambda item: _turn(item.nodeid))
     for item in items:
         tier = _tier(item)
         if not item.get_closest_marker(tier):
@@ -150,6 +152,60 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = taken
+
+
+LONG = (
+    *("wheel", "sync_corpus", "corpus", "cache_contract", "secrets", "conformance", "differences", "upgrade", "milvus"),
+    *(
+        "fuzz_tools",
+        "views",
+        "migration",
+        "browser_layout",
+        "render",
+        "durability",
+        "html",
+        "screens",
+        "hostile_inputs",
+    ),
+)
+"""Modules that take longest, which begin first, so that no worker is left with one of them alone at the end."""
+
+STANDALONE = "standalone server"
+
+
+def _unit(nodeid: str) -> str:
+    """With which other tests a test is run by one worker, since they share what is made for them.
+
+    All tests on the standalone server, which takes as long to start as a hundred tests; of other modules those on each backend.
+    """
+    module, _, case = nodeid.partition("::")
+    if "standalone" in case:
+        return STANDALONE
+    backend = re.search(r"[\[-]milvus-(\w+)[\]-]", case)
+    return f"{module} {backend[1]}" if backend and "cache_contract" in module else module
+
+
+def _turn(nodeid: str) -> int:
+    """When a test is run: the lower, the earlier."""
+    if _unit(nodeid) == STANDALONE:
+        return -1
+    name = Path(nodeid.partition("::")[0]).stem.removeprefix("test_")
+    return LONG.index(name) if name in LONG else len(LONG)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker whole units, in the order of the collection."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class UnitScheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _unit(nodeid)
+
+    if config.getvalue("dist") != "loadfile":
+        return None
+    config.option.loadscopereorder = False
+    return UnitScheduling(config, log)
 
 
 def _is_spared(item: pytest.Item) -> bool:
@@ -279,11 +335,25 @@ def empty_milvus_server(milvus_server: str) -> Iterator[str]:
     drop_collections(milvus_server)
 
 
-@pytest.fixture(scope="session")
-def standalone_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of the real standalone server, for tests marked ``milvus_server``."""
-    with milvus_standalone.standalone_server(tmp_path_factory.mktemp("standalone")) as uri:
-        yield uri
+_standalone = ExitStack()
+_standalone_uris: list[str] = []
+
+
+@pytest.fixture
+def standalone_server(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Address of the real standalone server, for tests marked ``milvus_server``; it ends after the last of them in a row."""
+    if not _standalone_uris:
+        folder = tmp_path_factory.mktemp("standalone")
+        _standalone_uris.append(_standalone.enter_context(milvus_standalone.standalone_server(folder)))
+        _standalone.callback(_standalone_uris.clear)
+    return _standalone_uris[0]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """End the standalone server, which works even if nobody asks it, once the next test does not need it."""
+    if _standalone_uris and not (nextitem and nextitem.get_closest_marker("milvus_server")):
+        _standalone.close()
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ async def test_it_is_said_of_a_changed_vault_to_those_who_search_it(read_again):
 
 
 @pytest.mark.parametrize(
-    ("types", "documents"), [(("spells",), None), (("notes",), ["atlas"]), (("equipment", "character_options"), None)]
+    ("types", "documents"), [(("documents",), None), (("notes",), ["atlas"]), (("character_options",), None)]
 )
 async def test_it_is_not_said_of_another_vault_or_of_types_that_no_note_gives(read_again, types, documents):
     library, saga, _ = read_again

@@ -1121,6 +1121,10 @@ def in_order(raws: list[dict[str, Any]], field: str, order: Order) -> list[str]:
     ]
 
 
+MOST_PAGES = 8
+"""How many pages of an order are read, of those that there are."""
+
+
 @pytest.mark.every_backend
 @given(ordered=ORDERS, size=st.integers(1, 200))
 @examples(40, SHARED_STORE)
@@ -1134,11 +1138,10 @@ async def test_orders_agree_with_plain_python_on_every_page(
         assert sorted(whole) == sorted(f"s{i}" for i in range(len(raws)))
     else:
         assert whole == in_order(raws, field, order)
-    pages = [
-        await cache.get_entities("spells", order=order, limit=size, offset=start)
-        for start in range(0, len(raws) + 1, size)
-    ]
-    assert [e.slug for page in pages for e in page] == whole
+    starts = range(0, len(raws) + 1, size)
+    for start in {*starts[:: len(starts) // MOST_PAGES + 1], starts[-1]}:
+        page = await cache.get_entities("spells", order=order, limit=size, offset=start)
+        assert [e.slug for e in page] == whole[start : start + size]
 
 
 async def test_a_random_order_is_that_of_its_seed_everywhere(cache: SearchCache) -> None:

@@ -73,6 +73,21 @@ async def test_entries_that_do_not_say_are_counted(library):
     assert said == "", "of five, three do not say: too few to mention"
 
 
+async def test_a_name_that_another_kind_or_a_text_has_is_not_denied_without_a_word_of_it(library, tmp_path):
+    others = [
+        {"collection": "spells", "name": "Mire Lantern", "level": 1, "desc": "A light over the mire."},
+        {"collection": "creatures", "name": "Marsh Warden", "desc": "It takes a second breath at dusk."},
+    ]
+    await library.import_paths([write_lines(tmp_path / "others.jsonl", others)])
+    said = await note_of(library, name="mire lantern")
+    assert (
+        said
+        == "No creature has 'mire lantern' in its name. Entries of another kind have it in theirs: spell (lookup_spell)."
+    )
+    said = await note_of(library, name="second breath")
+    assert said == "No creature has 'second breath' in its name. Texts have it: semantic_query searches them."
+
+
 async def test_a_name_that_nothing_has_is_said_and_one_that_other_filters_leave_out_is_not_denied(library):
     assert await note_of(library, name="zzyzx") == "No creature has 'zzyzx' in its name."
     assert "not open content" in await note_of(library, name="Mind Flayer")

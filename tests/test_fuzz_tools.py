@@ -52,7 +52,7 @@ def chance(seed: int, request: pytest.FixtureRequest) -> random.Random:
     return random.Random(f"{seed} {request.node.name}")
 
 
-SLOWER = {"milvus-standalone": 4, "milvus-server": 2, "milvus-limited": 2}
+SLOWER = {"milvus-standalone": 10, "milvus-server": 6, "milvus-limited": 6}
 """One call in so many is made to a Milvus server, which answers later; a standalone server takes 200 ms for a read."""
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lorekeeper.cache.formats import declarations
 from lorekeeper.cache.vectors import VectorCache, pack_vector, passage_keys, vector_key, write_packed
 from lorekeeper.composition import VECTORS, open_file
 from lorekeeper.embedding import HashingProvider
@@ -92,6 +93,7 @@ def write_archive(
         "embedding": f"{MODEL} sections-120-v2",
         "counts": dict.fromkeys(TYPES, 0) | {"spells": number},
         "vectors": 0,
+        "fields": declarations(),
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()},
         **(manifest or {}),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,13 +11,16 @@ import jsonschema
 import pytest
 from mcp import Client
 
+from lorekeeper.audience import Viewer
 from lorekeeper.entities import Entity
+from lorekeeper.errors import NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.server.cutting import MAX_CHARS, cut_content, cut_text
 from lorekeeper.server.mcp import build_server
 from lorekeeper.server.tools import all_tools
 from tests.support.entities import make
 from tests.support.libraries import open_library
+from tests.support.vaults import vault_library, write
 
 ROOM = MAX_CHARS + 2_000
 """What an answer may have with the sentence that says how to read on."""
@@ -60,9 +64,75 @@ async def test_an_answer_of_a_tool_is_cut_and_says_how_to_read_on(halls, name):
     assert len(json.dumps(content, ensure_ascii=False)) < ROOM
     jsonschema.validate(content, next(tool.output for tool in all_tools() if tool.name == name))
     if name != "gather_topic":  # a dossier is short by itself
-        assert "search_lore" in text
-        assert "Left out, among others: Chamber" in text
+        assert "To read on, call get_entity" in text
+        named = "Sections, for section: Chamber 0;" if name == "get_entity" else "Left out, among others: Chamber"
+        assert named in text
         assert "halls" in text[:2_000], "the source stands before what is cut"
+
+
+async def test_a_long_entry_is_read_to_its_end_by_the_offsets_that_it_names(halls):
+    whole, offset, calls = "", "0", 0
+    async with Client(build_server(halls)) as client:
+        while offset:
+            result = await client.call_tool("get_entity", {"uri": NORTH, "offset": int(offset)})
+            text = result.content[0].text
+            whole += " ".join(text.split())
+            offset, calls = (re.findall(r"offset=(\d+)", text.rpartition("To read on")[2]) or [""])[0], calls + 1
+    assert 3 < calls < 8
+    assert [n for n in range(60) if f"lies {n + 109} deep" not in whole or f"Chamber {n} " not in whole] == []
+    assert re.search(r"\(Chamber \d+, continued\)", whole)
+
+
+async def test_a_section_of_a_long_entry_is_read_by_its_heading(halls):
+    async with Client(build_server(halls)) as client:
+        first = await client.call_tool("get_entity", {"uri": NORTH})
+        result = await client.call_tool("get_entity", {"uri": NORTH, "section": "chamber 42"})
+        none = await client.call_tool("get_entity", {"uri": NORTH, "section": "Attic"})
+        far = await client.call_tool("get_entity", {"uri": NORTH, "offset": 999_999})
+    assert "Sections, for section: Chamber 0; Chamber 1;" in first.content[0].text[:300]
+    text, entity = result.content[0].text, result.structured_content["entity"]
+    assert "Chamber 42" in text
+    assert "lies 151 deep" in text
+    assert not any(f"Chamber {n}\n" in text for n in (4, 41, 43))
+    assert entity["section"] == "Chamber 42"
+    assert entity["text"] in text.replace("\n   ", "\n")
+    assert "Source: halls" in text
+    assert none.is_error
+    assert "no section is called 'Attic'; the entry's sections: Chamber 0" in none.content[0].text
+    assert far.is_error
+    assert "none from offset=999999 on" in far.content[0].text
+
+
+LONG_NOTE = (
+    "---\nvisibility: players\n---\n# Chronicle\n\n"
+    + "".join(f"## Day {n}\n\n### Road\n\n" + f"Rain fell on day {n}. " * 250 + "\n\n" for n in range(12))
+    + "## GM Notes\n\n"
+    + "The zqtraitor rode along. " * 2_000
+    + "\n\n## Inn\n\n```\n# no heading\n```\n\nThe last bed."
+)
+
+
+async def test_a_long_note_is_read_by_section_and_only_the_game_master_reads_its_secrets(tmp_path):
+    async with vault_library(tmp_path, [write(tmp_path / "saga", {"Chronicle.md": LONG_NOTE})], "sqlite") as library:
+        await library.vaults.sync()
+
+        async def read(viewer, **asked):
+            tool = next(tool for tool in all_tools() if tool.name == "get_entity")
+            uri = "lore://notes/saga/Chronicle.md"
+            return (await tool.run(library.view(viewer), tool.check({"uri": uri, **asked}))).text
+
+        master, player = library.asks, Viewer.player()
+        assert "Day 11 > Road; GM Notes; Inn" in (await read(master))[:2_000]
+        assert "Day 7" in await read(master, section="Day 7 > Road")
+        assert "The last bed." in await read(master, section="Inn")
+        assert (await read(master, section="Road")).count("### Road") == 8, "as many as one answer has room for"
+        rest = await read(master, section="GM Notes", offset=45_000)
+        assert "(GM Notes, continued)\n\n   (secret: GM Notes)" in rest
+        assert "zqtraitor" in rest
+        with pytest.raises(NotFoundError, match="Inn") as refused:
+            await read(player, section="GM Notes")
+        assert "GM Notes" not in str(refused.value).partition("; ")[2]
+        assert "zqtraitor" not in await read(player, offset=40_000)
 
 
 async def test_a_resource_is_cut_too(halls):

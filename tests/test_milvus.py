@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from milvus_lite import MilvusLite
 
 from lorekeeper.cache.milvus.companion import Companion
 from lorekeeper.cache.protocol import SearchCache
@@ -32,6 +33,7 @@ from tests.support.commands import STARTER_RECORDS
 from tests.support.entities import batch, everything, make
 from tests.support.libraries import settings
 from tests.support.library_process import Program
+from tests.support.plain_milvus import index_files
 from tests.support.programs import command_of, refused_call
 
 Start = Callable[[], Program]
@@ -307,7 +309,9 @@ async def test_a_vector_index_that_was_cut_off_is_built_anew(embedded: Caches, l
     await cache.store_entities(batch("a", 0, 300), "spells")
     before = await cache.rank_semantic("spells", "text a 7", 300)
     await cache.close()
-    indexes = list(embedded.settings.milvus_db_path.rglob("*.idx"))
+    with MilvusLite(str(embedded.settings.milvus_db_path)) as library:
+        library.get_collection("spells").load()  # builds the index
+    indexes = index_files(embedded.settings.milvus_db_path)
     assert indexes
     for index in indexes:
         if left is None:

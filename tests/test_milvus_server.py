@@ -229,7 +229,7 @@ def test_no_collection_has_more_than_servers_allow() -> None:
 
 
 @pytest.mark.milvus_server
-async def test_a_narrow_filter_finds_every_row_among_many_that_are_not_sealed(
+async def test_a_narrow_filter_finds_every_row_of_the_standalone_server_that_is_not_sealed(
     empty_standalone_server: str, tmp_path: Path
 ) -> None:
     random = np.random.default_rng(3)

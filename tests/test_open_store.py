@@ -132,14 +132,48 @@ def test_pymilvus_alone_finds_what_we_find(path: Path) -> None:
     assert found[0][1] > 0.3
 
 
-def test_a_closed_library_has_the_index_of_milvus_lite_and_no_file_of_ours(path: Path) -> None:
+def test_a_closed_library_declares_the_index_of_milvus_lite_and_has_no_file_of_ours(path: Path) -> None:
     assert has_index(path)
+    kinds = {file.suffix for file in path.rglob("*") if file.is_file()}
+    assert kinds <= {".parquet", ".json", ".prev", ""}, "the index is built when a program loads the collection"
+    nearest(path, vector(), 1)
     indexes = [faiss.read_index(str(file)) for file in index_files(path)]
     assert indexes
     assert all(isinstance(index, faiss.IndexIVFFlat) for index in indexes)
     assert all(index.metric_type == faiss.METRIC_INNER_PRODUCT for index in indexes)
-    kinds = {file.suffix for file in path.rglob("*") if file.is_file()}
-    assert kinds <= {".idx", ".parquet", ".json", ".prev", ""}
+
+
+async def test_an_index_that_another_program_has_built_is_no_change_of_the_library(path: Path, caches: Caches) -> None:
+    plain = nearest(path, vector(), 10)
+    built = index_files(path)
+    assert built
+    cache = caches.open()
+    assert alike(scores(await cache.rank_semantic("spells", QUESTION, 10)), plain)
+    assert role_of(store_of(cache)) == "closed"
+    await cache.close()
+    assert index_files(path) == built
+    writing = caches.open()
+    await writing.store_entities(batch("a", 0, 5), "spells")
+    found = scores(await writing.rank_semantic("spells", QUESTION, 10))
+    await caches.close()
+    assert not index_files(path), "what was built of other rows is gone"
+    assert alike(found, nearest(path, vector(), 10))
+
+
+def test_nothing_is_printed_in_the_processes_of_others(tmp_path: Path) -> None:
+    program = (
+        "import asyncio, sys\nfrom lorekeeper import MilvusCache\n"
+        "async def main():\n"
+        "    async with MilvusCache.temporary() as cache:\n"
+        "        entries = [{'name': f'S{n}', 'desc': f'A spell of number {n} and of some words.'} for n in range(300)]\n"
+        "        await cache.store_entities(entries, 'spells')\n"
+        "        print(len(await cache.semantic_search('spells', 'words', 5)))\n"
+        "asyncio.run(main())\n"
+    )
+    environ = {**os.environ, "PYTHON_DOTENV_DISABLED": "1"}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60, env=environ)
+    assert (done.stdout, done.stderr) == ("5\n", "")
 
 
 # --- libraries of commit c387532 ---------------------------------------------------------------------------------------

@@ -51,7 +51,12 @@ def test_help_lists_orders_that_exist():
 @pytest.mark.parametrize(
     ("types", "text", "reason"),
     [
-        (["spells"], "cr", r"cr is an order of creatures: search these types alone, with types=\['creatures'\]"),
+        (["spells"], "cr", "cr is an order of creatures, not of spells$"),
+        (
+            ["spells", "rules"],
+            "cr",
+            r"cr is an order of creatures: search these types alone, with types=\['creatures'\]",
+        ),
         (["spells"], "levle", r"unknown order: 'levle'; did you mean 'level'\? known: relevance, name, level"),
         (["spells"], "school", r"unknown order: 'school'"),
         (["spells"], "level down", r"asc or desc"),

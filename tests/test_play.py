@@ -100,6 +100,25 @@ def test_dice_within_a_text_are_found_and_nothing_else():
     assert [written for written, _ in dice_in("takes 2d6 fire, id3, d20s and 1d4+1 more, +3d6")] == ["2d6", "1d4+1"]
 
 
+@pytest.mark.parametrize(
+    ("text", "dice", "rows"),
+    [
+        ("The GM rolls a d 100.\n\n**01-40** Owl **41-90** Hawk, red **91-00** Wren \nThe bird sings.", "1d100", 3),
+        ("Roll a d4 for the colour.\n\n**1. Red.** Warm.\n\n**2. Blue.** Cold.\n\n**3-4. None.** Roll 1d6.", "1d4", 3),
+        ("Choose, or roll 1d6:\n1. Mist\n2. Fog\n3. Rain\n4. Hail\n5. Snow\n6. Sun", "1d6", 6),
+        ("Roll a d6:\n1. Mist\n2. Fog\n3. Rain", "", 0),
+        ("It has six buttons:\n1. Mist\n2. Fog\n3. Rain\n4. Hail\n5. Snow\n6. Sun", "", 0),
+        ("Add a d4 to the roll.\n1. Mist\n3. Fog\n4. Rain", "", 0),
+    ],
+)
+def test_numbered_texts_after_the_name_of_their_die_are_a_table(text, dice, rows):
+    found = tables_of(make("bird", type="rules", kind="rule", name="Bird", data={"desc": text}))
+    assert [(str(table.dice), len(table.rows), table.gaps) for table in found] == [(dice, rows, "")] * bool(rows)
+    if dice == "1d100":
+        assert [row.cells for row in found[0].rows] == [("Owl",), ("Hawk, red",), ("Wren",)]
+        assert found[0].rows[-1].most == 100
+
+
 def test_tables_of_a_text_have_their_captions_ranges_and_columns(marsh):
     mishaps, strangers = tables_of(marsh)
     assert (mishaps.name, mishaps.dice, mishaps.columns) == ("Mishaps", Dice(1, 100), ("What happens",))

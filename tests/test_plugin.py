@@ -6,9 +6,11 @@ import asyncio
 import json
 import logging
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -267,6 +269,45 @@ async def test_another_game_declares_its_own_types(open_cache: Open):
         assert await again.get_entities("ships") == [ALBATROSS, PETREL]
 
 
+async def test_two_caches_of_a_process_may_each_have_a_type_of_one_name(tmp_path: Path):
+    other = Collection("ships", fields=[Field("range", FieldType.DECIMAL), Field("rig", FieldType.TEXTS)], text=["log"])
+    comet = {"name": "Comet", "range": 4.2, "rig": ["sail", "ion"], "log": "She crossed the belt without a scratch."}
+    for cls in (MilvusCache, SqliteCache):
+        suffix = f"{cls.__name__}.db"
+        async with (
+            cls(tmp_path / f"sea-{suffix}", embedding=HashingProvider, collections=[SHIPS]) as sea,
+            cls(
+                tmp_path / f"sky-{suffix}",
+                embedding=HashingProvider,
+                collections=[other, *lorekeeper.COLLECTIONS.values()],
+            ) as sky,
+        ):
+            await asyncio.gather(sea.store_entities([ALBATROSS, PETREL], "ships"), sky.store_entities([comet], "ships"))
+            await sky.store_entities(SPELLS, "spells")
+            assert await sea.get_entities("ships", crew_min=5) == [ALBATROSS]
+            assert await sky.get_entities("ships", range_min=4, rig="ion") == [comet]
+            assert names(await sea.semantic_search("ships", "a gale off the cape")) == ["Albatross", "Petrel"]
+            assert names(await sky.semantic_search("ships", "without a scratch", range_max=5)) == ["Comet"]
+            with pytest.raises(FilterError, match=r"known: .*crew, crew_min"):
+                await sea.get_entities("ships", range=4)
+            with pytest.raises(FilterError, match=r"known: .*range, range_min"):
+                await sky.get_entities("ships", crew=4)
+            assert [ship async for ship in sea.iterate("ships")] == [ALBATROSS, PETREL]
+            assert [ship async for ship in sky.iterate("ships")] == [comet]
+        async with cls(tmp_path / f"sea-{suffix}", embedding=HashingProvider, collections=[SHIPS]) as again:
+            assert await again.get_entities("ships", rig="sloop") == [ALBATROSS]
+            assert await again.reindex() == 2
+
+
+async def test_a_field_that_a_program_adds_to_its_type_is_filled_from_what_is_stored(open_cache: Open):
+    async with open_cache(collections=[Collection("ships", fields=[SHIPS.fields[0]], text=["hull", "log"])]) as first:
+        await first.store_entities([ALBATROSS, PETREL], "ships")
+        vectors = first.embedding.computed
+    async with open_cache(collections=[SHIPS]) as later:
+        assert await later.get_entities("ships", rig="sloop", crew=12) == [ALBATROSS]
+        assert (vectors, later.embedding.computed) == (vectors, 0)
+
+
 async def test_the_text_of_a_type_may_be_made_by_a_function():
     recipes = Collection(
         "recipes", fields=[], text=lambda recipe: f"{recipe['dish']} with {', '.join(recipe['herbs'])}"
@@ -287,7 +328,10 @@ async def test_the_text_of_a_type_may_be_made_by_a_function():
         (Collection("boats", fields=[Field("limit", FieldType.INTEGER)]), "cannot be the name of a field"),
         (Collection("boats", fields=[Field("slug", FieldType.TEXT)]), "cannot be the name of a field"),
         (Collection("boats", fields=[Field("a", FieldType.TEXT), Field("a", FieldType.TEXT)]), "have one name"),
-        (Collection("spells", fields=[Field("rank", FieldType.INTEGER)]), "a type spells with other fields: level"),
+        (
+            Collection("spells", fields=[Field("rank", FieldType.INTEGER)]),
+            r"spells is a type of 5e with the fields level.*as in my_spells",
+        ),
     ],
 )
 def test_a_type_that_cannot_be_declared_is_refused(tmp_path: Path, collection: Collection, said: str):
@@ -321,6 +365,34 @@ async def test_the_command_leaves_the_types_of_other_programs_alone(backend: str
     async with cls(path, embedding=HashingProvider, collections=both) as cache:
         assert await cache.get_entities("ships") == [ALBATROSS]
         assert await cache.count_entities("spells") == 3
+
+
+@pytest.mark.parametrize("backend", ["milvus", "sqlite"])
+async def test_maintenance_says_which_types_of_other_programs_it_leaves_alone(backend: str, tmp_path: Path):
+    both = [*lorekeeper.COLLECTIONS.values(), SHIPS]
+    path = tmp_path / ("milvus.db" if backend == "milvus" else "cache.db")
+    cls = MilvusCache if backend == "milvus" else SqliteCache
+    async with cls(path, collections=both) as cache:
+        await cache.store_entities([ALBATROSS, PETREL], "ships")
+        await cache.store_entities(SPELLS, "spells")
+    env = environment(tmp_path, CACHE_BACKEND=backend)
+    done = run_lorekeeper(tmp_path, "doctor", env=env)
+    assert "besides, 2 ships of another program, which are not examined" in " ".join(done.stdout.split())
+    done = run_lorekeeper(tmp_path, "backup", str(tmp_path / "all.zip"), env=env)
+    assert "Left out: 2 ships, which only the program that declares them can read." in " ".join(done.stdout.split())
+    if backend == "milvus":
+        for data in (path / "collections" / "spells").rglob("*.parquet"):
+            os.truncate(data, 100)
+    else:
+        with closing(sqlite3.connect(path)) as c, c:
+            c.execute("UPDATE spells SET record = x'00' WHERE slug = 'ember-veil'")
+    done = run_lorekeeper(tmp_path, "repair", env=env)
+    assert "Still there, and not in the library: 2 ships, which another program declares." in " ".join(
+        done.stdout.split()
+    )
+    (aside,) = [other for other in tmp_path.glob(f"{path.name}.damaged*") if not other.name.endswith(".keywords")]
+    async with cls(aside, collections=[SHIPS]) as cache:
+        assert await cache.get_entities("ships") == [ALBATROSS, PETREL]
 
 
 # --- without a model -------------------------------------------------------------------------------------------------

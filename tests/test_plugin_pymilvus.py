@@ -161,7 +161,7 @@ def test_a_milvus_database_of_another_program_is_refused_by_name_without_one(tmp
     )
 
 
-def test_a_library_is_at_most_twice_as_large_in_milvus_as_in_sqlite(tmp_path: Path):
+def test_a_library_in_milvus_has_its_vectors_once_more_than_in_sqlite_and_no_oftener(tmp_path: Path):
     import asyncio
 
     sizes: dict[str, int] = {}
@@ -184,4 +184,4 @@ def test_a_library_is_at_most_twice_as_large_in_milvus_as_in_sqlite(tmp_path: Pa
         folder = tmp_path / name
         settings = Settings(cache_backend=name, milvus_db_path=folder / "milvus.db", sqlite_db_path=folder / "cache.db")
         sizes[name] = asyncio.run(fill(settings, folder))
-    assert sizes["milvus"] <= 2 * sizes["sqlite"], sizes
+    assert sizes["milvus"] <= 1.3 * sizes["sqlite"], sizes

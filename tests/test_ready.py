@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import subprocess
+import sys
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -123,6 +125,23 @@ def test_a_damaged_archive_leaves_nothing(
     assert "cannot be used" in caplog.text
     assert store.is_new()
     assert {path.name for path in tmp_path.glob("new/*")} <= {"milvus.db.keywords.lock"}
+
+
+def test_a_python_without_lzma_leaves_nothing(
+    store: Store, archive: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "lzma", None)
+    assert not ReadyLibrary(archive, None).copy_to(store, SPACE)
+    assert "built without lzma" in caplog.text
+    assert store.is_new()
+
+
+def test_the_vectors_that_collections_and_companion_share_are_packed_once(archive: Path, store: Store) -> None:
+    with ZipFile(archive) as opened:
+        assert store.unpack(opened)
+    folder = store.path.parent  # type: ignore[attr-defined]
+    files = [file.read_bytes() for file in folder.rglob("*") if file.is_file()]
+    assert archive.stat().st_size < 0.8 * sum(len(zlib.compress(content, 9)) for content in files)
 
 
 def test_of_several_at_a_time_one_makes_the_library(tmp_path: Path, archive: Path) -> None:

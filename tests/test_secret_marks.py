@@ -20,8 +20,8 @@ from lorekeeper.notes import read_note
 from lorekeeper.notes.comparing import comparable
 from lorekeeper.notes.cuts import cut_lines
 from lorekeeper.notes.marks import BUILT_IN
-from lorekeeper.notes.secrets import heading_mark, path_mark
-from lorekeeper.notes.vocabulary import HEADING, SAYINGS, WORDS
+from lorekeeper.notes.secrets import heading_mark, key_mark, path_mark
+from lorekeeper.notes.vocabulary import KEY, NAME, SAYINGS, WORDS
 from lorekeeper.server.tools import all_tools
 from lorekeeper.vaults.check import check
 from lorekeeper.vaults.registry import Vault
@@ -75,12 +75,35 @@ async def test_a_player_of_a_library_meets_only_the_rows_that_are_shown(backend:
 
 
 def test_every_row_of_the_vocabulary_says_what_its_example_means() -> None:
-    marks = [
-        heading_mark(row.example) if row.places == HEADING else path_mark(f"{row.example}/a.md") for row in SAYINGS
-    ]
+    read = {NAME: lambda text: path_mark(f"{text}/a.md"), KEY: key_mark}
+    marks = [read.get(row.places, heading_mark)(row.example) for row in SAYINGS]
     assert [row.example for row, mark in zip(SAYINGS, marks, strict=True) if mark.audience != row.audience] == []
     words = [word.strip() for row in WORDS for word in row.words.split(",")]
     assert [word for word in words if comparable(word) != word] == []
+
+
+def test_of_a_table_with_a_column_for_the_game_master_players_see_the_other_columns() -> None:
+    table = "| Name | GM | Job |\n|---|---|---|\n| Otto | zqspy | smith |\n| Ana | zqodd | x | cook |\n| Bo | zqlich | baker |\n"
+    given = seen("a.md", f"---\nvisibility: players\n---\n# Folk\n\n{table}\nRain.\n")
+    assert "| Name | Job |\\n| --- | --- |\\n| Otto | smith |\\n| Bo | baker |" in given
+    assert "Rain." in given
+    assert not any(word in given for word in ("zqspy", "zqodd", "zqlich", "Ana"))
+    note = read_note("a.md", f"---\nvisibility: players\n---\n# Folk\n\n{table}\nRain.\n")
+    (secret,) = [section.text for section in note.sections if section.audience == DM]
+    assert secret == "| Name | GM |\n| --- | --- |\n| Otto | zqspy |\n| Ana | zqodd | x | cook |\n| Bo | zqlich |"
+    (whole,) = [section.text for section in read_note("a.md", f"# GM Notes\n\n{table}").sections]
+    assert whole == table.strip(), "where all is secret, nothing is taken apart"
+
+
+async def test_a_result_is_secret_only_if_players_do_not_see_what_it_quotes(tmp_path: Path) -> None:
+    note = "---\nvisibility: players\n---\n# Otto\n\nThe smith forges horseshoes all day.\n\nSecret: he forges daggers at night.\n"
+    async with vault_library(tmp_path, [write(tmp_path / "saga", {"Otto.md": note})], "sqlite") as library:
+        await library.vaults.sync()
+        look = TOOLS["lookup_note"]
+        for query, secret in (("who forges horseshoes", False), ("who forges daggers at night", True)):
+            answer = await look.run(library.view(library.asks), look.check({"semantic_query": query, "limit": 1}))
+            (found,) = answer.structured["results"]
+            assert ("daggers" in found["snippet"], found.get("secret", False)) == (secret, secret), found
 
 
 # --- of two marks the narrower ----------------------------------------------------------------------------------------

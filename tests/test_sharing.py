@@ -18,14 +18,16 @@ import numpy as np
 import pytest
 
 from lorekeeper.cache.milvus import takeover
-from lorekeeper.cache.milvus.backend import DamagedError, refusal
+from lorekeeper.cache.milvus.backend import OPERATIONS, DamagedError, refusal
+from lorekeeper.cache.milvus.lite import Engine
+from lorekeeper.cache.milvus.recovery import RecoveredEngine
 from lorekeeper.cache.milvus.schema import columns
+from lorekeeper.cache.milvus.server import MilvusServer
 from lorekeeper.cache.milvus.sharing import messages
 from lorekeeper.cache.milvus.sharing import server as sharing_server
 from lorekeeper.cache.milvus.sharing.client import IDLE_CONNECTIONS, Client
 from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.sharing.messages import HANDSHAKE_BYTES, PROTOCOL, Connection
-from lorekeeper.cache.milvus.sharing.server import operations
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
@@ -132,7 +134,7 @@ def test_a_stranger_is_not_let_in(server: EmbeddedBackend, library: Path, greeti
 
 
 def test_a_client_may_call_operations_and_nothing_else(server: EmbeddedBackend, library: Path) -> None:
-    assert not operations(server).keys() & {"close", "open"}
+    assert not OPERATIONS.keys() & {"close", "open"}
     _, said = announced(library)
     known = connected(said["address"])
     known.send({"token": said["token"], "protocol": PROTOCOL})
@@ -140,6 +142,15 @@ def test_a_client_may_call_operations_and_nothing_else(server: EmbeddedBackend, 
     known.send({"call": ["close"]})
     assert "unknown call" in str(known.receive()["error"])
     assert server.list_collections() == []
+
+
+def test_every_operation_is_a_method_that_each_layer_gets_from_the_one_below() -> None:
+    for layer in (EmbeddedBackend, RecoveredEngine, Client):
+        own = {name for name, value in vars(layer).items() if callable(value)}
+        assert "call" in own
+        assert not own & OPERATIONS.keys(), f"{layer.__name__} forwards an operation by itself"
+    for store in (Engine, MilvusServer):
+        assert OPERATIONS.keys() <= vars(store).keys()
 
 
 def test_an_abandoned_socket_is_ignored(server: EmbeddedBackend, library: Path) -> None:

@@ -14,12 +14,13 @@ from lorekeeper.folding import fold
 from lorekeeper.library import Library
 from lorekeeper.search.absent import NOT_OPEN, absent, closed_name
 from lorekeeper.search.facets import facets
-from lorekeeper.search.languages import FOREIGN, FOREIGN_NOTES, language_of
+from lorekeeper.search.languages import FOREIGN, FOREIGN_BOOKS, FOREIGN_UNSURE, language_of
 from lorekeeper.search.nothing import BRING_BOOKS, BRING_NOTES
 from lorekeeper.search.one import find_entry
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
 from lorekeeper.search.typed import typed
+from lorekeeper.search.versions import versions
 from lorekeeper.server.answers import documents_answer, page_text
 from lorekeeper.text.keywords import content_words
 from tests.support.entities import make
@@ -206,7 +207,7 @@ async def test_notes_in_the_language_of_the_question_answer_it_without_that_note
         german = await ask(library, ["notes"], "worum hat uns die Wirtin gebeten und warum")
         french = await ask(library, ["notes"], "qu'est-ce que nous avons promis et pourquoi")
     assert german.note is None
-    assert (french.note or "").startswith(FOREIGN_NOTES)
+    assert (french.note or "").startswith(FOREIGN_UNSURE)
 
 
 # --- words that no entry has -------------------------------------------------------------------------------------------
@@ -364,3 +365,40 @@ async def test_a_dossier_on_a_name_that_nothing_has_says_that_it_is_only_near(st
     assert "'Strahd' is not open content" in (closed.note or "") or not closed.parts
     theme = await starter.view().topic("sunlight against undead")
     assert "Nothing is called" not in (theme.note or "")
+
+
+# --- what is there, although the first look says that it is not --------------------------------------------------------
+
+
+async def test_short_notes_in_the_language_of_the_question_answer_it_together(tmp_path):
+    texts = {
+        "mond": "Heute ist der 14. Erntemond.",
+        "hecht": "Die Wirtin ist Trude.",
+        "mühle": "Das ist die Mühle nicht mehr.",
+    }
+    notes = [make(name, text, type="notes", name=name.title()) for name, text in texts.items()]
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities(notes, "notes")
+        found = await ask(library, ["notes"], "welcher Mond ist heute und wer ist die Wirtin")
+        among_books = await ask(library, ["notes", "spells"], "welcher Mond ist heute und wer ist die Wirtin")
+    assert found.note is None
+    assert among_books.note == FOREIGN_BOOKS, "that no entry has a word of another language says nothing"
+
+
+async def test_entries_of_one_name_are_compared_although_a_book_has_them_as_another_kind(tmp_path):
+    tonic = [
+        make("tonic", "It mends wounds.", document=book, name="Marsh Tonic", type="equipment", kind=kind)
+        for book, kind in (("reeds", "gear"), ("fens", "magic-item"))
+    ]
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities(tonic, "equipment")
+        found = await versions(library.search, "marsh tonic", ["equipment"], 4)
+    assert sorted(entity.document for entity in found.entities) == ["fens", "reeds"]
+
+
+async def test_a_dossier_of_entries_near_in_meaning_alone_says_that_no_note_is_about_the_topic(starter):
+    dossier = await starter.view().topic("setting things on fire from afar")
+    assert [part.title for part in dossier.parts] == ["Stat blocks and rules"]
+    assert (
+        dossier.note == "No note is about 'setting things on fire from afar'; these entries are the nearest in meaning."
+    )

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import tarfile
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -17,22 +18,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mcp import Client
 
 import lorekeeper
+from lorekeeper.cache import formats
 from lorekeeper.cache.milvus import embedded, takeover
 from lorekeeper.cache.milvus.schema import described
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.cache.sqlite.records import unpack
 from lorekeeper.cache.vectors import unpack_vector
-from lorekeeper.composition import open_cache, open_store
+from lorekeeper.composition import open_cache, open_store, starter_record_of
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType
-from lorekeeper.errors import CacheError, FilterError, LoreKeeperError
+from lorekeeper.errors import CacheError, FilterError, LoreKeeperError, UpgradingError
 from lorekeeper.library import Library
 from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.maintenance.doctor import examine
 from lorekeeper.normalize.again import fields_again
+from lorekeeper.search.query import Query
+from lorekeeper.server.mcp import build_server
 from lorekeeper.settings import Settings
 from tests.support.backends import BACKENDS, MARKS
 from tests.support.commands import ROOT, environment, run_lorekeeper, variables
@@ -58,13 +63,13 @@ MOOD = Field("mood", FieldType.TEXT, "how it feels")
 
 @pytest.fixture(scope="session")
 def earlier_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The code of version 0.1.0."""
+    """The code of commit c387532."""
     return extract(tmp_path_factory.mktemp("earlier"))
 
 
 @pytest.fixture(scope="session")
 def earlier_folder(earlier_code: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Libraries of `NUMBER` spells that version 0.1.0 has written, in folders named after their backends."""
+    """Libraries of `NUMBER` spells that commit c387532 has written, in folders named after their backends."""
     folder = tmp_path_factory.mktemp("libraries")
     for backend in ("milvus", "sqlite"):
         with EarlierProgram(earlier_code, variables(folder / backend, backend)) as program:
@@ -79,8 +84,8 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def earlier(backend: str, tmp_path: Path) -> Settings:
-    """A small library of version 0.1.0, of each backend."""
-    with tarfile.open(DATA / "library-0.1.0.tar.gz") as archive:
+    """A small library of commit c387532, of each backend."""
+    with tarfile.open(DATA / "library-c387532.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
     return of(tmp_path / backend, backend)
 
@@ -152,8 +157,8 @@ def parts_left(chosen: Settings) -> list[str]:
 
 async def test_every_entity_and_every_vector_is_kept_and_no_text_is_embedded(earlier: Settings) -> None:
     entities, vectors = [entities_of(path) for path in copies_of(earlier)], vectors_of(earlier)
-    assert len(entities[0]) == 21
-    assert len(vectors) >= 21
+    assert len(entities[0]) == 24
+    assert len(vectors) >= 24
     async with Library.from_settings(earlier) as library:
         stored = [entity for t in COLLECTIONS for entity in await everything(library.cache, t)]
         assert stored == [renewed(e) for e in entities[0]]
@@ -212,9 +217,100 @@ def test_the_command_line_upgrades_and_says_so_in_its_log(backend: str, earlier:
     folder = earlier.library_path.parent
     env = environment(folder, CACHE_BACKEND=backend, LOG_LEVEL="INFO")
     ran = run_lorekeeper(folder, "stats", "--json", env=env)
-    assert json.loads(ran.stdout)["total"] == 21
+    assert json.loads(ran.stdout)["total"] == 24
     assert "upgrading" in ran.stderr
     assert "upgrading" not in run_lorekeeper(folder, "stats", "--json", env=env).stderr
+
+
+# --- questions meanwhile -------------------------------------------------------------------------------------------------
+
+
+class _Gate:
+    """Lets only so many entries be normalised again until it is opened."""
+
+    def __init__(self, number: int) -> None:
+        self._left, self._open, self.reached = number, threading.Event(), threading.Event()
+
+    def __call__(self, entity: Entity) -> Any:
+        if self._left == 0:
+            self.reached.set()
+            self._open.wait()
+        self._left = max(0, self._left - 1)
+        return fields_again(entity)
+
+    def open(self) -> None:
+        self._open.set()
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Gate]:
+    made = _Gate(5)
+    monkeypatch.setattr("lorekeeper.normalize.again.fields_again", made)
+    monkeypatch.setattr(formats, "ANSWER_SECONDS", 0.2)
+    yield made
+    made.open()
+
+
+async def test_a_question_is_answered_with_the_progress_while_the_library_is_upgraded(
+    earlier: Settings, gate: _Gate
+) -> None:
+    async with Library.from_settings(earlier) as library:
+        for _ in range(2):
+            refused = r"being upgraded to the format of LoreKeeper .*Ask again in a moment"
+            with pytest.raises(UpgradingError, match=refused), library.questions.one():
+                await library.cache.get_entities("spells")
+            await asyncio.to_thread(gate.reached.wait)
+        with (
+            pytest.raises(UpgradingError, match=r"once: .*, \d+ of [1-9]\d* entries so far\."),
+            library.questions.one(),
+        ):
+            await library.statistics()
+        gate.open()
+        found = await library.cache.get_entities("spells")  # which waits
+        with library.questions.one():
+            assert await library.cache.get_entities("spells") == found
+        assert found == [renewed(entity) for entity in found]
+
+
+async def test_a_tool_says_so_and_answers_when_it_is_asked_again(earlier: Settings, gate: _Gate) -> None:
+    async with Library.from_settings(earlier) as library, Client(build_server(library)) as client:
+        refused = await client.call_tool("lookup_spell", {"limit": 3})
+        assert refused.is_error
+        assert "Ask again in a moment" in refused.content[0].text
+        gate.open()
+        await library.cache.count_entities("spells")
+        answer = await client.call_tool("lookup_spell", {"limit": 3})
+        assert len(answer.structured_content["results"]) == 3
+
+
+async def test_a_question_does_not_wait_either_for_what_opens_the_library_meanwhile(
+    earlier: Settings, gate: _Gate
+) -> None:
+    starter_record_of(earlier).file.unlink(missing_ok=True)
+    async with Library.from_settings(earlier) as library:
+        opening = asyncio.create_task(library.begin())
+        await asyncio.to_thread(gate.reached.wait)
+        with pytest.raises(UpgradingError, match=r"\d+ of [1-9]\d* entries so far"), library.questions.one():
+            await library.search(Query(["spells"], "fire"))
+        gate.open()
+        await opening
+        with library.questions.one():
+            assert (await library.search(Query(["spells"], "fire"))).results
+
+
+async def test_what_was_killed_behind_such_an_answer_is_finished_by_the_next_process(
+    earlier: Settings, gate: _Gate
+) -> None:
+    async with Library.from_settings(earlier) as library:
+        with pytest.raises(UpgradingError, match="being upgraded"), library.questions.one():
+            await library.statistics()
+        await asyncio.to_thread(gate.reached.wait)
+        copy = earlier.library_path.parent.with_name("killed")
+        shutil.copytree(earlier.library_path.parent, copy, ignore=shutil.ignore_patterns("LOCK", "*.lock"))
+        gate.open()
+        expected = await library.cache.get_entities("spells")
+    async with Library.from_settings(of(copy, earlier.cache_backend)) as again:
+        assert await again.cache.get_entities("spells") == expected
 
 
 # --- killed -------------------------------------------------------------------------------------------------------------------
@@ -318,11 +414,11 @@ async def test_a_milvus_library_that_an_earlier_version_has_open_is_refused_and_
     async with hashing(chosen) as cache:
         assert await cache.count_entities("spells") == NUMBER
         with EarlierProgram(earlier_code, variables(folder)) as program:
-            assert "does not share it with this version" in program.count()
-            assert "does not share it with this version" in program.store(2)
+            assert "cannot share it with this LoreKeeper" in program.count()
+            assert "cannot share it with this LoreKeeper" in program.store(2)
         assert await cache.count_entities("spells") == NUMBER
     with EarlierProgram(earlier_code, variables(folder)) as program:
-        assert "has format 3, this version of LoreKeeper reads 1" in program.count()
+        assert "in a format (layout 8)" in program.count()
     async with hashing(chosen) as cache:
         assert len(await everything(cache)) == NUMBER
 
@@ -341,8 +437,6 @@ async def test_an_sqlite_library_that_an_earlier_version_has_open_is_used_once_i
                 await cache.store_entities([make("x")], "spells")
             assert program.store(2) == 2
         assert await cache.store_entities([make("x")], "spells") == 1
-        with EarlierProgram(earlier_code, variables(folder, "sqlite")) as program:
-            assert "has format 2, this version of LoreKeeper reads 1" in program.count()
         assert await cache.count_entities("spells") == NUMBER + 1
 
 

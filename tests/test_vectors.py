@@ -38,6 +38,13 @@ def test_vectors_come_back_as_they_were_by_model_and_text(cache):
     assert cache.get("model-2", TEXTS) == {}
 
 
+def test_a_file_is_hardly_larger_than_the_vectors_in_it(cache):
+    vectors = HashingProvider(384).embed(TEXTS)
+    cache.put(MODEL, TEXTS, vectors)
+    cache.close()
+    assert cache.path.stat().st_size < 1.15 * vectors.nbytes
+
+
 def test_texts_that_are_no_unicode_and_none_at_all_are_keys_too(cache):
     cache.put(MODEL, ["\ud800 half a pair\0", ""], VECTORS[:2])
     assert cache.get(MODEL, ["\ud800 half a pair\0", ""]).keys() == {"\ud800 half a pair\0", ""}

@@ -14,19 +14,29 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, replace
-from threading import RLock
 
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.entities import COLLECTIONS, Collection, Entity, Field, Value, declared_type
-from lorekeeper.errors import CacheError, FilterError
+from lorekeeper.errors import CacheError, FilterError, UpgradingError
 from lorekeeper.filters import clean_fields
+from lorekeeper.measures import Steps
 from lorekeeper.version import VERSION
 
 logger = logging.getLogger(__name__)
+
+TOO_OLD = "has a format (layout {}) of a development version of LoreKeeper, which this version no longer reads"
+"""What is wrong with a library, a file or an archive from before the formats that are upgraded."""
+
+UPGRADE_ONCE = (
+    "Open it once with the last release that upgrades it, or move it aside, choose a new library and import your files "
+    "again"
+)
+"""What to do about it."""
 
 Normalized = Callable[[Entity], Mapping[str, Value]]
 """The filter values that an entity's ``data`` gives under the current rules; {} if it cannot be normalised."""
@@ -41,8 +51,16 @@ UPGRADED = "upgraded"
 """In the name of what is being built to replace a library of an earlier format, or a part of one."""
 
 
-class NewerLibraryError(CacheError):
+class UnknownFormatError(CacheError):
+    """The library has a format that this version cannot read; it was left alone."""
+
+
+class NewerLibraryError(UnknownFormatError):
     """A later version of LoreKeeper wrote the library, in a format that this one cannot read."""
+
+
+class OlderLibraryError(UnknownFormatError):
+    """The library has a format from before those that this version upgrades."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +100,11 @@ def newer(location: str, layout: int, version: str) -> NewerLibraryError:
     )
 
 
+def older(location: str, layout: int) -> OlderLibraryError:
+    """The error for a library from before the formats that are upgraded."""
+    return OlderLibraryError(f"{location} {TOO_OLD.format(layout)}; nothing was changed. {UPGRADE_ONCE}")
+
+
 def is_later(version: str) -> bool:
     """Whether a version is later than this program's."""
     return _numbers(version) > _numbers(VERSION)
@@ -99,27 +122,6 @@ def declared(collection: Collection) -> str:
 def declarations(types: Iterable[str] = COLLECTIONS) -> dict[str, str]:
     """`declared` of each type."""
     return {name: declared(declared_type(name)) for name in types}
-
-
-FIRST_DECLARATIONS = {
-    "spells": (
-        "casting_time:text:fold_time:1 classes:texts:fold_class:1 concentration:flag:fold:1 "
-        "damage_types:texts:fold:1 level:integer:fold:1 range:decimal:fold:1 ritual:flag:fold:1 "
-        "school:text:fold:1"
-    ),
-    "creatures": (
-        "alignment:text:fold:1 armor_class:integer:fold:1 challenge_rating:decimal:fold:1 "
-        "environments:texts:fold_key:1 hit_points:integer:fold:1 size:text:fold:1 type:text:fold:1"
-    ),
-    "equipment": (
-        "category:text:fold:1 cost:decimal:fold:1 damage_type:text:fold:1 properties:texts:fold:1 "
-        "rarity:text:fold:1 requires_attunement:flag:fold:1 weight:decimal:fold:1"
-    ),
-    "character_options": "hit_die:text:fold:1 parent:text:fold_key:1",
-    "rules": "parent:text:fold_key:1",
-    "documents": "game_system:text:fold:1 licenses:texts:fold:1 publisher:text:fold:1",
-}
-"""`declarations` of version 0.1.0, whose libraries do not record them."""
 
 
 def names(declaration: str) -> dict[str, str]:
@@ -188,14 +190,56 @@ shown: ContextVar[Shown | None] = ContextVar("shown", default=None)
 """Shows the progress of upgrades to a person; None if nothing does."""
 
 
+ANSWER_SECONDS = 15.0
+"""How long a question waits for an upgrade: clients give up after a minute, and an answer takes several steps."""
+
+_patience: ContextVar[float | None] = ContextVar("patience", default=None)
+"""How long reading waits for an upgrade; None for as long as it takes."""
+
+_steps: ContextVar[Steps | None] = ContextVar("steps", default=None)
+"""How far the upgrade has got that runs here."""
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """A question is answered in the body: if that needs an upgrade that takes longer, reading raises `UpgradingError`.
+
+    The upgrade goes on, in a thread of its own.
+    """
+    with _waiting(ANSWER_SECONDS):
+        yield
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Something is read in the body that a question can do without: within one, it waits for no upgrade at all."""
+    with _waiting(None if _patience.get() is None else 0.0):
+        yield
+
+
+@contextmanager
+def _waiting(seconds: float | None) -> Iterator[None]:
+    token = _patience.set(seconds)
+    try:
+        yield
+    finally:
+        _patience.reset(token)
+
+
 @contextmanager
 def reported(what: str, total: int) -> Iterator[Progress]:
     """Show the progress of an upgrade if `shown` is set; else warn of it, since answers wait for it."""
-    show = shown.get()
+    show, steps = shown.get(), _steps.get() or Steps()
     level = logging.WARNING if show is None else logging.INFO
     logger.log(level, "upgrading %s to the format of LoreKeeper %s, once: %d entries", what, VERSION, total)
+    steps.start(total)
     with nullcontext(lambda _: None) if show is None else show(f"Upgrading {what}", total) as progress:
-        yield progress
+
+        def advance(number: int) -> None:
+            progress(number)
+            steps.advance(number)
+
+        yield advance
     logger.info("upgraded %s", what)
 
 
@@ -206,7 +250,8 @@ class Upgrade:
 
     Args:
         what: what is upgraded, for people.
-        outdated: whether the library has an earlier format; raises NewerLibraryError.
+        part: the same within the library.
+        outdated: whether the library has an earlier format; raises UnknownFormatError.
         lock: keeps all other writers out.
         run: upgrades it; called by one process at a time. If it raises CacheError, the library is unchanged.
 
@@ -217,26 +262,29 @@ class Upgrade:
     def __init__(
         self,
         what: str,
+        part: str,
         outdated: Callable[[], bool],
         lock: Callable[[], AbstractContextManager[None]],
         run: Callable[[], None],
     ) -> None:
-        self._what = what
+        self._what, self._part = what, part
         self._outdated, self._lock, self._run = outdated, lock, run
-        self._threads = RLock()
+        self._threads, self._starting = threading.RLock(), threading.Lock()
+        self._behind: threading.Thread | None = None
+        self._steps = Steps()
         self._tried = False
         self.failure: CacheError | None = None
 
     def before_reading(self) -> None:
-        """Upgrade the library, unless that was tried before."""
-        if not self._tried:
-            with self._threads:
-                if not self._tried:
-                    self._try()
+        """Upgrade the library, unless that was tried before; UpgradingError if it takes longer than an `answering` one waits."""
+        patience = _patience.get()
+        if not self._tried and patience is not None:
+            self._wait(patience)
+        self._once()
 
     def before_writing(self) -> None:
         """Upgrade the library, unless that was done before; CacheError if it fails."""
-        self.before_reading()
+        self._once()
         if self.failure:
             with self._threads:
                 self._try()
@@ -252,7 +300,7 @@ class Upgrade:
         """Upgrade the library, unless that was tried before; from then on it is used as it is, even if it is damaged."""
         try:
             self.before_reading()
-        except NewerLibraryError:
+        except UnknownFormatError:
             raise
         except CacheError as error:
             self._tried, self.failure = True, error
@@ -260,6 +308,34 @@ class Upgrade:
     def forget(self) -> None:
         """Examine the library again before its next use."""
         self._tried, self.failure = False, None
+
+    def _wait(self, seconds: float) -> None:
+        """Wait for the upgrade, which goes on in a thread of its own: the process may end without waiting for it."""
+        with self._starting:
+            if self._behind is None or not self._behind.is_alive():
+                context = copy_context()
+                context.run(_patience.set, None)
+                self._behind = threading.Thread(target=context.run, args=[self._unheard], daemon=True)
+                self._behind.start()
+            behind = self._behind
+        behind.join(seconds)
+        if behind.is_alive():
+            steps = self._steps
+            so_far = f": {self._part}, {steps.done:,} of {steps.total:,} entries so far" if steps.total else ""
+            raise UpgradingError(
+                f"the library is being upgraded to the format of LoreKeeper {VERSION}, once{so_far}. Ask again in a moment"
+            )
+
+    def _unheard(self) -> None:
+        """Upgrade the library; who waits for it tries again what fails, and gets the error."""
+        with suppress(Exception):
+            self._once()
+
+    def _once(self) -> None:
+        if not self._tried:
+            with self._threads:
+                if not self._tried:
+                    self._try()
 
     def _try(self) -> None:
         failed_before = self.failure is not None
@@ -269,12 +345,16 @@ class Upgrade:
         self._tried = True
 
     def _attempt(self) -> CacheError | None:
+        token = _steps.set(self._steps)
         try:
             with self._lock():
                 if self._outdated():
                     self._run()
-        except NewerLibraryError:
+        except UnknownFormatError:
             raise
         except CacheError as error:
             return error
+        finally:
+            _steps.reset(token)
+            self._steps = Steps()
         return None

@@ -173,6 +173,10 @@ class Store(Protocol):
         """Counts, sizes, model."""
         ...
 
+    def undeclared(self) -> dict[str, int]:
+        """How many entities there are of types that only another program declares, by type; nothing else here touches them."""
+        ...
+
     def open(self, types: Iterable[str]) -> None:
         """Open the store and these types now; else each opens at first use."""
         ...

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,8 +31,8 @@ from rich.text import Text
 from lorekeeper.cli.terminal import columns, shortened
 from lorekeeper.dates import written
 from lorekeeper.editions import edition_label
-from lorekeeper.intake.reports import by_suffix, grouped, summary
-from lorekeeper.printable import one_line, quantity, shown
+from lorekeeper.intake.reports import by_weight
+from lorekeeper.printable import counted, one_line, quantity, shown
 from lorekeeper.search.dossier.lines import Dossier, session_of
 from lorekeeper.search.query import MAX_LIMIT
 from lorekeeper.search.recent import Recent
@@ -38,7 +40,6 @@ from lorekeeper.search.results import Result, ResultPage
 
 if TYPE_CHECKING:
     from lorekeeper.cache.protocol import Statistics
-    from lorekeeper.errors import ImportFileError
     from lorekeeper.intake.freshness import Freshness
     from lorekeeper.intake.reports import ImportReport
     from lorekeeper.maintenance.backup import ArchiveReport
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
     from lorekeeper.maintenance.repair import RepairReport
 
 SHOWN_FAILURES = 20
+
+SHOWN_PROBLEMS = 10
+"""Most lines about the problems of an import."""
 
 
 class _Console(Console):
@@ -292,15 +296,15 @@ def print_recent(notes: Sequence[Recent]) -> None:
         console.print_indented(f"[dim]{plain(each.note.uri)}[/]", 18)
 
 
-def print_report(report: ImportReport, *, dry_run: bool) -> None:
-    """What an import did; failures on stderr."""
+def print_report(report: ImportReport, *, dry_run: bool, whole: Path | None = None) -> None:
+    """What an import did; failures on stderr, in full in the file ``whole`` if they are many."""
     verb = "would be stored" if dry_run else "stored"
     console.print(
         f"{report.stored:,} {verb}, {report.unchanged:,} unchanged, {quantity(report.embedded, 'text')} embedded, "
         f"{len(report.failed):,} failed, in {report.seconds:.1f} s"
     )
     print_tables(report, verb)
-    print_problems(report)
+    print_problems(report, whole=whole)
 
 
 def print_sync(report: ImportReport) -> None:
@@ -326,23 +330,29 @@ def print_tables(report: ImportReport, verb: str) -> None:
         console.print(f"tables to roll on in their texts: {stored:,} {verb}, {unchanged:,} unchanged{gone}")
 
 
-def print_problems(report: ImportReport, *, failed: bool = True) -> None:
-    """What was skipped, what was fixed, and (with ``failed``) what could not be imported, on stderr."""
-    for name, number in sorted(report.skipped.items()):
-        errors.print(f"[dim]{plain(name)}: {number:,} without lore, skipped[/]")
-    if report.other_files:
-        errors.print(f"[dim]skipped in folders: {plain(by_suffix(report.other_files))}[/]")
-    _print_grouped("[yellow]warning[/]", report.warnings)
-    if failed:
-        _print_grouped("[red]failed[/] ", report.failed, where="; --json lists them")
+def print_problems(report: ImportReport, *, failed: bool = True, whole: Path | None = None) -> None:
+    """What was skipped, what was fixed, and (with ``failed``) what could not be imported, on stderr: what is lost first.
+
+    Args:
+        report: of the import.
+        failed: whether failures are printed.
+        whole: file that gets all lines if they are too many to print.
+    """
+    lines = by_weight(report, failed=failed)
+    for line in lines if len(lines) <= SHOWN_PROBLEMS else lines[: SHOWN_PROBLEMS - 1]:
+        errors.print(_LABELS.sub(lambda match: f"[{_STYLES[match[0]]}]{match[0]}[/]", plain(line)))
+    if len(lines) > SHOWN_PROBLEMS:
+        where = "--json lists the failures"
+        if whole is not None:
+            with suppress(OSError):
+                whole.parent.mkdir(parents=True, exist_ok=True)
+                whole.write_text("\n".join(map(one_line, lines)) + "\n", "utf-8")
+                where = f"all of them are in {plain(str(whole))}"
+        errors.print(f"... and {len(lines) - SHOWN_PROBLEMS + 1:,} more lines; {where}")
 
 
-def _print_grouped(label: str, problems: Sequence[ImportFileError], where: str = "") -> None:
-    groups = grouped(problems)
-    for group in groups[:SHOWN_FAILURES]:
-        errors.print(f"{label} {plain(str(summary(group)))}")
-    if hidden := sum(map(len, groups[SHOWN_FAILURES:])):
-        errors.print(f"... and {hidden:,} more{where}")
+_STYLES = {"failed": "red", "warning": "yellow", "skipped": "dim"}
+_LABELS = re.compile("^(?:failed|warning|skipped)")
 
 
 def print_migration(report: MigrationReport, *, dry_run: bool) -> None:
@@ -363,10 +373,12 @@ def print_migration(report: MigrationReport, *, dry_run: bool) -> None:
 
 def print_backup(report: ArchiveReport) -> None:
     """The content of an archive."""
-    counts = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.counts.items() if number)
+    counts = counted(report.counts)
     console.print(
         f"{plain(report.archive)}: {counts or 'nothing'}, {quantity(report.vectors, 'vector')}, in {report.seconds:.1f} s"
     )
+    if report.left_out:
+        console.print(f"Left out: {counted(report.left_out)}, which only the program that declares them can read.")
     if report.counts.get("notes"):
         console.print(
             "Notes are in it as the library has them; the files of the vaults, and which vaults there are, are not."
@@ -400,11 +412,14 @@ def print_repair(report: RepairReport) -> None:
         changed = report.corrected or report.dropped
         console.print("The library is sound." if changed else "The library is sound; nothing was changed.")
         return
-    kept = ", ".join(f"{number:,} {entity_type}" for entity_type, number in report.kept.items() if number)
-    console.print(f"Kept: {kept}; {quantity(report.embedded, 'text')} embedded again, in {report.seconds:.1f} s")
+    console.print(
+        f"Kept: {counted(report.kept)}; {quantity(report.embedded, 'text')} embedded again, in {report.seconds:.1f} s"
+    )
     console.print(
         f"The damaged library was moved to {plain(report.aside)}; delete it when you are sure that nothing is missing."
     )
+    if report.left:
+        console.print(f"Still there, and not in the library: {counted(report.left)}, which another program declares.")
 
 
 def print_statistics(statistics: Statistics, fresh: Freshness) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from lorekeeper.cache.formats import answering
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.errors import CacheError, EmbeddingError
 from lorekeeper.intake.sync_state import Source, load_state, refresh_lock
@@ -62,7 +63,8 @@ class Questions:
         """A question is answered in the body."""
         self._number += 1
         try:
-            yield
+            with answering():
+                yield
         finally:
             self._number -= 1
             self._last = time.monotonic()

@@ -7,14 +7,14 @@ import stat
 import threading
 import zlib
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.audiences import Audiences
-from lorekeeper.intake.formats import HEAD_CHARS, SUFFIXES, format_of, supported
+from lorekeeper.intake.formats import HEAD_CHARS, SUFFIXES, format_of, markdown, supported
 from lorekeeper.intake.formats.foundry import UNPACKED, how_to_unpack, is_database
 from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, Found, ImportedFiles, TextFile, UnknownFormatError
 from lorekeeper.intake.json_stream import Window
@@ -67,6 +67,7 @@ class Reader:
         report: is filled in.
         remembered: what objects have given in earlier imports; what the library has is then recalled in the batches.
         audiences: decides who may see each entry; by default only what it says itself.
+        known: the entry that the library has of a type, with a name, in a document; it is called while a batch is read.
 
     Raises:
         ImportFileError: a path does not exist.
@@ -79,6 +80,7 @@ class Reader:
         report: ImportReport,
         remembered: Remembered | None = None,
         audiences: Audiences | None = None,
+        known: Callable[[str, str, str], Entity | None] | None = None,
     ) -> None:
         self._document, self._report, self._remembered = document, report, remembered or Remembered()
         self._audiences = audiences or Audiences()
@@ -90,7 +92,7 @@ class Reader:
             if not _exists(path):
                 raise ImportFileError(str(path), "there is no such file or folder")
         self._files = [file for path in paths for file in (self._in_folder(path) if path.is_dir() else [path])]
-        self._all_files = ImportedFiles([path for path in self._files if path.is_file()])
+        self._all_files = ImportedFiles([path for path in self._files if path.is_file()], known)
         self.size = sum(map(_size, self._files))
         """Bytes of the regular files, as they are on the disk."""
 
@@ -147,8 +149,10 @@ class Reader:
                         file.skip(f"{found.entity.kind} with nothing but a name")
                     else:
                         yield found
-        except UnknownFormatError:
-            self._fail(path, f"its format is not supported; {supported(markdown=path.suffix.lower() in MARKDOWN)}")
+        except UnknownFormatError as error:
+            is_text = path.name.lower().endswith(markdown.SUFFIXES)
+            reason = str(error) if is_text else "its format is not supported"
+            self._fail(path, f"{reason}; {supported(markdown=path.suffix.lower() in MARKDOWN)}")
         except (OSError, EOFError, zlib.error) as error:
             imported = "; everything before it was imported" if self._window and self._window.offset() else ""
             self._fail(path, f"cannot be read: {error}{imported}")
@@ -158,6 +162,7 @@ class Reader:
     def _in_folder(self, folder: Path) -> list[Path]:
         """The files of a folder that are to be read; the others are counted in the report."""
         files: list[Path] = []
+        texts: list[Path] = []
         others: Counter[str] = Counter()
         packs = [folder] if is_database(folder) else []
         for path in files_below(folder, self._unreadable):
@@ -172,10 +177,15 @@ class Reader:
             except OSError as error:
                 self._report.warnings.append(ImportFileError(str(path), f"skipped: {error.strerror or error}"))
                 continue
-            if path.name.lower().endswith(SUFFIXES):
+            if path.name.lower().endswith(markdown.SUFFIXES):
+                texts.append(path)
+            elif path.name.lower().endswith(SUFFIXES):
                 files.append(path)
             else:
                 others[path.suffix.lower()] += 1
+        chapters = [path for path in texts if markdown.is_chapter(path)] if markdown.is_book(texts) else []
+        others.update(path.suffix.lower() for path in texts if path not in chapters)
+        files += chapters
         for pack in packs:
             self._fail(pack, how_to_unpack(pack))
         if files:

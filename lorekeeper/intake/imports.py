@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
 from lorekeeper.cache.given_vectors import GivenVectors
 from lorekeeper.cache.protocol import Progress, SearchCache
+from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.audiences import ListedAudience, audiences_for
 from lorekeeper.intake.book_tables import ImportedTables
@@ -49,12 +50,22 @@ class FileImport:
         """Import files and folders; see `Library.import_paths`, also for what is raised."""
         remembered = await self._recall()
         audiences = await audiences_for(self._cache, audience)
-        reader = await asyncio.to_thread(Reader, list(paths), document, self._report, remembered, audiences)
+        known = self._known(asyncio.get_running_loop())
+        reader = await asyncio.to_thread(Reader, list(paths), document, self._report, remembered, audiences, known)
         if start:
             start(reader.size)
         await self._take_in(reader, progress)
         if not self._dry_run:
             await asyncio.to_thread(remembered.save)
+
+    def _known(self, loop: asyncio.AbstractEventLoop) -> Callable[[str, str, str], Entity | None]:
+        """Finds entries of the library, for the thread that reads the files."""
+
+        def find(entity_type: str, name: str, document: str) -> Entity | None:
+            asked = self._cache.get_entities(entity_type, document, name_folded=name, limit=1)
+            return next(iter(asyncio.run_coroutine_threadsafe(asked, loop).result()), None)
+
+        return find
 
     async def _recall(self) -> Remembered:
         """What earlier imports have made of objects, as far as the library still has it."""

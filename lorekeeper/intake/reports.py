@@ -121,6 +121,35 @@ def summary(group: list[ImportFileError]) -> ImportFileError:
     return first if number == 1 else ImportFileError(first.where, f"{first.reason} ({number:,} times)")
 
 
+_LOSS = re.compile(
+    r"with other content; this one|is not in the files|which is not in|left out|not understood|was not read|replaced"
+)
+_NOISE = re.compile(r"is not declared in _meta\.sources|has no source; assigned|stands twice")
+
+
+def by_weight(report: ImportReport, *, failed: bool = True) -> list[str]:
+    """The problems of an import, a line each: what is lost before what was fixed, what is expected at the end.
+
+    Problems of one file and reason are one line, and so are entries of one kind that were skipped in several files.
+    """
+    groups = [("failed  ", grouped(report.failed))] if failed else []
+    warned: dict[int, list[list[ImportFileError]]] = {0: [], 1: [], 2: []}
+    for group in grouped(report.warnings):
+        reason = group[0].reason
+        warned[0 if _LOSS.search(reason) else 2 if _NOISE.search(reason) else 1].append(group)
+    groups += [("warning ", warned[weight]) for weight in (0, 1)]
+    lines = [f"{label}{summary(group)}" for label, each in groups for group in each]
+    kinds: dict[str, list[int]] = {}
+    for name, number in sorted(report.skipped.items()):
+        kinds.setdefault(name.partition(": ")[2], []).append(number)
+    for kind, numbers in kinds.items():
+        files = f" in {len(numbers):,} files" if len(numbers) > 1 else ""
+        only = next(name for name in report.skipped if name.partition(": ")[2] == kind)
+        lines.append(f"skipped {sum(numbers):,} without lore{files}: {(kind or 'entries') if files else only}")
+    lines += [f"warning {summary(group)}" for group in warned[2]]
+    return [*lines, *([f"skipped in folders: {by_suffix(report.other_files)}"] if report.other_files else [])]
+
+
 def by_suffix(files: Mapping[str, int]) -> str:
     """Numbers of files by suffix, most first: "116 .md, 2 .png, 1 without a suffix"."""
     ranked = Counter(files).most_common()

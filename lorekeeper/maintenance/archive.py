@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from lorekeeper.cache.formats import FIRST_DECLARATIONS, declarations, is_later, parse_declarations
+from lorekeeper.cache.formats import TOO_OLD, declarations, is_later, parse_declarations
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.vectors import read_packed
 from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, Entity, parse_json
@@ -259,10 +259,12 @@ class Archive(Closing):
 
     def _declared_fields(self, manifest: dict[str, Any]) -> dict[str, str]:
         """The declared fields of its entries; ImportFileError if a later version declared other fields."""
-        fields, version = (
-            parse_declarations(manifest.get("fields", FIRST_DECLARATIONS)),
-            str(manifest.get("version", "0")),
-        )
+        if "fields" not in manifest:
+            reason = (
+                "Restore it with the last release that reads it, and back it up with that, or import your files again"
+            )
+            raise ImportFileError(str(self.path), f"{TOO_OLD.format(FORMAT)}. {reason}")
+        fields, version = parse_declarations(manifest["fields"]), str(manifest.get("version", "0"))
         if fields != declarations() and is_later(version):
             raise ImportFileError(
                 str(self.path),

@@ -36,13 +36,26 @@ class ArchiveReport(Report):
         stored: entries written to the library; of a restore only.
         unchanged: entries that the library already had, with the same content; of a restore only.
         removed: entries that were in the library only; of a restore only.
+        left_out: entries of types that only another program declares, by type; of a backup only.
         before: archive of the library before the restore, if entries were changed or removed; of a restore only.
     """
 
-    KEYS = ("archive", "counts", "vectors", "stored", "unchanged", "removed", "embedded", "before", "seconds")
+    KEYS = (
+        "archive",
+        "counts",
+        "left_out",
+        "vectors",
+        "stored",
+        "unchanged",
+        "removed",
+        "embedded",
+        "before",
+        "seconds",
+    )
 
     archive: str
     counts: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
     vectors: int = 0
     stored: int = 0
     unchanged: int = 0
@@ -86,6 +99,7 @@ async def _back_up(
     with report.measured(library.embedding):
         async with in_thread(await asyncio.to_thread(ArchiveWriter, target)) as archive:
             statistics = await library.statistics()  # which also updates the keyword index, before writers are kept out
+            report.left_out = await asyncio.to_thread(store.undeclared)
             await asyncio.to_thread(_collect_vectors, store, vectors)
             if start:
                 start(sum(statistics.counts.values()))

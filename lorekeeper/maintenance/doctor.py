@@ -21,7 +21,7 @@ from lorekeeper.errors import ConfigError, LoreKeeperError
 from lorekeeper.intake.freshness import freshness
 from lorekeeper.library import Library
 from lorekeeper.notes.marks import KEYS
-from lorekeeper.printable import one_line, quantity
+from lorekeeper.printable import counted, one_line, quantity
 from lorekeeper.settings import PREFIX, Settings, ignored_file, misspelt_variables, own_file, shown_value
 from lorekeeper.system import in_thread
 from lorekeeper.vaults.marks import MarksFile
@@ -148,9 +148,14 @@ async def _library(library: Library) -> Check:
     except LoreKeeperError as error:
         return Check("library", False, str(error))
     details = ", ".join(f"{name}: {value}" for name, value in statistics.details.items())
+    store = library.cache.store
+    others = await asyncio.to_thread(store.undeclared) if store else {}
+    untouched = f"; besides, {counted(others)} of another program, which are not examined" if others else ""
     total = sum(statistics.counts.values())
     return Check(
-        "library", True, f"{statistics.backend} at {statistics.location}, {quantity(total, 'entry')} ({details})"
+        "library",
+        True,
+        f"{statistics.backend} at {statistics.location}, {quantity(total, 'entry')} ({details}){untouched}",
     )
 
 

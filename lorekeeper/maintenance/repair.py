@@ -11,7 +11,7 @@ from lorekeeper.cache.protocol import Progress
 from lorekeeper.cache.repair import RepairBackend, damaged_suffix, examine
 from lorekeeper.composition import repair_backend, vector_cache
 from lorekeeper.embedding import EmbeddingService
-from lorekeeper.errors import EmbeddingError
+from lorekeeper.errors import CacheError, EmbeddingError
 from lorekeeper.intake.changes import store_in_batches
 from lorekeeper.intake.identities import correct_identities
 from lorekeeper.intake.reports import Report
@@ -27,15 +27,17 @@ class RepairReport(Report):
     Attributes:
         problems: what was wrong, by type; empty if the library is sound.
         kept: entries of the rebuilt library, by type.
+        left: entries of types that only another program declares, by type, which stay in the damaged library.
         corrected: entries of an earlier migration whose identity was corrected.
         dropped: invalid vectors that were removed from the embedding cache.
         aside: where the damaged library is now; None if nothing was rebuilt.
     """
 
-    KEYS = ("problems", "kept", "embedded", "corrected", "dropped", "aside", "seconds")
+    KEYS = ("problems", "kept", "left", "embedded", "corrected", "dropped", "aside", "seconds")
 
     problems: dict[str, list[str]] = field(default_factory=dict)
     kept: dict[str, int] = field(default_factory=dict)
+    left: dict[str, int] = field(default_factory=dict)
     corrected: int = 0
     dropped: int = 0
     aside: str | None = None
@@ -68,6 +70,8 @@ async def repair(settings: Settings, start: Progress | None = None, progress: Pr
             async with in_thread(backend.exclusive()):
                 report.problems = await asyncio.to_thread(examine, backend)
                 if report.problems:
+                    with suppress(CacheError):  # what cannot be read is not known
+                        report.left = await asyncio.to_thread(library.store.undeclared)
                     await _rebuild(backend, library.embedding, report, start, progress)
             report.corrected = await correct_identities(library.cache)
     return report

@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
-from lorekeeper.normalize import equipment, spells, statblocks
+from lorekeeper.normalize import equipment, lined, statblocks
 from lorekeeper.normalize.build import Imported, Origin, build, number, part_key, slugify, without_empty
 from lorekeeper.printable import shown
 from lorekeeper.terms import ABILITY_OF
@@ -293,34 +293,17 @@ def _spell(element: Element, origin: Origin) -> Iterator[Read]:
         return
     text, book = _described(element)
     level, school = number(_text(element, "level")), _school(_text(element, "school") or "")
-    duration, components = _text(element, "duration") or "", _text(element, "components") or ""
-    reach, time = _text(element, "range") or "", _text(element, "time") or ""
-    initials, _, material = components.partition("(")
-    classes = _classes(_listed(_text(element, "classes")))
-    data = {
-        "name": Name.of(element).text,
+    values: dict[str, Any] = {
+        "name": name,
         "level": int(level) if level is not None else None,
         "school": school,
         "ritual": _is_yes(_text(element, "ritual")),
-        "casting_time": time,
-        "range": reach,
-        "components": initials.strip(" ,"),
-        "material": material.rstrip(") "),
-        "duration": duration,
-        "concentration": "concentration" in duration.casefold() if duration else None,
-        "dnd_class": ", ".join(classes),
-        "classes": classes,
-        "desc": text,
+        **{tag: _text(element, tag) or "" for tag in _SPELL_LINES},
+        "classes": _classes(_listed(_text(element, "classes"))),
+        "text": text,
         "book": book,
     }
-    fields = {
-        **spells.fields(spells.Spell(text, material, duration, reach, _listed(initials))),
-        **{key: data[key] for key in ("level", "school", "ritual", "concentration")},
-        "classes": classes or None,
-        "casting_time": spells.casting_time(time) if time else None,
-        "range": number(reach) if "f" in reach.casefold() else None,
-    }
-    yield _made("spells", "spell", data, origin, fields)
+    yield lined.spell(values, origin), []
 
 
 def _chosen(element: Element, origin: Origin) -> Read:

@@ -1,8 +1,8 @@
-"""JSON formats of other programs that are not read: what they are called, and what to do with them."""
+"""Formats of other programs that are not read: what they are called, and what to do with them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -12,29 +12,64 @@ class ForeignFormat:
 
     Attributes:
         name: for messages.
-        keys: an object that has all of them is of this format.
+        keys: paths of keys; an object that has all of them is of this format. A list stands for its first element.
         advice: what to do.
     """
 
     name: str
-    keys: frozenset[str]
+    keys: tuple[str, ...]
     advice: str
+
+    def recognises(self, obj: Mapping[str, object]) -> bool:
+        """Whether an object has all the keys."""
+        return all(_has(obj, path.split(".")) for path in self.keys)
+
+
+def _has(value: object, path: Sequence[str]) -> bool:
+    for key in path:
+        while isinstance(value, list):
+            value = value[0] if value else None
+        if not isinstance(value, Mapping) or key not in value:
+            return False
+        value = value[key]
+    return True
 
 
 def _format(name: str, keys: str, advice: str) -> ForeignFormat:
-    return ForeignFormat(name, frozenset(keys.split()), advice)
+    return ForeignFormat(name, tuple(keys.split()), advice)
 
 
-_AS_A_NOTE = (
-    "put it into a note of a vault as a stat block (see 'lorekeeper vault'), or write it in LoreKeeper's own JSON"
-)
+_AS_TEXT = "copy the stat block as text and give it to 'lorekeeper import -'"
 
 FORMATS = (
     _format("5e-database (the D&D 5e API)", "index name url", "'lorekeeper sync open5e' gets the same rules"),
-    _format("CritterDB", "name stats flavor", _AS_A_NOTE),
-    _format("Improved Initiative", "Name HP AC Abilities", _AS_A_NOTE),
-    _format("Tetra-cube's stat block generator", "name armorName shieldBonus", _AS_A_NOTE),
-    _format("a character of Roll20", "schema_version attribs", _AS_A_NOTE),
+    _format(
+        "a bestiary of CritterDB", "name creatures.flavor creatures.stats", f"export it as Markdown, or {_AS_TEXT}"
+    ),
+    _format("CritterDB", "name stats flavor", f"export it as Markdown, or {_AS_TEXT}"),
+    _format(
+        "a bestiary of Bestiary Builder",
+        "metadata creatures.stats.description",
+        "export it there in the format of 5etools or as Markdown, and import that file",
+    ),
+    _format(
+        "a bestiary of Avrae", "monsters.display_resists", f"import the source that it was made from, or {_AS_TEXT}"
+    ),
+    _format(
+        "a bestiary of Avrae",
+        "monsters.hitdice monsters.ability_scores",
+        f"import the source that it was made from, or {_AS_TEXT}",
+    ),
+    _format(
+        "a character of D&D Beyond",
+        "data.readonlyUrl",
+        "characters are no lore; write what matters in a note of a vault",
+    ),
+    _format("a monster of D&D Beyond", "averageHitPoints challengeRatingId", f"open its page, and {_AS_TEXT}"),
+    _format("a monster of D&D Beyond", "data.averageHitPoints", f"open its page, and {_AS_TEXT}"),
+    _format("Tetra-cube's stat block generator", "name armorName shieldBonus", f"export it as Markdown, or {_AS_TEXT}"),
+    _format("a character of Roll20", "schema_version attribs", f"open its sheet, and {_AS_TEXT}"),
+    _format("a character of Roll20", "schema_version character.attribs", f"open its sheet, and {_AS_TEXT}"),
     _format(
         "an entry of 5etools without its file",
         "name source entries",
@@ -48,7 +83,21 @@ FORMATS = (
 )
 """Formats that people have at hand, the first one that matches counts."""
 
+BINARY = {
+    "%PDF": "a PDF, which is not read; save its text as Markdown and add the folder as a vault, or copy a stat block, spell or "
+    "item from it and give it to 'lorekeeper import -'",
+    "PK\x03\x04": "a zip archive, which is not read; unpack it, and import the folder",
+    "Rar!": "a RAR archive, which is not read; unpack it, and import the folder",
+    "SQLite format 3": "a database of SQLite, which is not read; 'lorekeeper migrate FILE' takes the cache of an earlier server",
+}
+"""How files of other programs begin that are no text, and what to do with them."""
+
+
+def binary(head: str) -> str:
+    """What a file is that is no text, and what to do with it; "" for any other."""
+    return next((advice for sign, advice in BINARY.items() if head.startswith(sign)), "")
+
 
 def format_of(obj: Mapping[str, object]) -> ForeignFormat | None:
     """The format of an object, None if it is not known."""
-    return next((known for known in FORMATS if known.keys <= obj.keys()), None)
+    return next((known for known in FORMATS if known.recognises(obj)), None)

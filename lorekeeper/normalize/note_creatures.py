@@ -1,4 +1,4 @@
-"""The stat blocks of a note as creatures of its vault."""
+"""The stat blocks of a note as creatures of its vault; and the spells and items that are printed in it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from lorekeeper.audience import DM, Audience, within
 from lorekeeper.entities import AUDIENCE, Entity, Value
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
+from lorekeeper.normalize import lined
 from lorekeeper.normalize.build import Origin, build
 from lorekeeper.normalize.creatures import creature_fields, features_of
 from lorekeeper.normalize.note_parts import origin_of, slug_of
 from lorekeeper.normalize.notes import SOURCE, vault_audiences
 from lorekeeper.normalize.overrides import DEEDS, decided_by, overridden
-from lorekeeper.normalize.stat_block import Block, line, read_block
+from lorekeeper.normalize.stat_block import Block, line, of_other_game, read_block
 from lorekeeper.notes.note import Note, StatBlock
+from lorekeeper.notes.printed import CREATURE, SPELL
 from lorekeeper.printable import has_controls, shown
 
 Find = Callable[[str], Entity | None]
@@ -38,11 +40,20 @@ class Creatures:
         entities: in reading order.
         problems: what could not be read, each with its stat block and the reason.
         bases: names of the creatures that its stat blocks change, found or not.
+        missing: those of the problems that are about a base that was not found, by its name.
     """
 
     entities: list[Entity] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     bases: list[str] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
+
+    def take(self, made: Entity | str) -> None:
+        """Add an entity, or the problem because of which there is none."""
+        if isinstance(made, str):
+            self.problems.append(made)
+        else:
+            self.entities.append(made)
 
 
 @dataclass(frozen=True)
@@ -83,12 +94,34 @@ def creatures_of(note: Note, document: str, document_name: str, base: Find) -> C
         name = _name(note, stat_block, wanted)
         numbers[name, stat_block.audience] += 1
         number = numbers[name, stat_block.audience]
+        if stat_block.kind != CREATURE:
+            result.take(_printed(note, stat_block, name, number, Origin(SOURCE, document, document_name)))
+            continue
+        if reason := of_other_game(stat_block.values):
+            result.problems.append(f"stat block {shown(name, 60)}: {reason}")
+            continue
         draft = _Draft(note, stat_block, name, number, read_block(stat_block.values), _base(note, stat_block, base))
         problems = _lacking(draft, wanted)
         result.entities += _entity(draft, Origin(SOURCE, document, document_name), problems)
         result.problems += [f"stat block {shown(name, 60)}: {problem}" for problem in problems]
         result.bases += [wanted] if wanted else []
+        if wanted and draft.base is None:
+            lacks = f"there is no creature {shown(wanted)} in the library that it could change, or it is secret"
+            result.missing[wanted] = f"stat block {shown(name, 60)}: {lacks}"
+            result.problems.append(result.missing[wanted])
     return result
+
+
+def _printed(note: Note, block: StatBlock, name: str, number: int, origin: Origin) -> Entity | str:
+    """The entity of a spell or an item, or why it cannot be one."""
+    try:
+        made = (lined.spell if block.kind == SPELL else lined.item)(block.values, origin)
+        data = {**made.data, **origin_of(note, block, origin.document)}
+        fields = {**made.fields, AUDIENCE: vault_audiences(data)}
+        slug = slug_of(note, name, number, block.audience)
+        return build(made.type, data, origin, name=made.name, kind=made.kind, slug=slug, fields=fields)
+    except FilterError as error:
+        return f"{block.kind} {shown(name, 60)}: {error}"
 
 
 def _base(note: Note, stat_block: StatBlock, find: Find) -> Entity | None:
@@ -113,8 +146,6 @@ def _name(note: Note, stat_block: StatBlock, base_name: str) -> str:
 def _lacking(draft: _Draft, base_name: str) -> list[str]:
     """What could not be read, and what is not there."""
     problems = list(draft.block.problems)
-    if base_name and draft.base is None:
-        problems.append(f"there is no creature {shown(base_name)} in the library that it could change, or it is secret")
     if not (problems or base_name or draft.block.touched):
         problems.append("it says nothing about a creature")
     return problems

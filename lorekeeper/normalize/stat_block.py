@@ -76,6 +76,19 @@ Reader = Callable[[object], Values]
 """Reads the value of a key; ValueError, with the reason, if that cannot be done."""
 
 
+_OTHER_GAMES = re.compile(
+    r"pathfinder|starfinder|pf ?[12]e?\b|daggerheart|13th age|shadowdark|draw steel", re.IGNORECASE
+)
+
+
+def of_other_game(values: Mapping[str, object]) -> str:
+    """Why a stat block is of no game that is read, by its layout; "" if nothing says so."""
+    layout = line(values.get("layout"))
+    return (
+        f"its layout {shown(layout, 60)} is of another game, which is not read" if _OTHER_GAMES.search(layout) else ""
+    )
+
+
 def read_block(values: Mapping[str, object]) -> Block:
     """What the values of a stat block say, by its keys; it never raises."""
     block = Block()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from markdown_it.token import Token
@@ -18,6 +18,7 @@ from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.marks import OwnMarks
 from lorekeeper.notes.names import file_name, plain
 from lorekeeper.notes.note import PATH_SEPARATOR, Link, Section, StatBlock
+from lorekeeper.notes.printed import Printed, printed
 from lorekeeper.notes.secrets import UNMARKED, Mark, heading_mark, key_mark, narrowest
 from lorekeeper.notes.source import Code, blocks, language, span
 from lorekeeper.notes.statblocks import LANGUAGE, StatBlockError, read_stat_block
@@ -115,9 +116,11 @@ class Body:
             place = replace(place, mark=narrowest((place.mark, Mark("marks within marks", DM))))
         left, cuts = self._cut(lines, place)
         tokens = blocks(left)
+        printed_in = printed(list(map(self.code.show, left)))
         parts = self._parts(left, tokens, place)
         starts = [start for start, _ in parts]
         cuts = [cut for cut in cuts if not _put_back(left, cut, _place_at(parts, cut.line))]
+        self._read_printed(printed_in, parts)
         self._read_blocks(left, tokens, parts)
         waiting: dict[int, list[Cut]] = {}
         for cut in cuts:
@@ -201,11 +204,22 @@ class Body:
         except StatBlockError as error:
             self.problems.append(f"stat block: {error}")
             return
+        self._add_stat_block(values, place, base)
+        lines[start:end] = [""] * (end - start)
+
+    def _read_printed(self, found: Sequence[Printed], parts: Sequence[tuple[int, Place]]) -> None:
+        """Add what the text prints as books do; it stays in the text as well."""
+        for entry in found:
+            self._add_stat_block(entry.values, _place_at(parts, entry.start), kind=entry.kind)
+
+    def _add_stat_block(
+        self, values: Mapping[str, object], place: Place, base: str = "", kind: str = "creature"
+    ) -> None:
         mark = place.marked
         opened = self._opened(place, mark)
-        block = StatBlock(values, place.path, base, mark.text, mark.audience, mark.opening, opened)
-        self.stat_blocks.append(block)
-        lines[start:end] = [""] * (end - start)
+        self.stat_blocks.append(
+            StatBlock(values, place.path, base, mark.text, mark.audience, mark.opening, opened, kind)
+        )
 
     def _read_part(self, lines: list[str], start: int, end: int, place: Place, cuts: Sequence[Cut]) -> None:
         if not place.path and not secret(place) and place.depth == 0:
@@ -288,9 +302,10 @@ def _place_at(parts: Sequence[tuple[int, Place]], line: int) -> Place:
 
 def _put_back(lines: list[str], cut: Cut, place: Place) -> bool:
     """Put back what only its key keeps secret, where all around it is for the game master alone; whether it was."""
-    if not cut.keyed or place.marked.audience != DM:
+    if cut.stood is None or place.marked.audience != DM:
         return False
-    lines[cut.line : cut.line + len(cut.lines)] = cut.lines
+    first, stood = cut.stood
+    lines[first : first + len(stood)] = stood
     return True
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from markdown_it.token import Token
 
 from lorekeeper.audience import DM
 from lorekeeper.notes.callouts import INFOBOX, callouts, headline, unquoted
-from lorekeeper.notes.facts import cells, field_pair, is_delimiter
+from lorekeeper.notes.facts import cells, is_delimiter
 from lorekeeper.notes.marks import OwnMarks
 from lorekeeper.notes.secrets import (
     TAG,
@@ -18,26 +18,17 @@ from lorekeeper.notes.secrets import (
     Mark,
     callout_mark,
     heading_mark,
-    introduces,
+    is_number,
     key_mark,
     tag_mark,
     word_audience,
 )
-from lorekeeper.notes.stretches import LEAD, MOST_KEY_WORDS, Stretch, Stretches
+from lorekeeper.notes.stretches import KEY, LEAD, MOST_KEY_WORDS, Stretch, Stretches, begins
 
 _ITEM = re.compile(r"(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][.)])[ \t]")
-_BEGINNING = re.compile(r"\s*(?:(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][.)])\s|#{1,6}\s|[|>])")
-"""How a line begins that does not go on with the one above it."""
-
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]|$)")
 _UNDERLINE = re.compile(r"[ \t]{0,3}(?:=+|-{2,})[ \t]*")
 _HASHES = re.compile(r"(?:#{2,6}[ \t]*|#[ \t]+)(?=[^#\s])")
-_EMPHASIS = r"(?:[*_~=]|\\[*_])*"
-_KEY = re.compile(
-    rf"(?P<open>{_EMPHASIS})(?P<key>[^*_~=:：\n|\[\]][^*~=:：\n|]{{0,60}}?)"
-    rf"(?:(?P<shut>{_EMPHASIS})[^\S\n]*(?P<colon>::?|：)(?P<late>{_EMPHASIS})|(?P<end>{_EMPHASIS})[^\S\n]*(?P<dash>[-–—](?=[^\S\n])|$))"
-    r"[^\S\n]*"
-)
 _STRONG = re.compile(r"(\*{1,3}|_{1,3}|==)([^*_=\n]{1,40})\1(?=[^\S\n])")
 _BRACKETED_WORD = re.compile(r"[\[(](?P<word>[^\[\]()\n:]{1,30})[\])](?![(\[:])[^\S\n]*")
 _INLINE_HTML = re.compile(
@@ -53,13 +44,13 @@ class Cut:
         line: number of the line before which it belongs.
         lines: what it says.
         mark: what makes it secret.
-        keyed: whether that is a key in the text, and the lines stand where they stood.
+        stood: of a key in the text, and of the columns of a table, the lines as they stood, with the number of the first one.
     """
 
     line: int
     lines: tuple[str, ...]
     mark: Mark
-    keyed: bool = False
+    stood: tuple[int, tuple[str, ...]] | None = None
 
 
 def cut_callouts(lines: Sequence[str], tokens: Sequence[Token], own: OwnMarks) -> tuple[list[str], list[Cut]]:
@@ -103,11 +94,20 @@ def cut_lines(lines: Sequence[str], boxes: frozenset[int], own: OwnMarks) -> tup
     while i < len(left):
         mark, end = UNMARKED, i + 1
         if left[i].strip() and i not in boxes and tables.is_row(i):
+            if (split := tables.split(i)) is not None:
+                left[i : split.end], cut = (
+                    split.public,
+                    Cut(split.end, split.secret, split.mark, (i, tuple(left[i : split.end]))),
+                )
+                cuts.append(cut)
+                i = split.end
+                continue
             mark, end = tables.row(i)
         if mark is UNMARKED and left[i].strip() and not _inner(left[i]).lstrip().startswith("|"):
             mark, end = _line_mark(left, i, own)
         if mark.audience == DM:
-            cuts.append(Cut(i, tuple(left[i:end]), mark, keyed=True))
+            stood = tuple(left[i:end])
+            cuts.append(Cut(i, stood, mark, (i, stood)))
             left[i:end] = [">" if number in boxes else "" for number in range(i, end)]
         i = end
     return left, cuts
@@ -127,13 +127,13 @@ def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
     if (word := _BRACKETED_WORD.match(text)) and word_audience(word["word"], "line", own) == DM:
         alone = word.end() == len(text)
         return Mark(word[0].strip(), DM), _end_of_heading(lines, i) if alone else _end_of_key(lines, i)
-    if (key := _KEY.match(text)) and (mark := _mark_of_key(key, text, own)).audience == DM:
+    if (key := KEY.match(text)) and (mark := _mark_of_key(key, text, own)).audience == DM:
         if text[key.end() :].strip("*_~= \t"):
             return mark, _end_of_key(lines, i)
         return mark, _end_of_list(lines, i) if key["colon"] else _end_of_heading(lines, i)
     if (strong := _STRONG.match(text)) and word_audience(strong[2], "line", own) == DM:
         return Mark(strong[2], DM), _end_of_key(lines, i)
-    if word_audience(text, "line", own) == DM and (end := _end_of_items(lines, i, text)) > i + 1:
+    if word_audience(text, "line", own) == DM and (end := _end_of_items(lines, i)) > i + 1:
         return Mark(text.strip(), DM), end
     if "#" in text and re.search(r"[^\W_]", TAG.sub("", text)):
         mark = tag_mark(TAG.findall(text), own)
@@ -145,7 +145,7 @@ def _mark_of_key(match: re.Match[str], text: str, own: OwnMarks) -> Mark:
     """What the key of a line says: one in emphasis, one before a colon that is no sentence, or a word before a dash."""
     key, value = match["key"].strip(" \t_{("), text[match.end() :]
     is_emphasised = bool(match["open"] and (match["shut"] or match["late"] or match["end"]))
-    if not key or introduces(key, value) or len(key.split()) > MOST_KEY_WORDS:
+    if not key or is_number(value) or len(key.split()) > MOST_KEY_WORDS:
         return UNMARKED
     if not (match["colon"] or match["dash"] or is_emphasised):
         return UNMARKED
@@ -186,18 +186,10 @@ def _end_of_key(lines: Sequence[str], first: int) -> int:
             blank = True
             continue
         deeper = _depth(lines[i])[1] > indent
-        if _depth(lines[i])[0] < quotes or not (deeper or not (blank or _begins(inner))):
+        if _depth(lines[i])[0] < quotes or not (deeper or not (blank or begins(inner))):
             break
         end = i + 1
     return end
-
-
-def _begins(line: str) -> bool:
-    """Whether a line begins something of its own."""
-    if _BEGINNING.match(line) or field_pair(line):
-        return True
-    key = _KEY.match(line[_lead(line) :])
-    return bool(key and key["open"] and key["colon"])
 
 
 def _end_of_list(lines: Sequence[str], first: int) -> int:
@@ -221,13 +213,13 @@ def _end_of_list(lines: Sequence[str], first: int) -> int:
     return end
 
 
-def _end_of_items(lines: Sequence[str], first: int, text: str) -> int:
+def _end_of_items(lines: Sequence[str], first: int) -> int:
     """The line after the items below an item that is one word, as "Secrets"; the line after it if it is no such item."""
     if not _ITEM.match(_inner(lines[first]).lstrip()):
         return first + 1
     end = _end_of_key(lines, first)
     below = next((line[_lead(line) :] for line in lines[first + 1 : end] if line.strip()), "")
-    return first + 1 if introduces(text, below) else end
+    return first + 1 if is_number(below) else end
 
 
 def _end_of_heading(lines: Sequence[str], first: int) -> int:
@@ -253,11 +245,28 @@ def _is_head(lines: Sequence[str], i: int) -> bool:
     return bool(re.fullmatch(r"(\*\*|__)(?=\S)[^*_\n]{1,80}\1:?|(\*\*|__)[^*_\n]{1,80}:\2", text))
 
 
+@dataclass(frozen=True)
+class _Split:
+    """A table of which some columns are secret.
+
+    Attributes:
+        end: number of the line after it.
+        public: its lines without these columns, as many as before.
+        secret: the first of the others with these columns, and the rows that have more or fewer cells than the head.
+        mark: what makes them secret.
+    """
+
+    end: int
+    public: list[str]
+    secret: tuple[str, ...]
+    mark: Mark
+
+
 class _Tables:
     """The tables of a text, each looked at once.
 
-    A delimiter row makes the row above it the head of columns. A column that is secret keeps all of the table, a first cell its
-    row.
+    A delimiter row makes the row above it the head of columns. A column that is secret keeps its cells, and all of a row whose
+    cells are not as many as the columns; a first cell keeps its row.
     """
 
     def __init__(self, lines: Sequence[str], own: OwnMarks) -> None:
@@ -273,20 +282,52 @@ class _Tables:
 
     def row(self, i: int) -> tuple[Mark, int]:
         """What keeps a row secret, and the line after what it keeps."""
-        if i >= self._end:
-            self._end = self._end_of_table(i)
+        self._look_at(i)
         row = cells(_inner(self._lines[i]))
         if self._is_head(i):
-            titles = (
-                cell for cell in row if self._mark(cell).audience == DM or word_audience(cell, "line", self._own) == DM
-            )
-            title = next(titles, None)
-            return (UNMARKED, i + 2) if title is None else (Mark(title, DM), self._end)
+            return UNMARKED, i + 2
         return (self._mark_of_first(*row[:2]) if len(row) > 1 else UNMARKED), i + 1
+
+    def split(self, i: int) -> _Split | None:
+        """A table whose head stands at a line, without its secret columns; None if none of them is."""
+        if not self._is_head(i):
+            return None
+        head = cells(_inner(self._lines[i]))
+        secret = {n: cell for n, cell in enumerate(head) if self._is_secret_title(cell)}
+        if not secret:
+            return None
+        self._look_at(i)
+        end = self._end_of_rows(i)
+        shown = [n for n in range(len(head)) if n not in secret]
+        kept = sorted((*shown[:1], *secret))
+        public, hidden = list[str](), list[str]()
+        for n, line in enumerate(self._lines[i:end]):
+            row = cells(_inner(line))
+            first, second = row[0], row[1] if len(row) > 1 else ""
+            is_whole = len(row) == len(head) and (n < 2 or self._mark_of_first(first, second) is UNMARKED)
+            if is_whole and shown:
+                public.append(line[: len(line) - len(_inner(line))] + _row(row[n] for n in shown))
+            hidden.append(_row((row[n] for n in kept) if is_whole else row))
+        public += [""] * (len(hidden) - len(public))
+        return _Split(end, public, tuple(hidden), Mark(next(iter(secret.values())), DM))
+
+    def _is_secret_title(self, cell: str) -> bool:
+        return self._mark(cell).audience == DM or word_audience(cell, "line", self._own) == DM
+
+    def _look_at(self, i: int) -> None:
+        if i >= self._end:
+            self._end = self._end_of_table(i)
+
+    def _end_of_rows(self, i: int) -> int:
+        """The line after a table and what is wrapped below it: a line without bars is a row of one cell."""
+        end = max(self._end, i + 2)
+        while end < len(self._lines) and _inner(self._lines[end]).strip() and not begins(_inner(self._lines[end])):
+            end += 1
+        return end
 
     def _mark_of_first(self, cell: str, second: str) -> Mark:
         """What the first cell of a row says of the others; "GM" alone introduces a person."""
-        if word_audience(cell, "line", self._own) == DM and not introduces(cell, second):
+        if word_audience(cell, "line", self._own) == DM and not is_number(second):
             return Mark(cell, DM)
         return self._mark(cell)
 
@@ -299,6 +340,10 @@ class _Tables:
 
     def _end_of_table(self, i: int) -> int:
         return next((n for n in range(i, len(self._lines)) if "|" not in self._lines[n]), len(self._lines))
+
+
+def _row(row: Iterable[str]) -> str:
+    return f"| {' | '.join(row)} |"
 
 
 # --- stretches --------------------------------------------------------------------------------------------------------

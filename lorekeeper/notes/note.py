@@ -64,7 +64,7 @@ class Section:
 
 @dataclass(frozen=True)
 class StatBlock:
-    """A stat block in a note, as its keys and values were written.
+    """A stat block in a note, as its keys and values were written; also a spell or an item as books print them.
 
     Attributes:
         values: by key; text, numbers, lists and objects.
@@ -74,6 +74,7 @@ class StatBlock:
         audience: as for `Section`.
         opened_by: as for `Section`.
         opened: as for `Section`.
+        kind: creature, spell or item.
     """
 
     values: Mapping[str, object]
@@ -83,6 +84,7 @@ class StatBlock:
     audience: Audience | None = None
     opened_by: str = ""
     opened: str = ""
+    kind: str = "creature"
 
 
 @dataclass(frozen=True)

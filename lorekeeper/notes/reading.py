@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from lorekeeper.audience import DM
 from lorekeeper.folding import fold
 from lorekeeper.notes.audience_keys import doubts, field_mark, is_key, is_secret_key, property_mark, says_audience
 from lorekeeper.notes.body import Body, Fact, Place
-from lorekeeper.notes.kinds import KIND_KEYS, date_of, kind_of, session_of
+from lorekeeper.notes.kinds import KIND_KEYS, date_of, kind_of, known, session_of
 from lorekeeper.notes.links import read_inline, without_references
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, name_of
-from lorekeeper.notes.note import Link, Note, Section
+from lorekeeper.notes.note import Link, Note, Section, StatBlock
+from lorekeeper.notes.printed import CREATURE
 from lorekeeper.notes.properties import Properties, joined, texts
 from lorekeeper.notes.secrets import Mark, heading_mark, narrowest, path_mark, tag_mark
 from lorekeeper.notes.source import Code, front_matter, normal
+from lorekeeper.notes.statblocks import base_of, in_front_matter
 
 TAG_KEYS = ("tags", "tag")
 
@@ -98,6 +100,10 @@ def read_note(path: str, text: str, own: OwnMarks = BUILT_IN) -> Note:
     path = unicodedata.normalize("NFC", path.replace("\\", "/"))
     front = front_matter(normal(text))
     properties, problems = joined(front.blocks)
+    block = in_front_matter(properties.values)
+    if block:
+        named = {"name": name} if (name := properties.text("name")) else {}
+        properties = _without(properties, block)
     if front.is_unclosed:
         properties.is_broken = True
         problems.append("front matter: it has no end (---); players do not see the note")
@@ -105,7 +111,19 @@ def read_note(path: str, text: str, own: OwnMarks = BUILT_IN) -> Note:
     body = Body(code, path, own)
     body.read(without_references(list(map(_heading, code.hidden(front.lines, own)))), Place())
     body.problems[:0] = problems
+    if block:
+        body.stat_blocks.insert(0, StatBlock({**named, **block}, base=base_of(block)))
     return _note(path, properties, body)
+
+
+def _without(properties: Properties, block: Mapping[str, object]) -> Properties:
+    """Front matter without the values of its stat block; its type, "plant", says of no note what it is, but "npc" does."""
+    kinds = {key for key in block if fold(key) in KIND_KEYS and known(str(block[key]))}
+    values = {key: value for key, value in properties.values.items() if key not in block or key in kinds}
+    if not any(fold(key) in KIND_KEYS for key in values):
+        values = {**values, "type": CREATURE}
+    pairs = [(key, value) for key, value in properties.pairs if key not in block or key in kinds]
+    return Properties(values, pairs, is_broken=properties.is_broken)
 
 
 def _note(path: str, properties: Properties, body: Body) -> Note:

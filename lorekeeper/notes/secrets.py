@@ -19,7 +19,7 @@ _PATTERNS: dict[str, tuple[tuple[re.Pattern[str], Audience], ...]] = {
     place: tuple(
         (re.compile(each.pattern), each.audience) for each in vocabulary.SAYINGS if place in each.places.split()
     )
-    for place in (vocabulary.HEADING, vocabulary.NAME)
+    for place in (vocabulary.HEADING, vocabulary.NAME, vocabulary.KEY)
 }
 
 
@@ -103,11 +103,18 @@ def heading_mark(heading: str, own: OwnMarks = BUILT_IN) -> Mark:
         return Mark(heading, DM if DM in said else PLAYERS)
     if "#" in heading and tag_mark(TAG.findall(heading), own).audience == DM:
         return Mark(heading, DM)
-    if (keyed := _KEYED.match(heading[:KEY_CHARS])) and word_audience(keyed[1], "line", own) == DM:
-        return Mark(heading, DM)
-    forms = dict.fromkeys((whole, rest, _unnumbered(whole), _unnumbered(rest)))
-    found = (who for pattern, who in _PATTERNS["heading"] if any(map(pattern.search, forms)))
-    return next((Mark(heading, who) for who in found), UNMARKED)
+    if keyed := _KEYED.match(heading[:KEY_CHARS]):
+        key = comparable(keyed[1])
+        if word_audience(keyed[1], "line", own) == DM or _said("heading", (key, _unnumbered(key))) == DM:
+            return Mark(heading, DM)
+    who = _said("heading", (whole, rest, _unnumbered(whole), _unnumbered(rest)))
+    return UNMARKED if who is None else Mark(heading, who)
+
+
+def _said(place: str, forms: Iterable[str]) -> Audience | None:
+    """What the first saying of a place says that one of some comparable texts has."""
+    forms = dict.fromkeys(forms)
+    return next((who for pattern, who in _PATTERNS[place] if any(map(pattern.search, forms))), None)
 
 
 def _unnumbered(folded: str) -> str:
@@ -138,7 +145,10 @@ def key_mark(key: str, own: OwnMarks = BUILT_IN) -> Mark:
     folded = comparable(key)
     if folded in ("gm", "dm", "sl") and not own.whole(folded):
         return UNMARKED
-    mark = narrowest(heading_mark(form, own) for form in dict.fromkeys((key, humps_apart(key))))
+    forms = dict.fromkeys((key, humps_apart(key)))
+    mark = narrowest(heading_mark(form, own) for form in forms)
+    if mark is UNMARKED and not own.whole(folded) and _said("key", map(comparable, forms)) == DM:
+        return Mark(key, DM)
     return mark if mark is UNMARKED else Mark(key, mark.audience)
 
 
@@ -218,10 +228,15 @@ _IN_BRACKETS = re.compile(r"\([^()\n]{0,40}\)")
 _NO_WORDS = re.compile(r"[\W\d_]*\d[\W\d_]*")
 
 
+def is_number(value: str) -> bool:
+    """Whether a value is a number and no more, as in "SL: 3"."""
+    return _NO_WORDS.fullmatch(value) is not None
+
+
 def introduces(key: str, value: str) -> bool:
-    """Whether "GM: Geoff" only names a person, or "SL: 3" only gives a number."""
+    """Whether a key of front matter only names a person, as "gm: Geoff" does. In a text "GM: Geoff" may as well be a secret."""
     value = _IN_BRACKETS.sub("", value).strip("*_[] \t")
-    return comparable(key) in _GAME_MASTER and (is_name(value) or _NO_WORDS.fullmatch(value) is not None)
+    return comparable(key) in _GAME_MASTER and (is_name(value) or is_number(value))
 
 
 @dataclass(frozen=True)

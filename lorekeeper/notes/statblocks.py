@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
@@ -14,6 +15,20 @@ LANGUAGE = "statblock"
 
 BASE_KEYS = ("creature", "monster", "extends", "base")
 """Keys that name a creature of the books, which the others change."""
+
+KEYS = frozenset(
+    "size type subtype alignment ac armor_class ac_class hp hit_points hit_dice speed stats "
+    "ability_scores saves saving_throws skillsaves skills damage_vulnerabilities damage_resistances "
+    "damage_immunities condition_immunities senses languages cr challenge challenge_rating environment "
+    "environments initiative modifier legendary_description spells traits trait special_abilities actions "
+    "action bonus_actions reactions legendary_actions mythic_actions lair_actions regional_effects".split()
+)
+"""Keys of front matter that are a stat block's, where that is said to be one."""
+
+_SIGNS = frozenset(
+    "ac armor_class hp hit_points stats ability_scores cr challenge challenge_rating actions traits".split()
+)
+_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]|!?\[([^\[\]\n]+)\]\([^()\n]*\)")
 
 MOST_VALUES, DEEPEST = 5000, 12
 
@@ -58,6 +73,23 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # the library has no type
 _Loader.add_constructor(_INT, _Loader.construct_yaml_int)
 
 
+def in_front_matter(values: Mapping[str, object]) -> dict[str, object]:
+    """The keys and values of a stat block in front matter, which ``statblock: true`` says to be one; {} without any."""
+    if str(values.get("statblock", "")).strip().lower() != "true":
+        return {}
+    found = {key: value for key, value in values.items() if _key_name(key) in KEYS or _key_name(key) in BASE_KEYS}
+    return found if any(_key_name(key) in _SIGNS or _key_name(key) in BASE_KEYS for key in found) else {}
+
+
+def _key_name(key: str) -> str:
+    return re.sub(r"[\s-]+", "_", key.strip().lower()).removesuffix("+")
+
+
+def without_links(text: str) -> str:
+    """A text with what links show in their place, as the plugin reads it: their brackets and colons are not for YAML."""
+    return _LINK.sub(lambda match: (match[1] or match[2]).replace(": ", " - "), text) if "[" in text else text
+
+
 def read_stat_block(text: str) -> tuple[dict[str, Value], str]:
     """Keys and values of a stat block as JSON has them, and the name of the creature it changes ("" for none).
 
@@ -67,15 +99,20 @@ def read_stat_block(text: str) -> tuple[dict[str, Value], str]:
     if len(text) > LARGEST:
         raise StatBlockError(f"longer than {LARGEST:,} characters")
     try:
-        parsed = yaml.load(text.expandtabs(2), _Loader)  # noqa: S506 - it is a safe loader
+        parsed = yaml.load(without_links(text.expandtabs(2)), _Loader)  # noqa: S506 - it is a safe loader
         values = _json(parsed, iter(range(MOST_VALUES)), 0)
     except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError, OverflowError) as error:
         line = _line(getattr(error, "problem_mark", None), " of it")
         raise StatBlockError(f"{getattr(error, 'problem', None) or error}{line}") from error
     if not isinstance(values, dict) or not values:
         raise StatBlockError("no keys and values")
+    return values, base_of(values)
+
+
+def base_of(values: Mapping[str, object]) -> str:
+    """The name of the creature that a stat block changes, "" for none."""
     base = next((value for key, value in values.items() if fold(key) in BASE_KEYS and _is_name(value)), "")
-    return values, base.strip() if isinstance(base, str) else ""
+    return base.strip() if isinstance(base, str) else ""
 
 
 def read_documents(text: str) -> Iterator[dict[str, Value]]:
@@ -87,7 +124,7 @@ def read_documents(text: str) -> Iterator[dict[str, Value]]:
     """
     room = iter(range(len(text)))
     try:
-        for document in yaml.load_all(text.expandtabs(2), _Loader):
+        for document in yaml.load_all(without_links(text.expandtabs(2)), _Loader):
             blocks = document if isinstance(document, list) else [document]
             if isinstance(document, Mapping) and isinstance(document.get("monsters"), list):
                 blocks = document["monsters"]
@@ -105,7 +142,7 @@ def _line(mark: yaml.Mark | None, within: str = "") -> str:
     return f" (line {mark.line + 1}{within})" if mark else ""
 
 
-def _is_name(value: Value) -> bool:
+def _is_name(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 

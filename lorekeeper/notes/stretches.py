@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from lorekeeper.audience import DM
 from lorekeeper.notes.comparing import comparable
+from lorekeeper.notes.facts import field_pair
 from lorekeeper.notes.marks import OwnMarks
-from lorekeeper.notes.secrets import Mark, heading_mark, introduces, key_mark, word_audience
+from lorekeeper.notes.secrets import Mark, heading_mark, is_number, key_mark, word_audience
 from lorekeeper.notes.source import GENERATED, WRITTEN
 
 COMMENT_PROGRAMS = re.compile(
@@ -24,6 +25,17 @@ LEAD = re.compile(
 )
 """What stands before the text of a line: quotes, bullets, numbers, boxes of tasks, colons of definitions, signs of footnotes."""
 
+_BEGINNING = re.compile(r"\s*(?:(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][.)])\s|#{1,6}\s|[|>])")
+"""How a line begins that does not go on with the one above it."""
+
+_EMPHASIS = r"(?:[*_~=]|\\[*_])*"
+KEY = re.compile(
+    rf"(?P<open>{_EMPHASIS})(?P<key>[^*_~=:：\n|\[\]][^*~=:：\n|]{{0,60}}?)"
+    rf"(?:(?P<shut>{_EMPHASIS})[^\S\n]*(?P<colon>::?|：)(?P<late>{_EMPHASIS})|(?P<end>{_EMPHASIS})[^\S\n]*(?P<dash>[-–—](?=[^\S\n])|$))"
+    r"[^\S\n]*"
+)
+_HASHES = re.compile(r"#{1,6}(?=[^\n#])[ \t]*")
+_QUOTES = re.compile(r"^(?:[ \t]*>[ \t]?)+")
 _OPENING = re.compile(
     r"(?P<comment>%%|<!--)"
     r"|<(?P<tag>[a-zA-Z][\w-]{0,30})(?=[\s>])"
@@ -32,6 +44,10 @@ _OPENING = re.compile(
     r"|\{\{(?P<pointed>[<%])[ \t]*(?P<short>[\w-]{1,40})|\{%[ \t]*(?P<liquid>[\w-]{1,40})"
     r"|(?P<bars>\|\|)(?=[^\s|])|(?P<covered>>!)(?=\S)"
     r"|^[ \t]{0,3}(?P<fence>:{3,})[ \t]*\{?[ \t]*\.?(?P<name>[\w-]{1,40})"
+    r"|(?<=[.!?…;,)\]\"”»›·•/|*_=~–—-][ \t])(?P<opened>(?:\*{1,3}|_{1,3}|==|~~)?)"
+    r"(?P<said>[^\W_]+(?:[ '’&-]{1,3}[^\W_]+){0,6})"
+    r"(?:[ \t]?:(?=[ \t]|$)|(?P<dashed>[ \t][-–—](?=[ \t])))"
+    r"|(?<!\w)(?P<initials>(?:[DG]M|SL|MJ)s?)[ \t]?:(?=[ \t])"
     r"|(?<![*_])(?P<stars>\*{1,3}|_{1,3})(?=[^\s*_])(?P<bold>[^*_\n|]{1,60}?)(?::[^\S\n]?(?P=stars)|(?P=stars)[^\S\n]?:)",
     re.MULTILINE,
 )
@@ -78,12 +94,13 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Line:
-    """Where a line begins and ends, where its text begins, and whether it is the row of a table."""
+    """Where a line begins and ends, where its text begins, and whether it is the row of a table or a heading."""
 
     start: int
     end: int
     lead: int
     is_row: bool
+    is_heading: bool
 
 
 class Stretches:
@@ -95,7 +112,7 @@ class Stretches:
         self.problems: list[str] = []
         self._missing: set[str] = set()
         self._line, self._counted = 0, 0
-        self._current = Line(0, -1, 0, is_row=False)
+        self._current = Line(0, -1, 0, is_row=False, is_heading=False)
 
     @staticmethod
     def may_be_in(text: str) -> bool:
@@ -126,6 +143,8 @@ class Stretches:
             ("bars", self._covered),
             ("covered", self._covered),
             ("fence", self._fenced),
+            ("said", self._said),
+            ("initials", self._said),
             ("bold", self._bold),
         )
         read = next(read for group, read in readers if opening[group])
@@ -225,7 +244,7 @@ class Stretches:
         else:
             close = end = len(self.text)
         value = self.text[inside:close]
-        if introduces(opening["key"], value):
+        if is_number(value):
             return None
         return self._keep(
             opening.start(), f"**{opening['key'].strip()}**: {value.strip()}", end, Mark(opening["key"], DM)
@@ -261,15 +280,43 @@ class Stretches:
         return self._keep(opening.start(), content, close + 2, Mark(f"{opening[0]} {sign}", DM))
 
     def _bold(self, opening: re.Match[str]) -> tuple[int, str] | None:
-        """``Tall. **Secret:** text``: to the end of the line. What begins a line is left to `cuts.cut_lines`."""
-        line, start = self._line_at(opening.start()), opening.start()
-        if start <= line.lead or not self._is_secret_key(opening["bold"]):
+        """``Tall. **Secret:** text``: to the end of the paragraph. What begins a line is left to `cuts.cut_lines`."""
+        if opening.start() <= self._line_at(opening.start()).lead or not self._is_secret_key(opening["bold"]):
             return None
-        border = _BORDER.search(self.text, opening.end(), line.end) if line.is_row else None
-        end = border.start() if border else line.end
-        if introduces(opening["bold"], self.text[opening.end() : end]):
+        return self._keep_from(opening, opening["bold"])
+
+    def _said(self, opening: re.Match[str]) -> tuple[int, str] | None:
+        """``He is kind. DM: he lies``: to the end of the paragraph, or of the emphasis that it stands in."""
+        key = opening["said"] or opening["initials"]
+        if opening.start() <= self._line_at(opening.start()).lead:
             return None
-        return self._keep(start, self.text[start:end], end, Mark(opening["bold"], DM))
+        if not (self._is_secret_word(key) or (not opening["dashed"] and self._is_secret_key(key))):
+            return None
+        sign = opening["opened"] or ""
+        close = self.text.find(sign, opening.end(), self._line_at(opening.start()).end) if sign else -1
+        return self._keep_from(opening, key, close + len(sign) if close >= 0 else None)
+
+    def _keep_from(self, opening: re.Match[str], key: str, end: int | None = None) -> tuple[int, str] | None:
+        """Keep what a key within a line begins: to an end, that of its cell, or that of its paragraph."""
+        start, line = opening.start(), self._line_at(opening.start())
+        if line.is_row:
+            border = _BORDER.search(self.text, opening.end(), line.end)
+            end = min(end or line.end, border.start() if border else line.end)
+        if end is None:
+            end = line.end if line.is_heading else self._end_of_paragraph(line.end)
+        value = self.text[opening.end() : end]
+        return None if is_number(value) else self._keep(start, self.text[start:end], end, Mark(key, DM))
+
+    def _end_of_paragraph(self, at: int) -> int:
+        """The end of the last line that goes on with the one which ends here."""
+        while at < len(self.text):
+            end = self.text.find("\n", at + 1)
+            end = len(self.text) if end < 0 else end
+            line = _QUOTES.sub("", self.text[at + 1 : end])
+            if not line.strip() or begins(line):
+                break
+            at = end
+        return at
 
     def _line_at(self, at: int) -> Line:
         """The line that a position is in."""
@@ -279,7 +326,8 @@ class Stretches:
             end = len(self.text) if end < 0 else end
             # "||text|| and more" is a spoiler that begins a line
             is_row = self.text.startswith("|", lead) and "|" in _BARRED.sub("", self.text[lead:end])
-            self._current = Line(start, end, lead, is_row)
+            text = _matched(_HASHES, self.text, lead)
+            self._current = Line(start, end, text, is_row, is_heading=text > lead)
         return self._current
 
     def _fenced(self, opening: re.Match[str]) -> tuple[int, str] | None:
@@ -352,6 +400,14 @@ def _ending(word: str) -> re.Pattern[str]:
         r"\s{0,9}(?:-->|%%)",
         re.IGNORECASE,
     )
+
+
+def begins(line: str) -> bool:
+    """Whether a line begins something of its own."""
+    if _BEGINNING.match(line) or field_pair(line):
+        return True
+    key = KEY.match(line[_matched(LEAD, line, 0) :])
+    return bool(key and key["open"] and key["colon"])
 
 
 def _matched(pattern: re.Pattern[str], text: str, at: int) -> int:

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from lorekeeper.audience import DM, PLAYERS
 
-HEADING, NAME = "heading", "name"
-"""Where a saying counts: in headings, titles of callouts, keys of facts and heads of columns; in names of files and folders."""
+HEADING, NAME, KEY = "heading", "name", "key"
+"""Where a saying counts: in headings, titles of callouts, keys of facts and heads of columns; in names of files and
+folders; only in keys and heads of columns."""
 
 CALLOUT, ASIDE, VALUE, TAG, LINE = "callout", "aside", "value", "tag", "line"
 """Where a word counts by itself: of a callout, fence or comment; in brackets; as a value of front matter; as a tag; and where it
@@ -24,7 +25,7 @@ class Saying(NamedTuple):
     Attributes:
         language: as in BCP 47.
         audience: who may see what it stands for.
-        places: where it counts, of `HEADING` and `NAME`.
+        places: where it counts, of `HEADING`, `NAME` and `KEY`.
         pattern: regular expression, searched in a comparable text.
         example: a text that has it.
     """
@@ -72,10 +73,35 @@ _REAL = r"real (?:identity|nature|loyalty|loyalties|allegiances?|motives?|motiva
 _GERMAN_MASTER = r"(?:sl|spielleit(?:er|erin|ung))"
 _GERMAN_TABLE = r"(?:spieler(?:innen)?|gruppe|charaktere|held(?:en|innen)|scs?)"
 _GERMAN_KNOW = r"(?:wissen|weiss|kennen|kennt|sehen|sieht|ahnen|ahnt|erfahren|erfahrt)"
-_TABLE = r"(?:players?|party|pcs|characters|group)"
+_TABLE = r"(?:players?|party|pcs|characters|group|adventurers|heroes)"
 _NOTAS = r"(?:notas|notes?|notizen|appunti|infos?|informacion|informations|informazioni|secretos|secrets?|segreti|segredos|wissen)"
 _OF = r"(?:del|de la|de|du|des|der|do|da|per il|per la|para el|para o|pour le|pour la|fur den|fur die|fur)"
 _LEADER = rf"(?:{MASTER}|master|narrador|narratore)"
+_FRENCH_TABLE = r"(?:joueu(?:rs?|ses?)|pjs?|groupe|personnages|aventuriers|heros)"
+_SPANISH_TABLE = r"(?:jugador(?:es|as)?|pjs?|grupo|personajes|aventureros|heroes)"
+_ITALIAN_TABLE = r"(?:giocator[ei]|giocatrici|pg|gruppo|personaggi|avventurieri|eroi)"
+_PORTUGUESE_TABLE = r"(?:jogador(?:es|as)?|pjs?|grupo|personagens|aventureiros|herois)"
+_EVENTS = (
+    r"(?:story|history|past|reasons?|plans?|plot|events?|causes?|culprits?|killers?|murderers?|villains?|masterminds?)"
+)
+_FACTS = (
+    rf"(?:{_TRUE}|identities|natures|names?|rulers?|leaders?|owners?|culprits?|killers?|murderers?|villains?|boss|masters?|"
+    r"employers?|patrons?|fathers?|mothers?|parents?|children|lovers?|heirs?|faces?|selves|self|species|race|class|age|level|"
+    r"alignment|location|powers?|values?|history|story|origins?|causes?|reasons?|heritage|lineage|faith|deity|plans?|"
+    r"background|occupation|job|profession|purposes?|status|effects?|relations?|relationships?)"
+)
+_GERMAN_FACTS = (
+    r"(?:loyalitat|identitat|absicht(?:en)?|natur|motive?|ziele?|namen?|herrscher(?:in)?|anfuhrer(?:in)?|besitzer(?:in)?|"
+    r"tater(?:in)?|morder(?:in)?|schurke|schuldiger?|auftraggeber(?:in)?|vater|mutter|eltern|erben?|erbin|gestalt|gesicht|volk|"
+    r"alter|ich|selbst|gesinnung|herkunft|geschichte|ursache|grund|grunde|plane?|beruf|macht|krafte|wirkung|wert|ort)"
+)
+_ROMANCE_FACTS = (
+    r"(?:noms?|nombres?|nom[ei]s?|identi(?:tes?|dad|ta|dade)|natur(?:e|a|aleza|eza)|loya(?:ute)|leal(?:tad|ta|dade)|"
+    r"allegeances?|intent?i?[oc]?n?(?:s|es|oes|ao)?|intenc(?:ion(?:es)?|ao|oes)|intenzion[ei]|buts?|objecti(?:fs?|vos?)|objetivos?|"
+    r"obiettiv[oi]|motiv(?:ations?|os?|azion[ei]|i|acao|acion)|plans?|planes|pian[oi]|planos?|maitre|chef|coupable|assassin|tueur|"
+    r"pere|mere|employeur|visage|forme|histoire|origine|lider|jefe|amo|culpable|asesino|padre|madre|rostro|form[ae]|historia|origen|"
+    r"gobernante|capo|padrone|colpevole|assassino|volto|storia|governante|chefe|culpado|pai|mae|rosto|origem)"
+)
 
 SAYINGS: tuple[Saying, ...] = (
     Saying("en", DM, HEADING, r"^(?:gms?|dms?|sl)$", "GM"),
@@ -133,7 +159,9 @@ SAYINGS: tuple[Saying, ...] = (
         "en",
         DM,
         HEADING,
-        r"\band secrets?$|^(?:his|her|its|their|npc|plot|campaign|session|\w+s) secrets?$",
+        r"\band secrets?$|^(?!l[ae]s? |de |un |des )(?:\w+ ){0,3}(?:his|her|its|their|our|s|\w{2,}s|npc|plot|campaign|session|"
+        r"family|guild|town|(?:(?:dark|deep|great|bigg?)(?:er|est)?|dirty|old|little|terrible|shameful|final|true|real)) secrets?$|"
+        r"^(?!no\b)(?:\w+ ){0,3}secrets? (?:of|about|behind)\b",
         "Rumours and Secrets",
     ),
     Saying(
@@ -147,19 +175,80 @@ SAYINGS: tuple[Saying, ...] = (
         "en",
         DM,
         HEADING,
-        rf"^(?:(?:the|his|her|its|their) )?(?:true {_TRUE}|{_REAL})(?:$| (?:and|of)\b)",
+        rf"\b(?:true {_TRUE}|{_REAL}|(?:true|real|actual) {_EVENTS})(?:$| (?:and|of|behind)\b)",
         "True Identity",
     ),
     Saying("en", DM, HEADING, r"^(?:the |plot )?twists?$", "Plot Twist"),
+    Saying(
+        "en",
+        DM,
+        HEADING,
+        r"^(?:the )?(?:whole |full |real |actual |ugly |dark |hidden )?truth(?:$| (?:about|behind|of|is)\b)|^in (?:truth|reality)$",
+        "The truth about the duke",
+    ),
+    Saying(
+        "en",
+        DM,
+        HEADING,
+        r"^what (?:\w+ ){1,4}(?:hides?|hid|hiding|conceals?|concealing|withholds?|keeps? (?:secret|hidden|quiet)|"
+        r"(?:really|secretly|actually)\b|(?:does|will|do|is|are|would|has|have)(?: not|n ?t) "
+        r"(?:say|tell|reveal|admit|said|told|revealed|admitted|saying|telling)|won ?t (?:say|tell|reveal|admit))",
+        "What she is hiding",
+    ),
+    Saying(
+        "en",
+        DM,
+        HEADING,
+        rf"\b(?:hid(?:es?|den|ing)?|conceal(?:s|ed|ing)?|keep(?:s|ing)?|kept|secret) (?:\w+ ){{0,2}}from (?:the |our )?{_TABLE}\b|"
+        rf"\bunbeknownst to (?:the |our )?{_TABLE}\b",
+        "What she hides from the party",
+    ),
+    Saying(
+        "en",
+        DM,
+        KEY,
+        rf"^(?:\w+ ){{0,2}}(?:true|real|actual|secret|hidden) {_FACTS}(?:$| (?:and|of|behind)\b)",
+        "True ruler",
+    ),
     Saying("de", DM, HEADING, rf"\bnur (?:fur )?(?:den |die |der )?{_LEADER}\b", "Nur für den SL"),
     Saying(
         "de",
         DM,
         HEADING,
-        r"^(?:das |die |sein |seine |ihr |ihre )?geheim(?:nis|nisse|es)?(?:$| und\b)|^(?:\w+ ){1,2}geheimnis(?:se)?$",
+        r"^(?:das |die |sein |seine |ihr |ihre )?geheim(?:es)?(?:$| und\b)|(?<!\bkein )\bgeheimnis(?:se)?"
+        r"(?:$| (?:und|um|uber|von|vom|hinter|de[rsmn]|eine[rs]|seine[rs]|ihre[rs]|unsere[rs])\b)",
         "Geheimnisse",
     ),
-    Saying("de", DM, HEADING, rf"\bfur (?:den |die )?{_GERMAN_MASTER}$", "Hintergrund für die Spielleitung"),
+    Saying(
+        "de",
+        DM,
+        HEADING,
+        rf"\bfur (?:den |die |das )?(?:{_GERMAN_MASTER}|meister(?:in)?|meisteraugen|augen de[sr] (?:{_GERMAN_MASTER}s?|meisters))$",
+        "Hintergrund für die Spielleitung",
+    ),
+    Saying("de", DM, HEADING, r"\bnur fur (?:den |die )?(?:meister(?:in)?|meisteraugen)\b", "Nur für den Meister"),
+    Saying(
+        "de",
+        DM,
+        HEADING,
+        r"^(?:die )?(?:ganze |volle |reine |bittere |nackte )?wahrheit(?:$| (?:uber|hinter|zu[rm]?|von|vom|ist|de[rs])\b)|"
+        r"^in (?:wahrheit|wirklichkeit)$",
+        "Die Wahrheit über den Grafen",
+    ),
+    Saying(
+        "de",
+        DM,
+        HEADING,
+        r"^was (?:\w+ ){1,4}(?:verbirgt|verbergen|verheimlicht|verheimlichen|verschweigt|verschweigen|versteckt|verstecken)\b",
+        "Was sie der Gruppe verschweigt",
+    ),
+    Saying(
+        "de",
+        DM,
+        KEY,
+        rf"\b(?:wahre[nrs]?|echte[nrs]?|tatsachliche[nrs]?|eigentliche[nrs]?|geheime[nrs]?) {_GERMAN_FACTS}\b",
+        "Wahrer Name",
+    ),
     Saying(
         "de",
         DM,
@@ -180,7 +269,8 @@ SAYINGS: tuple[Saying, ...] = (
         "de",
         DM,
         HEADING,
-        r"\bwahre[nrs]? (?:loyalitat|identitat|absicht(?:en)?|natur|motive?|ziele?|namen?)\b",
+        r"\bwahre[nrs]? (?:loyalitat|identitat|absicht(?:en)?|natur|motive?|ziele?|namen?|ich|selbst|gestalt|gesicht|"
+        r"hintergrund|grunde?)\b",
         "Wahre Loyalität",
     ),
     Saying(
@@ -206,6 +296,40 @@ SAYINGS: tuple[Saying, ...] = (
         r"^les? secrets?$|\b(?:vraie?|veritable) (?:identite|nature|loyaute|intentions?|nom)\b",
         "Véritable identité",
     ),
+    Saying(
+        "fr",
+        DM,
+        HEADING,
+        rf"\b(?:pour|a l attention|reserve a) (?:le |la |du |de la )?(?:{MASTER}|maitre)$|\breserve au (?:{MASTER}|maitre)\b",
+        "Pour le MJ",
+    ),
+    Saying(
+        "fr",
+        DM,
+        HEADING,
+        r"^(?:l[ae]s? |son |ses |leurs? |(?:grand|sombre|vieux)s? )*secrets? (?:de|du|des|sur|derriere)\b|"
+        r"^(?:l[ae]s? |son |ses |leurs? )secrets? d\w+|"
+        r"^(?:son |ses |leurs? |(?:grand|sombre|vieux)s? )+secrets?$|"
+        r"^(?:la )?(?:terrible |triste )?verites?(?:$| (?:sur|derriere|du|de|des|d\w+|a propos)\b)|^en (?:verite|realite)$",
+        "Le secret du comte",
+    ),
+    Saying(
+        "fr",
+        DM,
+        HEADING,
+        rf"\b{_FRENCH_TABLE} (?:ignore(?:nt)?|n(?:e)? (?:\w+ )?(?:sait|savent|connai\w+|voi\w+|doi\w+|peu\w+))\b|"
+        rf"\b(?:inconnue?s?|cachee?s?) (?:des|aux?|du) {_FRENCH_TABLE}\b|"
+        r"^ce qu\w* (?:\w+ ){0,4}(?:cache(?:nt)?|dissimule(?:nt)?|tait|taisent|vraiment|reellement)\b",
+        "Ce que les joueurs ignorent",
+    ),
+    Saying(
+        "fr",
+        DM,
+        KEY,
+        rf"^(?:l[ae] |son |sa )?(?:vraie?s?|veritables?|reele?s?|secr(?:et|ete)s?) {_ROMANCE_FACTS}\b|"
+        rf"^{_ROMANCE_FACTS} (?:reele?s?|veritables?|secr(?:et|ete)s?|cachee?s?)$",
+        "Vrai nom",
+    ),
     Saying("es", DM, HEADING, rf"\bsolo (?:para )?(?:el |la |il |per il |o )?{_LEADER}\b", "Solo para el máster"),
     Saying(
         "es",
@@ -229,6 +353,89 @@ SAYINGS: tuple[Saying, ...] = (
         "Segredos",
     ),
     Saying("es", DM, HEADING, rf"\b{_NOTAS}(?: {_OF})? {_LEADER}\b", "Notas del máster"),
+    Saying(
+        "es",
+        DM,
+        HEADING,
+        rf"\bpara (?:el |la |o |a )?(?:{_LEADER}|director(?:a)?|dj|narradora)$",
+        "Para el máster",
+    ),
+    Saying(
+        "es",
+        DM,
+        HEADING,
+        r"^(?:el |los |su |sus |gran |oscuros? )*secretos? (?:de|del|sobre|detras)\b|"
+        r"^(?:la )?verdad(?:$| (?:sobre|detras|de|del|acerca)\b)|^en (?:verdad|realidad)$",
+        "El secreto de Luis",
+    ),
+    Saying(
+        "es",
+        DM,
+        HEADING,
+        rf"\b{_SPANISH_TABLE} (?:aun |todavia )?(?:no (?:\w+ )?(?:sab\w+|conoc\w+|ven?|deb\w+|pued\w+)|ignoran?|desconocen?)\b|"
+        rf"\b(?:ocult|escondid)[oa]s? (?:al|a los|a las) {_SPANISH_TABLE}\b|"
+        r"^lo que (?:\w+ ){0,4}(?:esconden?|ocultan?|callan?|realmente|de verdad)\b",
+        "Lo que los jugadores no saben",
+    ),
+    Saying(
+        "es",
+        DM,
+        KEY,
+        rf"^(?:el |la |su )?(?:verdader[oa]s?|auten?tic[oa]s?) {_ROMANCE_FACTS}\b|"
+        rf"^{_ROMANCE_FACTS} (?:real(?:es)?|verdader[oa]s?|secret[oa]s?|ocult[oa]s?)$",
+        "Nombre real",
+    ),
+    Saying("it", DM, HEADING, rf"\b(?:per (?:il |la )?|riservato al ){_LEADER}$", "Per il master"),
+    Saying(
+        "it",
+        DM,
+        HEADING,
+        r"^(?:il |i |suo |suoi |gran |oscur[oi] )*segret[oi] (?:di|del|dello|della|dei|d\w+|su|sull?\w*|dietro)\b|"
+        r"^(?:la )?verita(?:$| (?:su|sul|sulla|sui|sull\w+|dietro|di|del|dell\w+)\b)|^in (?:verita|realta)$",
+        "Il segreto di Rosa",
+    ),
+    Saying(
+        "it",
+        DM,
+        HEADING,
+        rf"\b{_ITALIAN_TABLE} (?:ancora )?(?:non (?:\w+ )?(?:sa|sanno|conosc\w+|ved\w+|dev\w+|poss\w+)|ignorano)\b|"
+        rf"\bnascost[oaie] (?:al|ai|alle) {_ITALIAN_TABLE}\b|"
+        r"^(?:che )?(?:cosa|cio che|quello che) (?:\w+ ){0,4}(?:nascond(?:e|ono)|cela|celano|tace|tacciono|veramente|davvero)\b",
+        "Quello che i giocatori non sanno",
+    ),
+    Saying(
+        "it",
+        DM,
+        KEY,
+        rf"^(?:il |la |suo |sua )*ver[oaei] {_ROMANCE_FACTS}\b|"
+        rf"^{_ROMANCE_FACTS} (?:ver[oaei]|segret[oaie]|nascost[oaie]|real[ei])$",
+        "Nome vero",
+    ),
+    Saying(
+        "pt",
+        DM,
+        HEADING,
+        r"^(?:o |os |seu |seus |grande |obscuros? )*segredos? (?:de|do|da|dos|das|sobre|por tras)\b|"
+        r"^(?:a )?verdade(?:$| (?:sobre|por tras|de|do|da)\b)|^na (?:verdade|realidade)$",
+        "O segredo da Ana",
+    ),
+    Saying(
+        "pt",
+        DM,
+        HEADING,
+        rf"\b{_PORTUGUESE_TABLE} (?:ainda )?(?:nao (?:\w+ )?(?:sab\w+|conhec\w+|vee?m?|dev\w+|pod\w+)|ignoram?|desconhecem?)\b|"
+        rf"\b(?:ocult|escondid)[oa]s? (?:ao|aos|as) {_PORTUGUESE_TABLE}\b|"
+        r"^o que (?:\w+ ){0,4}(?:escond(?:e|em)|ocultam?|realmente|de verdade)\b",
+        "O que os jogadores não sabem",
+    ),
+    Saying(
+        "pt",
+        DM,
+        KEY,
+        rf"^(?:[oa] |seu |sua )*verdadeir[oa]s? {_ROMANCE_FACTS}\b|"
+        rf"^{_ROMANCE_FACTS} (?:verdadeir[oa]s?|secret[oa]s?|ocult[oa]s?|rea(?:l|is))$",
+        "Verdadeiro nome",
+    ),
     Saying(
         "en",
         PLAYERS,
@@ -300,6 +507,8 @@ WORDS: tuple[Words, ...] = (
         _ALL,
         "dm info, gm info, eyes only, secret note, secret notes, secret only, keeper only, spoiler, spoilers",
     ),
+    Words("en", DM, LINE, "secretly"),
+    Words("de", DM, LINE, "heimlich, insgeheim"),
     Words("en", DM, f"{_MOST} {LINE}", "dungeon master, game master, gamemaster, confidential, unrevealed"),
     Words("en", DM, _MOST, "keeper, private, hidden, storyteller"),
     Words("en", DM, VALUE, "true, yes secret, none, nobody, no one, admin, owner, never, master, self, me"),
@@ -314,8 +523,8 @@ WORDS: tuple[Words, ...] = (
     Words("de", DM, f"{_MOST} {LINE}", "spielleiter, spielleitung"),
     Words("de", DM, _ALL, "sl"),
     Words("fr", DM, _ALL, "mj seulement, notes mj, notes du mj, secret mj"),
-    Words("fr", DM, f"{CALLOUT} {VALUE}", "mj"),
-    Words("es", DM, _ALL, "secreto, secretos, solo dm, solo master, notas dm"),
+    Words("fr", DM, _MOST + " " + LINE, "mj"),
+    Words("es", DM, _ALL, "secreto, secretos, solo dm, solo master, notas dm, solo dj"),
     Words("it", DM, _ALL, "segreto, segreti, solo gm, note master"),
     Words("pt", DM, _ALL, "segredo, segredos, so mestre"),
     Words("en", PLAYERS, _MOST, "player, players, public, everyone, everybody, table, pcs, handout, shared"),

@@ -55,8 +55,8 @@ class Related:
 UNRELATED = Related({})
 
 
-def note(entity: Entity, source: Source, related: Related = UNRELATED) -> Iterator[str]:
-    """The blocks of a note."""
+def note(entity: Entity, source: Source, related: Related = UNRELATED, *, whole: bool = False) -> Iterator[str]:
+    """The blocks of a note; `whole` is for what reads a long one part by part."""
     source.skip("path", "heading", "title_from", "aliases", "facts", "facts_in_text", "sections", "links")
     source.skip("tags", "folder", "session", "modified")
     source.skip("session_date", "mark", "audience", "opened_by", "open_tags")
@@ -66,7 +66,7 @@ def note(entity: Entity, source: Source, related: Related = UNRELATED) -> Iterat
     yield f"Also called {', '.join(map(inline, names))}." if names else ""
     yield "\n".join(f"- **{inline(key)}** {inline(value)}" for key, value in note_facts(entity).items())
     yield source.prose("desc", "description")
-    yield from _sections(entity)
+    yield from _sections(entity, whole=whole)
     links, more = links_of(entity, related)
     yield section("Links", _listed(links, more))
     yield section("Linked from", _listed(related.linked_from, related.more))
@@ -99,19 +99,25 @@ def _line(entity: Entity) -> str:
     return italic(*map(inline, parts), separator=" · ")
 
 
-def _sections(entity: Entity) -> Iterator[str]:
+def _sections(entity: Entity, *, whole: bool) -> Iterator[str]:
     listed = entity.data.get("sections")
     found = [mapping(each) for each in listed] if isinstance(listed, list) else []
     used, before = 0, ""
     for number, each in enumerate(found):
         path, text = heading_path(each), text_of(each.get("desc"))
-        if used and used + len(text) > MAX_PAGE_CHARS:
+        if not whole and used and used + len(text) > MAX_PAGE_CHARS:
             yield _left_out(found[number:])
             return
-        shown = text if len(text) <= MAX_PAGE_CHARS else f"{text[:MAX_PAGE_CHARS]} …"
+        shown = text if whole or len(text) <= MAX_PAGE_CHARS else _shortened(text)
         yield "\n\n".join(filter(None, [_headings(path, before), _section_mark(entity, each), shown])) if shown else ""
         used += len(shown)
         before = path if shown else before
+
+
+def _shortened(text: str) -> str:
+    return (
+        f"{text[:MAX_PAGE_CHARS]} …\n\n*{len(text) - MAX_PAGE_CHARS:,} characters more of this section are left out.*"
+    )
 
 
 def _headings(path: str, before: str) -> str:
@@ -135,7 +141,7 @@ def _left_out(found: Sequence[Mapping[str, object]]) -> str:
     size = sum(len(str(each.get("desc") or "")) for each in found)
     paths = list(dict.fromkeys(filter(None, map(heading_path, found))))
     more = [f"and {len(paths) - MAX_HEADINGS} more"] if len(paths) > MAX_HEADINGS else []
-    said = f"{size:,} characters of {len(found)} further sections are left out; search for what they say."
+    said = f"{size:,} characters of {len(found)} further sections are left out; get_entity with section reads one."
     return section("Further sections", said, "\n".join(f"- {inline(path)}" for path in paths[:MAX_HEADINGS]), *more)
 
 

@@ -58,13 +58,16 @@ def lacks_text(entity: Entity) -> bool:
     return not isinstance(entity.data.get("table"), Mapping)
 
 
-def markdown(entity: Entity, *, subclasses: Sequence[str] = (), related: Related = UNRELATED) -> str:
+def markdown(
+    entity: Entity, *, subclasses: Sequence[str] = (), related: Related = UNRELATED, whole: bool = False
+) -> str:
     """An entry as Markdown, as its book would print it.
 
     Args:
         entity: of any kind and source.
         subclasses: names of those of a class, which its own object may not know.
         related: what a note is linked with.
+        whole: all of a long note, of which a page has the beginning.
 
     Headings of level 1 to 3 and the labels in bold at the beginning of a line are ours; headings within the entry's own
     text have level 4 or more; those of a note are its own. There are no control characters, and no links but to other notes.
@@ -72,7 +75,7 @@ def markdown(entity: Entity, *, subclasses: Sequence[str] = (), related: Related
     source = Source(repaired(entity))
     own = BY_KIND if entity.type == "character_options" else {}
     renderer = own.get(entity.kind) or BY_TYPE.get(entity.type, rule)
-    blocks = note(entity, source, related) if entity.type == "notes" else renderer(entity, source)
+    blocks = note(entity, source, related, whole=whole) if entity.type == "notes" else renderer(entity, source)
     page = assembled([f"# {inline(entity.name)}", *blocks, *rest(source), _named(subclasses)])
     bare = all(line.startswith(_HEAD) for line in page.split("\n") if line)
     return f"{page}\n\n*{NO_TEXT}*" if bare and lacks_text(entity) else page

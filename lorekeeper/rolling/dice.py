@@ -1,4 +1,4 @@
-"""Dice as the books write them: d20, 1d100, 2d6+3, 1d10 × 10, d%."""
+"""Dice as books and notes write them: d20, 1d100, 2d6+3, 1d10 × 10, d%, and in German W6."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_DICE, MAX_SIDES, MAX_NUMBER = 1_000, 100_000, 1_000_000
 EXAMPLE = "d20, 2d6+3, 1d10 x 10 or d100"
 
 _DICE = (
-    r"(?P<count>\d{0,4}) ?[dD](?P<sides>\d{1,6}|%)"
+    r"(?P<count>\d{0,4}) ?[dDwW](?P<sides>\d{1,6}|%)"
     r"(?: ?(?P<times>[×x*]) ?(?P<factor>[\d,]{1,9}))?(?: ?(?P<sign>[+−–-]) ?(?P<more>\d{1,7}))?"
 )
 

@@ -15,7 +15,7 @@ from lorekeeper.folding import fold
 from lorekeeper.printable import shown
 from lorekeeper.render.pages import markdown
 from lorekeeper.render.prose import table as markdown_table
-from lorekeeper.render.tables import page_tables
+from lorekeeper.render.tables import page_tables, plain
 from lorekeeper.rolling.dice import Dice, dice_in, dice_of
 from lorekeeper.rolling.rows import Row, gaps, separated
 
@@ -145,7 +145,7 @@ def tables_of(entity: Entity, page: str | None = None) -> list[Table]:
     """
     own = _own_table(entity)
     text = markdown(entity) if page is None and own is None else page or ""
-    return [own] if own else told_apart(list(tables_in(entity.name, text)))
+    return [own] if own else told_apart([*tables_in(entity.name, text), *numbered_texts(entity.name, text)])
 
 
 def told_apart(tables: Sequence[Table]) -> list[Table]:
@@ -172,7 +172,8 @@ def chosen(entity: Entity, name: str | None = None) -> list[Table]:
     tables = tables_of(entity)
     if not tables:
         raise NotFoundError(
-            f"{shown(entity.name)} has no table to roll on: the first column of one is headed by dice, as d100"
+            f"{shown(entity.name)} has no table to roll on: the first column of one is headed by dice, as d100, or 'roll a d6' "
+            "stands before texts with the numbers of that die"
         )
     if name is None:
         return tables
@@ -265,6 +266,51 @@ def tables_in(name: str, page: str) -> Iterator[Table]:
         rows = separated([Row(*found, cells) for found, cells in read if found], dice)
         if rows:
             yield Table(table.name or name, dice, table.columns[1:], rows)
+
+
+_THROWN = re.compile(r"\b(?:1 ?)?[dw] ?(\d{1,3})\b", re.IGNORECASE)
+_LABEL = re.compile(r"\*\*([^*]{1,60}?)[.:]?\*\*")
+_NUMBERS = r"\d{1,3}(?: ?[-–—] ?\d{1,3})?"
+_NUMBERED = re.compile(
+    rf"(?:^(?:\*\*)?(?P<item>{_NUMBERS})(?:[.):]|\*\*)|(?<!\S)\*\*(?P<bold>{_NUMBERS})[.:]?\*\*)[ \t]+(?=\S)",
+    re.MULTILINE,
+)
+
+
+def numbered_texts(name: str, page: str) -> Iterator[Table]:
+    """What a page has of tables without cells: "roll a d6", and then a numbered text for each number of that die.
+
+    Args:
+        name: of those that no label stands before.
+        page: as of `tables_in`.
+    """
+    found = list(_NUMBERED.finditer(page))
+    at = 0
+    while at < len(found):
+        before = page[: found[at].start()].rstrip().rpartition("\n")[2]
+        thrown = list(_THROWN.finditer(before))
+        dice = Dice(1, int(thrown[-1][1])) if thrown else None
+        rows = _run(page, found, at, dice) if dice and not before.startswith(("|", "#")) else []
+        if dice and rows:
+            label = _LABEL.match(before)
+            yield Table(label[1] if label else name, dice, ("",), tuple(rows))
+        at += len(rows) or 1
+
+
+def _run(page: str, found: Sequence[re.Match[str]], first: int, dice: Dice) -> list[Row]:
+    """The rows from a numbered text on; none unless there is one for each number of the dice."""
+    rows, least = list[Row](), 1
+    for match, following in zip(found[first:], [*found[first + 1 :], None], strict=True):
+        numbers = numbers_of(match["item"] or match["bold"], dice)
+        if numbers is None or numbers[0] != least:
+            return []
+        end = page.find("\n", match.end())
+        end = min(len(page) if end < 0 else end, following.start() if following else len(page))
+        rows.append(Row(*numbers, (plain(page[match.end() : end]),)))
+        least = numbers[1] + 1
+        if least > dice.most:
+            return rows if least == dice.most + 1 else []
+    return []
 
 
 def dice_heading(heading: str) -> Dice | None:

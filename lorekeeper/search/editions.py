@@ -54,11 +54,11 @@ async def with_editions(
     results = [replace(r, edition=await documents.edition_of(r.entity.document)) for r in page.results]
     edition = next((name for name in wanted if name in LABELS), None)
     lack = await _lack(documents, edition, results[:LEADING]) if edition else None
-    own = _of_editions(wanted, results, ranked=page.mode != "structured") if asked and edition else None
+    own = _of_editions(wanted, results, page.total, ranked=page.mode != "structured") if asked and edition else None
     return replace(page, results=results, note=" ".join(filter(None, [page.note, own, lack])) or None)
 
 
-def _of_editions(wanted: Sequence[str], results: Sequence[Result], *, ranked: bool) -> str | None:
+def _of_editions(wanted: Sequence[str], results: Sequence[Result], total: int, *, ranked: bool) -> str | None:
     """Which of some results are of an edition that was asked for; None if all are."""
     editions = [name for name in wanted if name in LABELS]
     books = [result for result in results if result.entity.type != NOTES]
@@ -69,9 +69,15 @@ def _of_editions(wanted: Sequence[str], results: Sequence[Result], *, ranked: bo
     ):  # a list by name or filters shows editions and their order
         return None
     if not own:
+        if total > len(results):
+            return (
+                f"None of these {len(results)} of {total} is of the {labels} edition; documents takes its books alone."
+            )
         return f"None of these is of the {labels} edition."
-    verb = "is" if len(own) == 1 else "are"
-    return f"{len(own)} of these {len(books)} {verb} of the {labels} edition, and come before others that are as sure."
+    verb, come = ("is", "comes") if len(own) == 1 else ("are", "come")
+    return (
+        f"{len(own)} of these {len(books)} {verb} of the {labels} edition, and {come} before others that are as sure."
+    )
 
 
 async def _lack(documents: DocumentRegistry, wanted: str, leading: Sequence[Result]) -> str | None:

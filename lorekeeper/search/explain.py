@@ -171,7 +171,20 @@ class Explainer:
         names = list(dict.fromkeys(one_line(entity.name) for entity in entities))[:MAX_NAMES]
         hint = f" Did you mean {' or '.join(names)}?" if names else ""
         closed = "" if names else await self._closed(entity_type, wanted)
-        return f"No {COLLECTIONS[entity_type].label} has {shown(wanted)} in its name.{hint}{closed}"
+        elsewhere = "" if closed else await self._elsewhere(entity_type, wanted, scope)
+        written = part.text.partition("=")[2] if part.text.startswith("name=") else wanted
+        return f"No {COLLECTIONS[entity_type].label} has {shown(written)} in its name.{hint}{closed}{elsewhere}"
+
+    async def _elsewhere(self, entity_type: str, wanted: str, scope: list[str] | None) -> str:
+        """Where else a name that no entry of a type has is to be found: in names of other types, or in texts of this one."""
+        others = [each for name, each in COLLECTIONS.items() if each.tool and name != entity_type]
+        named = [each for each in others if await self._cache.count_entities(each.name, scope, name=wanted)]
+        ranked = [] if named else await self._cache.rank_keyword(entity_type, wanted, 1, scope)
+        if named:
+            listed = " or ".join(f"{each.label} ({each.tool})" for each in named)
+            return f" Entries of another kind have it in theirs: {listed}."
+        is_in_texts = any(each.complete for each in ranked)
+        return " Texts have it: semantic_query searches them." if is_in_texts else ""
 
     async def _closed_part(self, entity_type: str, part: Part) -> str:
         """The same of the name that a filter asks for, if it asks for one."""

@@ -35,7 +35,7 @@ LEADING = 5
 """How many of the first results are looked at for notes in the language of the question."""
 
 NOTE_CHARS, NOTE_WORDS = 3000, 4
-"""Characters of a note that are looked at, and function words that show its language."""
+"""Characters of a note that are looked at, and function words of all notes that show their language: some have a line or two."""
 
 PARTICLES = frozenset("al d da das de del della den der des di do dos du el il la las le les los van von y".split())
 """Function words that names have in English texts too: "Ser Aldric van der Mere"."""
@@ -48,7 +48,11 @@ OTHER = "another language"
 
 FOREIGN = "The books are in English; ask in English, or by the entry's name."
 
+FOREIGN_BOOKS = "The books are in English; for what they say, ask in English."
+
 FOREIGN_NOTES = "No note is close to this query; ask in the language of the notes, or by a note's name."
+
+FOREIGN_UNSURE = "None of these notes is surely meant; ask in the language of the notes, or by a note's name."
 
 
 _ENGLISH = STOP_WORDS - {"im"}
@@ -106,25 +110,26 @@ def foreign_note(types: Sequence[str]) -> str:
 def in_language(page: ResultPage, language: str, types: Sequence[str]) -> ResultPage:
     """A page that answers a question in another language, with a note, and sure only of what the question names.
 
-    A page with notes in that language stays as it is: they answer the question.
+    A page with notes in that language keeps its order: they may answer the question. That the books do not is still said.
     """
     if _answered_by_notes(language, page.results):
-        return page
+        return page if set(types) == {NOTES} else replace(page, note=" ".join(filter(None, [FOREIGN_BOOKS, page.note])))
     results = [result if result.match == "name" else replace(result, sure=False) for result in page.results]
     named = list(dict.fromkeys(result.entity.name for result in results if result.match == "name"))[:MAX_NAMED]
     names = f"It names {', '.join(one_line(name, MAX_SHOWN) for name in named)}." if named else ""
-    note = " ".join(filter(None, [foreign_note(types), names, page.note]))
+    said = FOREIGN_UNSURE if set(types) == {NOTES} else FOREIGN
+    note = " ".join(filter(None, [said, names, page.note]))
     return replace(page, results=results, note=note)
 
 
 def _answered_by_notes(language: str, results: Sequence[Result]) -> bool:
-    """Whether a note in that language is among the first results: then not everything in the library is in English."""
+    """Whether notes in that language are among the first results: then not everything in the library is in English."""
     known = next((each for each in _languages() if each.name == language), None)
     notes = [result.entity for result in results[:LEADING] if result.entity.type == NOTES]
     texts = (" ".join(section.text for section in sections(note))[:NOTE_CHARS] for note in notes)
     if known is None:
         return any(sum(char.isalpha() and not char.isascii() for char in text) >= NOTE_WORDS for text in texts)
-    return any(sum(word in known.own for word in fold(text).split()) >= NOTE_WORDS for text in texts)
+    return sum(word in known.own for text in texts for word in fold(text).split()) >= NOTE_WORDS
 
 
 @cache

@@ -107,7 +107,7 @@ async def _no_entry(
 ) -> str:
     """Why a name has no entry: several have a part of it, or none has; with the names of what a search finds."""
     if entities:
-        return f"several entries have {shown(wanted)} in their names: {_listed(entities)}; give the whole name or a uri"
+        return f"several entries may be called {shown(wanted)}: {_listed(entities)}; give the whole name or a uri"
     page = await search(Query(types, wanted, documents=documents, limit=SUGGESTED, mode="keyword"))
     found = _listed([result.entity for result in page.results])
     hint = f"a search for it finds {found}" if found else "a search finds entries by meaning"

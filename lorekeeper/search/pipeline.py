@@ -214,7 +214,9 @@ class Searcher:
         elif topic and topic.off:
             page = ResultPage([], 0, "hybrid", note=NOTHING_CLOSE if language is None else foreign_note(query.types))
         else:
-            page = await self._relevant(query, wordings, retrieved, note, missing, like=like, whole=whole)
+            page = await self._relevant(
+                query, wordings, retrieved, note, missing, like=like, whole=whole, is_english=language is None
+            )
             page = page if language is None else in_language(page, language, query.types)
         if not query.explain:
             return page
@@ -230,6 +232,7 @@ class Searcher:
         *,
         like: Entity | None,
         whole: bool,
+        is_english: bool,
     ) -> ResultPage:
         """The page of those hits that answer the query; ``note`` comes before what else its note says."""
         mode = _mode(query, retrieved)
@@ -240,7 +243,7 @@ class Searcher:
         counted = not (like or query.order) and (whole or mode == "semantic")
         total = max(retrieved.count, len(hits)) if counted else len(hits)
         shown = hits[query.offset : query.offset + query.limit]
-        is_plain = bool(shown) and query.mode == "auto" and len(wordings) == 1 and not (like or missing)
+        is_plain = is_english and bool(shown) and query.mode == "auto" and len(wordings) == 1 and not (like or missing)
         results = await self._results(query, shown, retrieved, [] if like else wordings)
         unknown = await unknown_words(self._cache, query.types, wordings[0], retrieved) if is_plain else None
         absent_note = missing.note if missing else None

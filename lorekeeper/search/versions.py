@@ -13,7 +13,7 @@ from lorekeeper.search.results import Result
 
 @dataclass(frozen=True)
 class Versions:
-    """The entries of one name, type and kind.
+    """The entries of one name and type, of one kind if several are.
 
     Attributes:
         entities: one of each edition first, in the order in which a search lists them.
@@ -43,7 +43,10 @@ async def versions(
     """
     page = await called(search, name, types, documents)
     first = page.results[0].entity
-    alike = [r for r in page.results if (r.entity.type, r.entity.kind) == (first.type, first.kind)]
+    of_type = [result for result in page.results if result.entity.type == first.type]
+    of_kind = [result for result in of_type if result.entity.kind == first.kind]
+    # one book has as gear what another has as a magic item
+    alike = of_kind if len(of_kind) > 1 else of_type
     if len(alike) < 2:
         raise NotFoundError(
             f"only one entry is called {first.name}: {first.uri}; give the uris of what to compare it with"

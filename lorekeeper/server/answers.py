@@ -18,10 +18,12 @@ from lorekeeper.errors import FilterError
 from lorekeeper.filters import unknown_name
 from lorekeeper.printable import lines, one_line, quantity
 from lorekeeper.render import UNRELATED, Related, lean, markdown
+from lorekeeper.render.note import MAX_PAGE_CHARS
 from lorekeeper.rolling.tables import tables_of
 from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.search.variants import label_of
 from lorekeeper.server.linked import related_of
+from lorekeeper.server.parts import LONG, Part, outline, part
 from lorekeeper.server.twins import without_text
 from lorekeeper.text.evidence import FULL
 from lorekeeper.text.excerpts import snippet
@@ -46,6 +48,9 @@ MAX_PAGE = 5700
 
 MIN_SNIPPET = 60
 """Characters that a snippet keeps."""
+
+MAX_PART = 80_000
+"""Most characters of an entry's page in one answer; a note's are `MAX_PAGE_CHARS`."""
 
 LESS_SURE = "Less sure:"
 
@@ -189,7 +194,7 @@ def _content(result: Result) -> JsonObject:
         content |= {"variants": _variants(entity.name, result.variants), "entries": 1 + len(result.variants)}
     if result.wording:
         content["wording"] = _short(one_line(result.wording))
-    if is_secret(entity, result.path):
+    if is_secret(entity, result.path, result.snippet.removeprefix(f"{result.section}: ")):
         content["secret"] = True
     return content
 
@@ -241,11 +246,22 @@ def _quoted(text: str) -> str:
 # --- one entry -------------------------------------------------------------------------------------------------------
 
 
-async def entity_answer(view: View, entity: Entity, *others: Entity) -> Answer:
-    """A whole entry with its source and attribution; ``others`` have taken the place of the same earlier entry."""
+async def entity_answer(
+    view: View, entity: Entity, *others: Entity, section: str | None = None, offset: int = 0
+) -> Answer:
+    """An entry, or a part of it, with its source and attribution; ``others`` have taken the place of the same earlier entry.
+
+    Raises:
+        NotFoundError: the entry has no such section, or ends before the offset.
+    """
     titles = await view.searcher.documents.titles()
     record = await view.cache.get_entity("documents", entity.document, entity.document)
     source = attribution(record, entity)
+    named, related = await subclasses(view, entity), await related_of(view, entity)
+    page = markdown(entity, subclasses=named, related=related)
+    whole = markdown(entity, subclasses=named, related=related, whole=True) if entity.type == "notes" else page
+    given = part(whole, section, offset, MAX_PAGE_CHARS if entity.type == "notes" else MAX_PART)
+    is_part = section is not None or offset > 0
     content: JsonObject = {
         "uri": entity.uri,
         "name": one_line(entity.name),
@@ -257,7 +273,7 @@ async def entity_answer(view: View, entity: Entity, *others: Entity) -> Answer:
         "licenses": [one_line(licence) for licence in source.licenses],
         "attribution": one_line(source.line) or None,
         "facts": one_line(facts(entity)),
-        "entity": lean(entity),
+        "entity": {"name": entity.name, "section": given.path, "text": given.text} if is_part else lean(entity),
     }
     if is_secret(entity):
         content["secret"] = True
@@ -265,11 +281,24 @@ async def entity_answer(view: View, entity: Entity, *others: Entity) -> Answer:
         content["note"] = f"Other books have an entry of their own: {', '.join(other.uri for other in others)}"
     elif missing := await without_text(view, entity):
         content["note"] = missing
-    page = markdown(entity, subclasses=await subclasses(view, entity), related=await related_of(view, entity))
     origin = _origin(entity, content)
-    head = [*_head(entity, content, origin), *_rollable(entity, page), entity.uri, ""]
+    contents = [f"Section: {one_line(given.path)}"] if given.path else []
+    if len(whole) > LONG and not is_part:
+        contents = [f"Sections, for section: {outline(whole)}"]
+    head = [*_head(entity, content, origin), *contents, *([] if is_part else _rollable(entity, page)), entity.uri, ""]
+    more = [f"\n{_more(given)}"] if given.end < given.total else []
     return Answer(
-        content, "\n".join([*head, _quoted(page)]).rstrip(), lines(f"{page}\n\n*Source: {origin}*\n\n{entity.uri}")
+        content,
+        "\n".join([*head, _quoted(given.text), *more]).rstrip(),
+        lines(f"{page}\n\n*Source: {origin}*\n\n{entity.uri}"),
+    )
+
+
+def _more(given: Part) -> str:
+    section = f'section="{given.path}" and ' if given.path else ""
+    return (
+        f"Cut at character {given.end:,} of {given.total:,}. To read on, call get_entity with {section}offset={given.end}, or with "
+        "section for one section."
     )
 
 

@@ -27,8 +27,9 @@ MAX_HEADINGS, MAX_HEADING = 10, 60
 """Most headings that are named of what is left out, and the longest."""
 
 HOW = (
-    "To read on, search with search_lore or a lookup for words of the part you need, which is quoted then, or ask for fewer "
-    "entries at a time. The page of 'lorekeeper serve --transport http' and its REST interface have every entry whole."
+    "To read on, call get_entity for one entry, with section (a heading) or offset (characters to skip), or search with "
+    "search_lore for words of the part you need. The page of 'lorekeeper serve --transport http' and its REST interface have "
+    "every entry whole."
 )
 
 

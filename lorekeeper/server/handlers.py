@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from lorekeeper.errors import CacheError, LoreKeeperError
+from lorekeeper.errors import CacheError, LoreKeeperError, UpgradingError
 from lorekeeper.library import Library
 from lorekeeper.printable import one_line, shown
 from lorekeeper.server import apps, resources
@@ -160,7 +160,7 @@ def _prompt(prompt: Prompt) -> types.Prompt:
 
 def _error(error: LoreKeeperError) -> MCPError:
     """The protocol's error: what was asked is wrong, unless the library cannot be read."""
-    code = types.INTERNAL_ERROR if isinstance(error, CacheError) else types.INVALID_PARAMS
+    code = types.INTERNAL_ERROR if isinstance(error, (CacheError, UpgradingError)) else types.INVALID_PARAMS
     return MCPError(code=code, message=one_line(str(error), MAX_ERROR))
 
 

@@ -6,21 +6,32 @@ from collections.abc import Mapping
 
 from lorekeeper.audience import DM, PLAYERS, Audience, parsed, within
 from lorekeeper.entities import AUDIENCE, Entity
+from lorekeeper.folding import fold
 from lorekeeper.text.notes import heading_path
 
 UNSHARED = "no mark shares it with players"
 """Why a note without marks is secret."""
 
 
-def is_secret(entity: Entity, section: str | None = None) -> bool:
-    """Whether something of an entry, or of its section under a heading path, is kept from some players."""
+def is_secret(entity: Entity, section: str | None = None, quoted: str = "") -> bool:
+    """Whether something of an entry is kept from some players.
+
+    Args:
+        entity: of any type.
+        section: only what stands under this heading path of a note.
+        quoted: only this text from there, as far as all of it is found where players see it.
+    """
     if AUDIENCE not in entity.fields:
         return False
     sections = entity.data.get("sections") if entity.type == "notes" and section is not None else None
     if not isinstance(sections, list):
         return True
-    found = [each for each in sections if isinstance(each, Mapping) and heading_path(each) == section]
-    return any(audience_of(entity, each) != PLAYERS for each in found or [{}])
+    found = [each for each in sections if isinstance(each, Mapping) and heading_path(each) == section] or [{}]
+    secret = [each for each in found if audience_of(entity, each) != PLAYERS]
+    if not secret or not quoted or len(secret) == len(found):
+        return bool(secret)
+    shown = fold(" ".join(str(each.get("desc") or "") for each in found if each not in secret))
+    return not all(fold(piece) in shown for piece in quoted.split("…"))
 
 
 def audience_of(entity: Entity, section: Mapping[str, object]) -> Audience:

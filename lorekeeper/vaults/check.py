@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from lorekeeper.folding import fold
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.notes import Note, passed_over, read_note
@@ -72,8 +73,9 @@ def check(vault: Vault, own: OwnMarks = BUILT_IN) -> list[Finding]:
         except (OSError, UnreadableError, ValueError, RecursionError) as error:
             findings.append(Finding("unreadable", vault.key, path, what=str(error)))
     links = Links({path: note.aliases for path, note in notes.items()}, found.others)
+    creatures = {fold(str(block.values.get("name"))) for note in notes.values() for block in note.stat_blocks}
     for note in notes.values():
-        findings += _of_note(vault, note, links)
+        findings += _of_note(vault, note, links, creatures)
     order = list(KINDS)
     return sorted(findings, key=lambda finding: (order.index(finding.kind), finding.path))
 
@@ -84,12 +86,16 @@ def _disguised(vault: Vault, path: str, text: str) -> Iterator[Finding]:
         yield Finding("template", vault.key, path)
 
 
-def _of_note(vault: Vault, note: Note, links: Links) -> Iterator[Finding]:
+def _of_note(vault: Vault, note: Note, links: Links, creatures: set[str]) -> Iterator[Finding]:
     for problem in note.problems:
         yield Finding("front-matter", vault.key, note.path, what=problem)
     for doubt in note.doubts:
         yield Finding("mark", vault.key, note.path, what=doubt)
-    for problem in creatures_of(note, vault.key, vault.name, lambda _: None).problems:
+    made = creatures_of(note, vault.key, vault.name, lambda _: None)
+    of_the_vault = {problem for base, problem in made.missing.items() if fold(base) in creatures}
+    for problem in made.problems:
+        if problem in of_the_vault:
+            continue
         yield Finding("stat-block", vault.key, note.path, what=problem)
     for problem in note_tables(note, vault.key, vault.name).problems:
         yield Finding("table", vault.key, note.path, what=problem)

@@ -13,6 +13,7 @@ from lorekeeper.cache.protocol import Identity, Progress, SearchCache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import AUDIENCE, Entity, uri_of
 from lorekeeper.errors import FilterError, ImportFileError
+from lorekeeper.folding import fold
 from lorekeeper.intake.changes import IMPORT_BATCH, store_in_batches
 from lorekeeper.normalize.build import Origin, build
 from lorekeeper.normalize.note_creatures import creatures_of
@@ -32,7 +33,7 @@ from lorekeeper.vaults.state import Row, State, Summary, all_entities
 
 NOTES = "notes"
 
-TYPES = (NOTES, "creatures", "rules")
+TYPES = (NOTES, "creatures", "rules", "spells", "equipment")
 """The types of entities that notes give."""
 
 BATCH = IMPORT_BATCH
@@ -99,7 +100,7 @@ class VaultSync:
         if self._start:
             self._start(len(plan.read))
         await self._store_document()
-        for batch in _batches(plan, BATCH):
+        for batch in await asyncio.to_thread(_batches, plan, BATCH):
             await self._store(plan, batch)
         await self._remove(plan)
         await asyncio.to_thread(self._finish, plan)
@@ -235,7 +236,7 @@ class VaultSync:
                 {_key(e): e.content_hash for e in entities},
                 list(note.aliases),
                 links,
-                _counts(note, links, len(creatures.entities), len(tables.entities)),
+                _counts(note, links, sum(e.type == "creatures" for e in creatures.entities), len(tables.entities)),
                 list(note.tags),
                 creatures.bases,
                 problems=[*note.problems, *note.doubts, *creatures.problems, *tables.problems],
@@ -385,5 +386,20 @@ def _counts(note: Note, links: Mapping[str, str | None], creatures: int, tables:
 
 
 def _batches(plan: Plan, size: int) -> list[list[str]]:
-    paths = list(plan.read)
-    return [paths[first : first + size] for first in range(0, len(paths), size)]
+    """The notes in batches: what stat blocks change is stored before these."""
+    bases = {
+        path: creatures_of(read.note, "", "", _nothing).bases
+        for path, read in plan.read.items()
+        if read.note.stat_blocks
+    }
+    names = {path: {fold(str(b.values.get("name"))) for b in plan.read[path].note.stat_blocks} for path in bases}
+    waiting = [path for path in plan.read if bases.get(path)]
+    batches = [[path for path in plan.read if not bases.get(path)]]
+    while waiting:
+        given = {name: path for path in waiting for name in names[path]}
+        ready = [
+            path for path in waiting if all(given.get(fold(base), path) == path for base in bases[path])
+        ] or waiting
+        batches.append(ready)
+        waiting = [path for path in waiting if path not in ready]
+    return [batch[first : first + size] for batch in batches for first in range(0, len(batch), size)]

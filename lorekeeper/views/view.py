@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
@@ -60,10 +60,6 @@ class Upkeep(Protocol):
 
     async def begin(self) -> None:
         """Give the library the starter compendium if it never had it."""
-        ...
-
-    async def renew(self, types: Collection[str]) -> None:
-        """Renew what earlier versions stored otherwise."""
         ...
 
     async def fill(self) -> None:
@@ -138,32 +134,18 @@ class View:
             limit: most lines of a part.
         """
         from lorekeeper.search.dossier.gather import gather
-        from lorekeeper.search.dossier.sources import TYPES, Sources
+        from lorekeeper.search.dossier.sources import Sources
 
-        if self._library.embedding.loaded:
-            await self._library.renew(TYPES if types is None else types)
         sources = Sources.of(self.cache, self.searcher.documents, self.search, self.entities_at, types)
         return await gather(sources, topic, limit)
 
     async def entities_at(self, entity_type: str, document: str, slug: str) -> list[Entity]:
-        """The entry of that identity; if there is none, the entries that earlier versions stored under it as one.
-
-        They come in the order of the preferred editions. [] if there are none either.
-        """
+        """The entry of that identity; [] if there is none."""
         await self.refresh()
         entity = await self.cache.get_entity(entity_type, document, slug)
-        if entity is not None:
-            return [entity]
-        from lorekeeper.normalize.renewed import later_identities
-
-        present = await self.cache.documents([entity_type])
-        order = [key for key in await self.searcher.documents.order() if key in present]
-        later = later_identities((document, slug), list(dict.fromkeys([*order, *present])))
-        return await self.cache.load(entity_type, later) if later else []
+        return [] if entity is None else [entity]
 
     async def _search(self, query: Query) -> ResultPage:
-        if self._library.embedding.loaded:
-            await self._library.renew(query.types)
         page = await self._answer(query)
         if page.total or self.sealed or any((await self.cache.documents()).values()):
             news = self._library.take_news()

@@ -40,7 +40,12 @@ def environment(folder: Path, **settings: str) -> dict[str, str]:
     """The environment of a process whose library is in that folder, without the caller's settings."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("LOREKEEPER_")}
     chosen = {"OFFLINE": "1", "ENV_FILE": os.devnull, **settings}
-    return {**inherited, **variables(folder), **{f"LOREKEEPER_{name}": value for name, value in chosen.items()}}
+    return {
+        **inherited,
+        **forking.variables(),
+        **variables(folder),
+        **{f"LOREKEEPER_{name}": value for name, value in chosen.items()},
+    }
 
 
 def run_lorekeeper(

@@ -1,4 +1,4 @@
-"""Libraries of version 0.1.0: its code, where the git history has it, and programs that run it."""
+"""Libraries of commit c387532, the first that is upgraded: its code, where the git history has it, and programs that run it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ import pytest
 
 from tests.support.commands import ROOT
 
-COMMIT = "a30dea9"
+COMMIT = "c387532"
 
 PROGRAM = """
 import asyncio, json, sys
 from pathlib import Path
-from lorekeeper.cache import milvus_connection
+from lorekeeper.cache.milvus import takeover
+from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.errors import LoreKeeperError
-from lorekeeper.library import open_cache
 from lorekeeper.settings import load_settings
 
-milvus_connection.OPEN_SECONDS = 0.2
+takeover.OPEN_SECONDS = 0.2
 
 
 def spell(number):
@@ -55,7 +55,7 @@ asyncio.run(main(json.loads(sys.argv[1])))
 
 
 class EarlierProgram:
-    """A program of version 0.1.0 that has a library open; use it as a context manager."""
+    """A program of that commit that has a library open; use it as a context manager."""
 
     def __init__(self, code: Path, environ: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -90,7 +90,7 @@ class EarlierProgram:
 
 
 def extract(folder: Path) -> Path:
-    """Put the code of version 0.1.0 into a folder; skips the test where it cannot be had."""
+    """Put the code of that commit into a folder; skips the test where it cannot be had."""
     archive = subprocess.run(["git", "archive", COMMIT, "lorekeeper"], cwd=ROOT, capture_output=True, check=False)
     if archive.returncode:
         pytest.skip(f"needs the git history: commit {COMMIT} cannot be read")

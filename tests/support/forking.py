@@ -1,8 +1,9 @@
 """LoreKeeper in a process of its own that need not start: a fork of one that has imported the package.
 
-`run` does what ``python -m lorekeeper`` does with the same arguments, variables and folder. What Python itself does at a start is
-not tested with it. One process for each test worker, begun at the first call, forks once for every command: the runner, which
-waits for the command and reports its exit status, so that several may be under way.
+`run` does what ``python -m lorekeeper`` does with the same arguments, variables and folder; `command` is a command line for what
+is started otherwise, such as servers. What Python itself does at a start is not tested with them. One process for each test
+worker, begun at the first call, forks once for every command: the runner, which passes signals on to the command, ends it once
+nobody waits for it, and reports its exit status, so that several may be under way.
 """
 
 from __future__ import annotations
@@ -11,20 +12,23 @@ import atexit
 import contextlib
 import gc
 import importlib
-import json
 import os
+import runpy
 import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
+
+from tests.support import shim
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,6 +37,8 @@ numpy sqlite3 httpx rich.table rich.progress milvus_lite pyarrow.dataset faiss m
 lorekeeper.cli.main lorekeeper.composition lorekeeper.library lorekeeper.cache.async_cache
 lorekeeper.cache.milvus.store lorekeeper.cache.sqlite.store lorekeeper.embedding.http lorekeeper.intake.sync
 lorekeeper.intake.files lorekeeper.normalize.notes lorekeeper.vaults.vaults lorekeeper.search.dossier
+uvicorn lorekeeper.cli.serving lorekeeper.server.mcp lorekeeper.server.stdio lorekeeper.server.http
+lorekeeper.server.rest.routes lorekeeper.server.page.routes lorekeeper.maintenance.migrate lorekeeper.intake.open5e
 """.split()
 """Nothing that reads the variables of the environment when it is imported, as the consoles of `lorekeeper.cli.render` do."""
 
@@ -62,6 +68,18 @@ def _server() -> str:
     return address
 
 
+def command(module: str, *arguments: object) -> list[str]:
+    """The command line that does what ``python -m MODULE`` does, in a fork where `variables` are in its environment."""
+    return [sys.executable, "-I", "-S", shim.__file__, module, *map(str, arguments)]
+
+
+def variables() -> dict[str, str]:
+    """Variables for programs that start `command`; none where there are no forks."""
+    if not hasattr(os, "fork"):
+        return {}
+    return {shim.ADDRESS: _server(), shim.PATH: os.environ.get("PYTHONPATH", "")}
+
+
 def run(
     arguments: Sequence[str], env: Mapping[str, str], cwd: Path, seconds: float
 ) -> subprocess.CompletedProcess[str]:
@@ -73,15 +91,15 @@ def run(
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, socket.socket(socket.AF_UNIX) as asking:
         asking.connect(_server())
         asking.settimeout(seconds)
-        job = json.dumps({"argv": list(arguments), "env": dict(env), "cwd": str(cwd)}).encode()
-        socket.send_fds(asking, [len(job).to_bytes(4, "big")], [out.fileno(), err.fileno()])
+        environ = (f"{name}={value}" for name, value in env.items())
+        job = os.fsencode("\0".join([str(cwd), str(len(arguments) + 1), "lorekeeper", *arguments, *environ]))
+        with Path(os.devnull).open() as nothing:
+            streams = [nothing.fileno(), out.fileno(), err.fileno()]
+            socket.send_fds(asking, [len(job).to_bytes(4, "big")], streams)
         asking.sendall(job)
-        said = asking.makefile("r")
-        pid = int(said.readline())
         try:
-            status = int(said.readline())
-        except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
+            status = int(asking.makefile("r").readline())
+        except TimeoutError:  # it is killed, as nobody waits for it any more
             raise subprocess.TimeoutExpired(list(arguments), seconds) from None
         return subprocess.CompletedProcess(["lorekeeper", *arguments], status, _read(out), _read(err))
 
@@ -94,19 +112,23 @@ def _read(file: IO[bytes]) -> str:
 # --- in the process that forks ---------------------------------------------------------------------------------------
 
 
-def _command(job: Mapping[str, Any], out: int, err: int) -> int:
+def _command(job: str, streams: Sequence[int]) -> int:
     """Becomes the command; its exit status."""
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(out, 1)
-    os.dup2(err, 2)
+    cwd, number, *rest = job.split("\0")
+    module, *arguments = rest[: int(number)]
+    for place, stream in enumerate(streams):
+        os.dup2(stream, place)
     os.closerange(3, 256)
     os.environ.clear()
-    os.environ.update(job["env"])
+    os.environ.update(each.split("=", 1) for each in rest[int(number) :])
     time.tzset()
     tempfile.tempdir = None
-    os.chdir(job["cwd"])
-    sys.argv = ["lorekeeper", *job["argv"]]
+    os.chdir(cwd)
+    sys.argv = [module, *arguments]
     try:
+        if module != "lorekeeper":
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+            return 0
         from lorekeeper.cli.main import main
 
         return main()
@@ -121,18 +143,28 @@ def _command(job: Mapping[str, Any], out: int, err: int) -> int:
 
 def _serve(client: socket.socket) -> int | None:
     """Becomes the runner of one command, in which a status is returned to end with; None in the runner once it is done."""
-    size, (out, err), _, _ = socket.recv_fds(client, 4, 2)
+    size, streams, _, _ = socket.recv_fds(client, 4, 3)
     with client.makefile("rb") as reading:
-        job = json.loads(reading.read(int.from_bytes(size, "big")))
+        job = os.fsdecode(reading.read(int.from_bytes(size, "big")))
     pid = os.fork()
     if not pid:
         client.close()
-        return _command(job, out, err)
-    client.sendall(f"{pid}\n".encode())
+        return _command(job, streams)
+    for stream in streams:
+        os.close(stream)
+    threading.Thread(target=_pass_on_signals, args=(client, pid), daemon=True).start()
     _, status = os.waitpid(pid, 0)
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(OSError):
         client.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
     return None
+
+
+def _pass_on_signals(client: socket.socket, pid: int) -> None:
+    """Send a command the signals that arrive as bytes, and SIGKILL once nobody waits for it."""
+    with contextlib.suppress(ProcessLookupError):
+        while number := client.recv(1):
+            os.kill(pid, number[0])
+        os.kill(pid, signal.SIGKILL)
 
 
 def main(descriptor: str) -> int:

@@ -26,6 +26,7 @@ from lorekeeper.library import Library
 from lorekeeper.maintenance.migrate import migrate
 from lorekeeper.settings import load_settings
 from lorekeeper.system import claim_process
+from tests.support import forking
 from tests.support.commands import ROOT
 from tests.support.entities import batch, everything, versioned
 
@@ -38,8 +39,9 @@ class Program:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.library_process", json.dumps(environ)],
+            forking.command("tests.support.library_process", json.dumps(environ)),
             cwd=ROOT,
+            env={**os.environ, **forking.variables()},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -93,7 +93,84 @@ HEADINGS = [
     *("Real Identity", "Segreti", "Note del master", "Secrets du MJ", "MJ seulement", "Segredos", "Notas do mestre"),
 ]
 
+WORDS_OF_SECRECY = [
+    *(
+        "What he is hiding from the group",
+        "What the abbess conceals",
+        "Hidden from the adventurers",
+        "What she really wants",
+    ),
+    *("The Truth", "Truth about the fire", "The secret of the well", "The Miller's dark secret", "Truth: the fire"),
+    *("Wahrheit", "Die Wahrheit hinter dem Brand", "Das Geheimnis des Brunnens", "Was der Abt verschweigt"),
+    *("Für den Meister", "Nur für Meisteraugen", "In Wahrheit"),
+    *("La vérité sur l'incendie", "Le secret du puits", "Pour le maître de jeu", "Ce que les joueurs ne savent pas"),
+    *("Ce que l'abbé cache", "La verdad sobre el incendio", "El secreto del pozo", "Para el director de juego"),
+    *("Lo que los personajes ignoran", "Lo que el abad oculta", "La verità sull'incendio", "Il segreto del pozzo"),
+    *("Per il master", "Cosa i giocatori non sanno", "Cosa nasconde l'abate", "A verdade sobre o incêndio"),
+    *("O segredo do poço", "Para o narrador", "O que os jogadores não sabem", "O que o abade esconde"),
+]
+SECRET_KEYS = [
+    *("True ruler", "Real name", "Actual culprit", "Hidden motive", "Secret lover", "Wahrer Herrscher", "Echter Name"),
+    *(
+        "Vrai nom",
+        "Identité secrète",
+        "Nombre real",
+        "Verdadero culpable",
+        "Vero nome",
+        "Identità segreta",
+        "Nome verdadeiro",
+    ),
+]
+HARMLESS = [
+    *(
+        "The Secret Door in the Cellar puzzle",
+        "Secret Passage",
+        "Truth serum",
+        "Zone of Truth",
+        "Hall of Truth",
+        "Hidden Temple",
+    ),
+    *("What the villagers say", "What we learned", "True Polymorph", "Real estate in the harbour", "Behind the Bar"),
+    *("Geheimgang", "Der Geheimbund", "Wahrheitstrank", "Für die Gruppe", "Der Meister der Gilde", "Le passage secret"),
+    *(
+        "Sérum de vérité",
+        "Pour le roi",
+        "La puerta secreta",
+        "Para el rey",
+        "La porta segreta",
+        "Per il re",
+        "A porta secreta",
+    ),
+]
+
 NOTES_OF_GAME_MASTERS: list[Row] = [
+    *_hidden(*(f"## {heading}\n\n{WORD} is here." for heading in WORDS_OF_SECRECY)),
+    *_hidden(*(f"{key}: {WORD}" for key in SECRET_KEYS), *(f"- **{key}:** {WORD}" for key in SECRET_KEYS[:4])),
+    # in the midst of a line
+    *_hidden(
+        f"He is kind. DM: he is {WORD}.",
+        f"He is kind. SL: er ist\n{WORD} seit Jahren.",
+        f"> He is kind. GM: he is\n> {WORD} now.",
+        f"- Otto, smith – secret: he is {WORD}",
+        f"Otto is kind DM: he is {WORD}",
+        f"Otto est gentil. MJ : il est {WORD}",
+        f"Otto is kind; the truth: he is {WORD}",
+        f"He smiles. *GM note: {WORD}.* He walks on.",
+        f"Otto. Note to the GM: {WORD} waits.",
+        f"He is kind. DM - he is {WORD}",
+        f"Tall. **Secret:** he is\n{WORD} and old",
+        f"GM: {WORD}",
+        f"## Otto\n\nSL: {WORD}",
+    ),
+    # cells of tables
+    *_hidden(
+        f"| Name | GM | Job |\n|---|---|---|\n| Otto | {WORD} | smith |",
+        f"| Name | GM | Job |\n|---|---|---|\n| Otto | x | {WORD} | smith |",
+        f"| Name | Job | GM |\n|---|---|---|\n| Otto | {WORD} |",
+        f"| GM | Name |\n|---|---|\n| x | Otto |\n{WORD} wrapped",
+        f"| Name | Nom réel |\n|---|---|\n| Otto | a \\| {WORD} |",
+        f"| Name | GM |\n|---|---|\n| GM only | {WORD} |",
+    ),
     *_hidden(*(f"## {heading}\n\n{WORD} is here." for heading in HEADINGS)),
     *_hidden(f"GM Notes\n--------\n\n{WORD}", f"##GM Notes\n\n{WORD}", f"<h2>GM Notes</h2>\n\n{WORD}"),
     *_hidden(
@@ -287,7 +364,33 @@ NO_MARKS: list[Row] = [
         f"## The Secret Garden\n\n{WORD}",
         f"## Hidden Valley\n\n{WORD}",
     ),
-    *_shown("words for a secret to some only: any recap has a truth", f"## Truth\n\n{WORD}", f"## Prep\n\n{WORD}"),
+    *_shown(
+        "a sentence, as of a recap: what was done secretly is no secret of the note", f"(Secretly he took the {WORD}.)"
+    ),
+    *_shown("preparation of whom?", f"## Prep\n\n{WORD}"),
+    *_shown(
+        "doors, serums and rooms that only have such words in their names",
+        *(f"## {name}\n\n{WORD}" for name in HARMLESS),
+    ),
+    *_shown(
+        "such a word within a sentence begins nothing",
+        f"He told us the truth: the well is {WORD}.",
+        f"The Secret Order: {WORD} sellers.",
+        f"**True Strike:** {WORD}",
+        f"**Hidden compartment:** {WORD}",
+        f"Unser Geheimtipp: der {WORD}.",
+    ),
+    *_shown(
+        "another column is secret",
+        f"| Name | GM |\n|---|---|\n| {WORD} | x |",
+        f"> | a | SL | b |\n> |-|-|-|\n> | x | y | {WORD} |",
+    ),
+    *_shown("a column of a table of levels", f"| Level | Secrets Known |\n|---|---|\n| 1 | {WORD} |"),
+    *_shown(
+        "the paragraph after the one that a mark stands in",
+        f"He is kind. DM: he lies.\n\n{WORD}",
+        f"She smiles. *GM note: x.* {WORD}",
+    ),
     *_shown("tags of other things", f"{WORD} joined the #secret-society of #dms-guild"),
     *_shown("the name of the game master, no secret of hers", f"**GM:** Geoff\n\n{WORD}", f"GM: Geoff\n\n{WORD}"),
     *_shown(

@@ -20,7 +20,13 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from tests.support import forking
 from tests.support.commands import ROOT
+
+
+def forked(program: Callable[..., None], *arguments: object) -> list[str]:
+    """The command line that runs a function of this module in a fork, where the environment has `forking.variables`."""
+    return forking.command("tests.support.programs", program.__name__, *arguments)
 
 
 def command_of(program: Callable[..., None], *arguments: object) -> list[str]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support import forking
 from tests.support.fuzzing import Answer, Call, Caller
 from tests.support.serving import INITIALIZE
 
@@ -182,9 +183,9 @@ class RawServer:
         self._log = log
         with log.open("wb") as errors:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "lorekeeper", "serve"],
+                forking.command("lorekeeper", "serve"),
                 cwd=log.parent,
-                env=dict(environ),
+                env={**environ, **forking.variables()},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,12 +11,14 @@ from typing import Any
 
 import stamina
 
+from tests.support import forking
 from tests.support.commands import environment
 
 SECONDS = 60
 """How long to wait for what does not happen."""
 
-SERVE = [sys.executable, "-m", "lorekeeper", "serve"]
+SERVE = forking.command("lorekeeper", "serve")
+"""A server, in an environment that `environment` makes."""
 
 INITIALIZE: dict[str, Any] = {
     "protocolVersion": "2025-06-18",

@@ -1,17 +1,20 @@
-"""The operations on collections, in one protocol for Milvus Lite, a client of another process, and a Milvus server."""
+"""The operations on collections, declared once, for Milvus Lite, the layers around it, and a Milvus server."""
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from types import NoneType
+from typing import Any, Generic, Protocol, TypeVar
 
 from lorekeeper.cache.milvus.schema import FORMAT, Column, Row
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import MilvusSchemaError
 from lorekeeper.printable import MAX_SHOWN, one_line
+
+T = TypeVar("T")
 
 
 class ServerLostError(Exception):
@@ -60,96 +63,161 @@ class Known:
     opened: Callable[[], None] = lambda: None
 
 
-class Backend(Protocol):
+@dataclass(frozen=True)
+class Operation(Generic[T]):
+    """An operation on collections.
+
+    Attributes:
+        name: of the method.
+        answer: the class of its answer, for answers that come from another process.
+        examines: whether it reads nothing but what describes a collection, so that it fails only if files are damaged.
+    """
+
+    name: str
+    answer: type[object] | tuple[type[object], ...] = object
+    examines: bool = False
+
+
+LIST_COLLECTIONS = Operation[list[str]]("list_collections", list)
+HAS_COLLECTION = Operation[bool]("has_collection", bool, examines=True)
+DESCRIPTION = Operation[str | None]("description", (str, NoneType), examines=True)
+CREATE_COLLECTION = Operation[None]("create_collection")
+LOAD_COLLECTION = Operation[None]("load_collection", examines=True)
+RELEASE_COLLECTION = Operation[None]("release_collection")
+DROP_COLLECTION = Operation[None]("drop_collection")
+RENAME_COLLECTION = Operation[None]("rename_collection")
+FLUSH = Operation[None]("flush")
+SEARCH = Operation[list[Row]]("search", list)
+GET = Operation[list[Row]]("get", list)
+QUERY = Operation[list[Row]]("query", list)
+COUNT = Operation[int]("count", int)
+UPSERT = Operation[None]("upsert")
+DELETE = Operation[None]("delete")
+
+OPERATIONS: Mapping[str, Operation[Any]] = {
+    operation.name: operation
+    for operation in (
+        LIST_COLLECTIONS,
+        HAS_COLLECTION,
+        DESCRIPTION,
+        CREATE_COLLECTION,
+        LOAD_COLLECTION,
+        RELEASE_COLLECTION,
+        DROP_COLLECTION,
+        RENAME_COLLECTION,
+        FLUSH,
+        SEARCH,
+        GET,
+        QUERY,
+        COUNT,
+        UPSERT,
+        DELETE,
+    )
+}
+"""All operations, by name: what a process may ask the one that has the library open."""
+
+
+class Backend:
     """Collections of rows with vectors. Blocking, and safe to use from several threads.
 
-    Every operation may be repeated without further effect. Expressions are Milvus filter expressions, "" for all rows.
+    A layer over another backend, as recovery or sharing is, overrides `call` alone; a store overrides the methods. Every operation
+    may be repeated without further effect. Expressions are Milvus filter expressions, "" for all rows.
     """
+
+    def call(self, operation: Operation[T], *arguments: object) -> T:
+        """The answer to an operation, which a layer gets from the backend below."""
+        raise NotImplementedError
 
     def list_collections(self) -> list[str]:
         """Names of all collections."""
-        ...
+        return self.call(LIST_COLLECTIONS)
 
     def has_collection(self, name: str) -> bool:
         """Whether there is a collection of that name."""
-        ...
+        return self.call(HAS_COLLECTION, name)
 
     def description(self, name: str) -> str | None:
         """The description that a collection was created with."""
-        ...
+        return self.call(DESCRIPTION, name)
 
     def create_collection(self, name: str, columns: Sequence[Column], description: str) -> None:
-        """Create and load a collection."""
-        ...
+        """Create and load a collection; columns may come as sequences of their attributes, from other processes."""
+        self.call(CREATE_COLLECTION, name, columns, description)
 
     def load_collection(self, name: str) -> None:
         """Make a collection ready to be read; an error of an embedded library means that it is damaged."""
-        ...
+        self.call(LOAD_COLLECTION, name)
 
     def release_collection(self, name: str) -> None:
         """Undo `load_collection`."""
-        ...
+        self.call(RELEASE_COLLECTION, name)
 
     def drop_collection(self, name: str) -> None:
         """Delete a collection with all its rows."""
-        ...
+        self.call(DROP_COLLECTION, name)
 
     def rename_collection(self, name: str, new_name: str) -> None:
         """Rename a released collection."""
-        ...
+        self.call(RENAME_COLLECTION, name, new_name)
 
     def flush(self, name: str) -> None:
         """Called after the last of several writes, which are durable and visible even without it."""
-        ...
+        self.call(FLUSH, name)
 
     def search(self, name: str, vector: Vectors, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
         """The rows nearest to a vector `(dim,) float32` under an expression, best first.
 
         Each has its "pk", its cosine similarity (-1 to 1) as "distance", and the fields.
         """
-        ...
+        return self.call(SEARCH, name, vector, expression, limit, fields)
 
     def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> list[Row]:
         """The rows of those keys that exist, each with its "pk" and the fields."""
-        ...
+        return self.call(GET, name, keys, fields)
 
     def query(self, name: str, expression: str, fields: Sequence[str]) -> list[Row]:
         """All rows under an expression, however many."""
-        ...
+        return self.call(QUERY, name, expression, fields)
 
     def count(self, name: str, expression: str = "") -> int:
         """Number of rows under an expression."""
-        ...
+        return self.call(COUNT, name, expression)
 
     def upsert(self, name: str, rows: Sequence[Row]) -> None:
         """Write rows, replacing those of equal "pk"; vectors are `(dim,) float32`."""
-        ...
+        self.call(UPSERT, name, rows)
 
     def delete(self, name: str, keys: Sequence[str]) -> None:
         """Delete the rows of these keys."""
-        ...
+        self.call(DELETE, name, keys)
 
     def close(self) -> None:
         """Release all files and connections."""
-        ...
+        raise NotImplementedError
 
 
-class LazyBackend(Backend, Protocol):
+def perform(backend: Backend, operation: Operation[T], arguments: Sequence[object]) -> T:
+    """The answer of a backend to an operation."""
+    answer: T = getattr(backend, operation.name)(*arguments)
+    return answer
+
+
+class LazyBackend(Backend):
     """A backend that opens itself at first use, and again after `close`. Its operations raise CacheError."""
 
     @property
     def location(self) -> str:
         """Path or address, for messages: without the password that an address may contain."""
-        ...
+        raise NotImplementedError
 
     @property
     def capabilities(self) -> Capabilities:
         """What it can do; opens it."""
-        ...
+        raise NotImplementedError
 
     def open(self) -> int:
         """Open now, unless it is open; returns the number of this opening. What was read under an earlier one may be stale."""
-        ...
+        raise NotImplementedError
 
 
 class WordSearch(Protocol):

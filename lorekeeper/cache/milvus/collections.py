@@ -211,7 +211,7 @@ class Collections:
         if self._backend.has_collection(name):
             self._backend.drop_collection(name)
         info = CollectionInfo.new(entity_type, store, embedding, dimension, self._backend.capabilities)
-        columns = info.written_layout.columns(declared_type(entity_type), dimension, words=info.words is not None)
+        columns = info.layout.columns(declared_type(entity_type), dimension, words=info.words is not None)
         self._backend.create_collection(name, columns, info.as_text())
         return info
 
@@ -249,10 +249,7 @@ class Collections:
         remaining = iter(vectors)
         for entity, passages in chunked:
             entity_vectors = list(itertools.islice(remaining, len(passages)))
-            yield (
-                entity,
-                info.written_layout.rows(entity, passages, entity_vectors, _words(entity) if info.words else None),
-            )
+            yield entity, info.layout.rows(entity, passages, entity_vectors, _words(entity) if info.words else None)
 
     def flush(self, entity_type: str) -> None:
         """Seal what was written: Milvus Lite searches unsealed rows 20 to 90 times slower."""

@@ -38,8 +38,8 @@ R = TypeVar("R")
 APPLICATION = 0x4C4B4B57
 """SQLite's application_id of a companion."""
 
-LAYOUTS = range(6, 9)
-"""Layouts that can be read; the last one is written. A file of an earlier one is built again from Milvus.
+LAYOUTS = range(7, 9)
+"""Layouts that can be read; the last one is written.
 
 Since 8 an embedded library's has passages with vectors."""
 
@@ -84,8 +84,13 @@ class Companion(PassageCatalogue):
         self._known: dict[tuple[str, str], tuple[object, Any]] = {}
 
     def outdated(self) -> bool:
-        """Whether the file has an earlier format, which `upgrade` changes."""
+        """Whether the file has an earlier format, which `upgrade` changes; UnknownFormatError if it has one that cannot be read."""
         return self._usable(self.file.outdated)
+
+    def discard(self) -> None:
+        """Move the file aside, so that it is built again."""
+        logger.warning("%s has an unknown format: rebuilding it", self.path)
+        self.file.move_aside(DAMAGED)
 
     def upgrade(self, normalized: Normalized) -> None:
         """Bring the file to the current format. The caller holds the library's write lock."""

@@ -6,26 +6,27 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Self
 
-from lorekeeper.cache.formats import FIRST_DECLARATIONS, NewerLibraryError, declared, is_later, names, newer
-from lorekeeper.cache.milvus import first, plain, schema
+from lorekeeper.cache.formats import NewerLibraryError, OlderLibraryError, declared, is_later, names, newer, older
+from lorekeeper.cache.milvus import plain, schema
 from lorekeeper.cache.milvus.backend import Capabilities
-from lorekeeper.cache.milvus.schema import Layout, WrittenLayout, described
+from lorekeeper.cache.milvus.schema import Layout, described
 from lorekeeper.entities import BASE_FIELDS, WHOLE_NAME, declared_type
 from lorekeeper.errors import MilvusSchemaError
 from lorekeeper.filters import Selection
 from lorekeeper.version import VERSION
 
-WRITTEN: dict[int, WrittenLayout] = {plain.FORMAT: plain, schema.FORMAT: schema}
-"""The layouts that are written, by format."""
-
-LAYOUTS: dict[int, Layout] = {first.FORMAT: first, **WRITTEN}
-"""The layouts that can be read, by format."""
+LAYOUTS: dict[int, Layout] = {plain.FORMAT: plain, schema.FORMAT: schema}
+"""The layouts by format: that of servers, and that of embedded libraries."""
 
 _BASE = {field.name for field in (*BASE_FIELDS, WHOLE_NAME)}
 
 
 class NewerCollectionError(NewerLibraryError, MilvusSchemaError):
     """A later version of LoreKeeper wrote a collection, in a format that this one cannot read."""
+
+
+class OlderCollectionError(OlderLibraryError, MilvusSchemaError):
+    """A collection has a format from before those that are upgraded."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,15 @@ class CollectionInfo:
         values = described(description)
         if values is None:
             raise MilvusSchemaError(f"{where} was not made by LoreKeeper; use another database")
+        if values["format"] < min(LAYOUTS) or "fields" not in values:
+            raise OlderCollectionError(str(older(where, values["format"])))
         info = cls(
             store=values["store"],
             embedding=values["embedding"],
             dimension=values["dimension"],
             format=values["format"],
             words=values.get("words"),
-            fields=values.get("fields", FIRST_DECLARATIONS.get(entity_type, "")),
+            fields=values["fields"],
             version=values.get("version", ""),
         )
         changed = info.fields != declared(declared_type(entity_type))
@@ -95,10 +98,5 @@ class CollectionInfo:
 
     @property
     def layout(self) -> Layout:
-        """How its entities are read."""
+        """How its entities are read and written."""
         return LAYOUTS[self.format]
-
-    @property
-    def written_layout(self) -> WrittenLayout:
-        """How entities are written to it; KeyError if its format is read-only."""
-        return WRITTEN[self.format]

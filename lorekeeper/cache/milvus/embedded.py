@@ -19,10 +19,12 @@ import shutil
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from zipfile import ZipFile
 
-from lorekeeper.cache.formats import Normalized, reported
+from lorekeeper.cache.formats import Normalized, OlderLibraryError, reported
 from lorekeeper.cache.milvus.backend import Known, damaged
 from lorekeeper.cache.milvus.collections import Collections, Passages, Seal
 from lorekeeper.cache.milvus.companion import Companion, Copy
@@ -290,12 +292,18 @@ class EmbeddedStore(MilvusStore):
         return self._sealed(entity_type) is not None
 
     def _known_rows(self, entity_type: str) -> int | None:
-        return self.companion.rows(entity_type)
+        try:
+            return self.companion.rows(entity_type)
+        except OlderLibraryError:
+            return None
 
     def _sealed(self, entity_type: str) -> Seal | None:
         if not self.path.is_dir() or not self.companion.path.exists():
             return None
-        seal = self.companion.sealed(entity_type)
+        try:
+            seal = self.companion.sealed(entity_type)
+        except OlderLibraryError:  # it is examined before it is used
+            return None
         if seal is None or seal[1] != files_state(self.path, entity_type):
             return None
         where = f"the collection {entity_type} at {self.path}"
@@ -332,7 +340,7 @@ class EmbeddedStore(MilvusStore):
         """Close Milvus Lite after a while; if it is used then, it is opened again."""
         if self._settling:
             self._settling.cancel()
-        self._settling = threading.Timer(SETTLE_SECONDS, self._settle)
+        self._settling = threading.Timer(SETTLE_SECONDS, partial(copy_context().run, self._settle))
         self._settling.daemon = True
         self._settling.start()
 

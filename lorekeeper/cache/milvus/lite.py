@@ -4,8 +4,9 @@ Milvus Lite lets one process into a library. It is opened through its own Python
 for it would cost half a second, 60 MB, and two milliseconds for each query.
 
 While a collection is open it has no index: LoreKeeper's own searches do not need it, and Milvus Lite compares whole vectors then,
-which gives the same results. Its IVF_FLAT index is built when the store is closed, for whoever opens the library after that,
-and all at once: index files that were cut off, or that LoreKeeper wrote itself until version 0.1.0, are never read.
+which gives the same results. Its IVF_FLAT index is declared when the store is closed, and Milvus Lite builds it when another
+program loads the collection: until then the library is smaller by a copy of all vectors. Index files are dropped when the
+collection is opened here, so those that were cut off, or that LoreKeeper wrote itself until version 0.1.0, are never read.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lorekeeper.cache.milvus.quiet import quiet_loggers, store_open, without_notices
-from lorekeeper.cache.milvus.schema import INDEX, PROPERTY, SEARCH_PARAMS, Column, ColumnType, Row
+from lorekeeper.cache.milvus.backend import Backend
+from lorekeeper.cache.milvus.quiet import quiet_loggers, store_open
+from lorekeeper.cache.milvus.schema import HELD, INDEX, PROPERTY, SEARCH_PARAMS, Column, ColumnType, Row
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.errors import MilvusConnectionError, MilvusSchemaError
 from lorekeeper.system import is_own_process
@@ -43,8 +45,8 @@ class StoreTakenError(MilvusConnectionError):
     """Another process has the store open."""
 
 
-class Engine:
-    """A store in a folder, opened by this process and by no other. `backend.Backend` documents the methods.
+class Engine(Backend):
+    """A store in a folder, opened by this process and by no other. `Backend` documents the methods.
 
     Raises:
         StoreTakenError: another process has it open.
@@ -157,16 +159,12 @@ class Engine:
             collection.delete(list(keys))
 
     def close(self) -> None:
-        """Build the indexes of the collections that were opened, and close the store."""
-        with self._opening, without_notices():
+        """Declare the indexes of the collections that were opened, and close the store."""
+        with self._opening:
             for name in sorted(self._without_index):
                 try:
-                    collection = self._database.get_collection(name)
-                    if not collection.has_index():
-                        collection.create_index(*INDEX)
-                    collection.release()
-                    collection.load()
-                except Exception as error:  # Milvus Lite searches without an index, and builds it when it is loaded
+                    _declare_index(self._database.get_collection(name))
+                except Exception as error:  # other programs search without an index then
                     logger.info("%s have no index: %s", name, error)
             self._without_index.clear()
             self._opened.close()
@@ -198,6 +196,19 @@ class Engine:
                     logger.info("%s cannot be opened: %s", name, error)
             for file in copies:
                 file.unlink(missing_ok=True)
+
+
+def _declare_index(collection: Collection) -> None:
+    """Declare the index of the vectors, which is built when the collection is loaded.
+
+    Milvus Lite builds an index at once unless the collection is released, and releases only collections with an index. One of
+    whole numbers takes it some milliseconds, and is dropped again.
+    """
+    column, index = HELD
+    collection.create_index(column, index)
+    collection.release()
+    collection.create_index(*INDEX)
+    collection.drop_index(column)
 
 
 def _open(path: Path) -> MilvusLite:

@@ -1,25 +1,15 @@
-"""What Milvus Lite and FAISS log and print: errors reach the caller as exceptions, and stderr is the user's."""
+"""What Milvus Lite and FAISS log: errors reach the caller as exceptions, and stderr is the user's."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import os
-import tempfile
 import threading
 from collections.abc import Iterator
 
-from lorekeeper.system import is_own_process
-
 LOGGERS = ("milvus_lite", "faiss")
 
-STDERR = 2
-
-NOTICE = b"WARNING clustering"
-"""How the lines begin that FAISS prints, from C, for every index that has fewer than 39 rows for each of its lists."""
-
 _lock = threading.Lock()
-_redirected = threading.Lock()
 _silence = contextlib.ExitStack()
 _open_stores = 0
 
@@ -52,26 +42,3 @@ def store_open() -> Iterator[None]:
             _open_stores -= 1
             if not _open_stores:
                 _silence.close()
-
-
-@contextlib.contextmanager
-def without_notices() -> Iterator[None]:
-    """Leave the notices of FAISS out of what is printed to stderr meanwhile, in processes that run LoreKeeper alone.
-
-    All else is printed at the end.
-    """
-    if not is_own_process():
-        yield
-        return
-    with _redirected, tempfile.TemporaryFile() as printed:
-        stderr = os.dup(STDERR)
-        os.dup2(printed.fileno(), STDERR)
-        try:
-            yield
-        finally:
-            os.dup2(stderr, STDERR)
-            printed.seek(0)
-            for line in printed:
-                if not line.startswith(NOTICE):
-                    os.write(stderr, line)
-            os.close(stderr)

@@ -5,28 +5,28 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from lorekeeper.cache.milvus.backend import Known
-from lorekeeper.cache.milvus.schema import REBUILT, UPGRADED, Column, Row, type_of
-from lorekeeper.embedding.protocol import Vectors
+from lorekeeper.cache.milvus.backend import Backend, Known, Operation, perform
+from lorekeeper.cache.milvus.schema import REBUILT, UPGRADED, type_of
 
 if TYPE_CHECKING:
     from lorekeeper.cache.milvus.lite import Engine
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 ROWS_PER_CALL = 128
 """Most rows that are rewritten at once."""
 
 
-class RecoveredEngine:
+class RecoveredEngine(Backend):
     """An engine whose collections are recovered and loaded when they are first used, each under a lock of its own.
 
-    `backend.Backend` documents its methods. A collection that cannot be read is left alone: the call that needs it fails.
+    A collection that cannot be read is left alone: the call that needs it fails.
 
     Args:
         engine: the store that this process owns; no other process can write to it meanwhile.
@@ -39,58 +39,14 @@ class RecoveredEngine:
         self._recovering = defaultdict[str, threading.Lock](threading.Lock)
         self._recovered: set[str] = set()
 
-    def list_collections(self) -> list[str]:
-        return self._engine.list_collections()
-
-    def has_collection(self, name: str) -> bool:
-        return self._recovered_for(name).has_collection(name)
-
-    def description(self, name: str) -> str | None:
-        return self._recovered_for(name).description(name)
-
-    def create_collection(self, name: str, columns: Sequence[Column], description: str) -> None:
-        self._recovered_for(name).create_collection(name, columns, description)
-
-    def load_collection(self, name: str) -> None:
-        self._recovered_for(name).load_collection(name)
-
-    def release_collection(self, name: str) -> None:
-        self._recovered_for(name).release_collection(name)
-
-    def drop_collection(self, name: str) -> None:
-        self._recovered_for(name).drop_collection(name)
-
-    def rename_collection(self, name: str, new_name: str) -> None:
-        self._recovered_for(name).rename_collection(name, new_name)
-
-    def flush(self, name: str) -> None:
-        self._recovered_for(name).flush(name)
-
-    def search(self, name: str, vector: Vectors, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
-        return self._recovered_for(name).search(name, vector, expression, limit, fields)
-
-    def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> list[Row]:
-        return self._recovered_for(name).get(name, keys, fields)
-
-    def query(self, name: str, expression: str, fields: Sequence[str]) -> list[Row]:
-        return self._recovered_for(name).query(name, expression, fields)
-
-    def count(self, name: str, expression: str = "") -> int:
-        return self._recovered_for(name).count(name, expression)
-
-    def upsert(self, name: str, rows: Sequence[Row]) -> None:
-        self._recovered_for(name).upsert(name, rows)
-
-    def delete(self, name: str, keys: Sequence[str]) -> None:
-        self._recovered_for(name).delete(name, keys)
+    def call(self, operation: Operation[T], *arguments: object) -> T:
+        """Perform an operation, once the type of the collection that it is about is recovered."""
+        if arguments:
+            self._recover(type_of(str(arguments[0])))
+        return perform(self._engine, operation, arguments)
 
     def close(self) -> None:
         self._engine.close()
-
-    def _recovered_for(self, name: str) -> Engine:
-        """The engine, once the type of a collection of that name is recovered."""
-        self._recover(type_of(name))
-        return self._engine
 
     def _recover(self, entity_type: str) -> None:
         if entity_type in self._recovered:

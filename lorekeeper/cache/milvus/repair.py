@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lorekeeper.cache.formats import NewerLibraryError, not_again
+from lorekeeper.cache.formats import UnknownFormatError, not_again
 from lorekeeper.cache.milvus import companion_path
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.remote import RemoteStore
@@ -139,7 +139,7 @@ class EmbeddedRepair:
         """Keep all other writers out, and the store in this process."""
         try:
             self._store.upgrade()
-        except NewerLibraryError:
+        except UnknownFormatError:
             raise
         except CacheError as error:
             logger.info("%s cannot be opened: %s", self._path, error)

@@ -4,8 +4,7 @@ One row is one passage with its vector. Row 0 of an entity is its entity record,
 its filter fields, so that a filtered vector search is exact. Strings are stored folded, decimals as whole thousandths.
 
 This is format 3, with nullable columns, for embedded libraries. The entity is one packed record, so that it can be read
-whichever filter columns a collection has. Format 2, in `plain`, is that of collections on servers, and format 1, in `first`,
-that of version 0.1.0; all are a `Layout`.
+whichever filter columns a collection has. Format 2, in `plain`, is that of collections on servers; both are a `Layout`.
 """
 
 from __future__ import annotations
@@ -56,6 +55,9 @@ INDEX: tuple[str, dict[str, Any]] = (
 )
 """Indexed column, and its index."""
 
+HELD: tuple[str, dict[str, Any]] = ("part", {"index_type": "INVERTED", "metric_type": "NONE"})
+"""The same for a column that has an index only while that of the vectors is declared, see `lite`."""
+
 WORDS = "words"
 """Column with the words of an entity, in its record; "" in its other rows. `words` says what it holds."""
 
@@ -96,7 +98,7 @@ _RECORD_BYTES = 2**30
 
 
 class Layout(Protocol):
-    """How entities are read from a collection of one format. Implemented by the modules `schema`, `plain` and `first`."""
+    """How entities are read from and written to collections of one format; the modules `schema` and `plain` are one each."""
 
     PASSAGES: str
 
@@ -113,10 +115,6 @@ class Layout(Protocol):
             names: if the server cannot find them itself, the folded names that contain each name asked for.
         """
         ...
-
-
-class WrittenLayout(Layout, Protocol):
-    """A layout that this version also writes: `schema` and `plain`."""
 
     def columns(self, collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
         """The columns of a collection's passages, for vectors of ``dimension`` values; with or without those for words."""

@@ -13,7 +13,7 @@ import stamina
 
 from lorekeeper.addresses import shown_address
 from lorekeeper.cache.milvus import driver
-from lorekeeper.cache.milvus.backend import Capabilities
+from lorekeeper.cache.milvus.backend import Capabilities, LazyBackend
 from lorekeeper.cache.milvus.schema import (
     MESSAGE_BYTES,
     PROPERTY,
@@ -47,7 +47,7 @@ INDEX = ("vector", {"index_type": "FLAT", "metric_type": "COSINE", "params": {}}
 them, and hardly any under a filter, unless the index of the collection is FLAT, which is exact."""
 
 SEARCH_PARAMS: dict[str, object] = {"metric_type": "COSINE", "params": {"nprobe": 128}}
-"""How to search it; ``nprobe`` is for collections of format 1."""
+"""How to search it; ``nprobe`` is for collections that another program has indexed anew."""
 
 WORDS_PARAMS = {"metric_type": WORDS_INDEX[1]["metric_type"]}
 """How to search words."""
@@ -59,8 +59,8 @@ HALF_MADE_SECONDS, HALF_MADE_POLL_SECONDS = 2.0, 0.1
 """How long a collection may have no index because it is still being created, and the interval between two checks."""
 
 
-class MilvusServer:
-    """A `LazyBackend` and `WordSearch` at an address; its operations are documented in `Backend`.
+class MilvusServer(LazyBackend):
+    """A Milvus server at an address, and a `WordSearch`.
 
     Args:
         uri: the address; a proxy of the environment is not used for one on this machine.

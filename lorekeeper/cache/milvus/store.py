@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from zipfile import ZipFile
 
-from lorekeeper.cache.formats import Normalized, Upgrade
+from lorekeeper.cache.formats import Normalized, OlderLibraryError, Upgrade
 from lorekeeper.cache.milvus.backend import LazyBackend
 from lorekeeper.cache.milvus.collections import GET_KEYS, Collections
 from lorekeeper.cache.milvus.companion import Companion, Copy
@@ -67,6 +67,7 @@ class MilvusStore:
         self._lock = WriteLock(Path(f"{companion.path}.lock"), backend.location)
         self._companion_upgrade = Upgrade(
             f"the keyword index {companion.path}",
+            "its keyword index",
             self._companion_outdated,
             self._lock.hold,
             self._upgrade_companion,
@@ -223,6 +224,10 @@ class MilvusStore:
             return {}
         return self.companion.word_scores(entity_type, words, among, choose)
 
+    def undeclared(self) -> dict[str, int]:
+        self._companion_upgrade.before_reading()
+        return self.companion.undeclared()
+
     def open(self, types: Iterable[str]) -> None:
         """Open the store, and these types with their part of the companion, which is rebuilt if it is stale."""
         self.backend.open()
@@ -333,7 +338,15 @@ class MilvusStore:
         return self._companion_upgrade.failure or self._upgrades[entity_type].failure
 
     def _companion_outdated(self) -> bool:
-        outdated = self.companion.outdated()
+        try:
+            outdated = self.companion.outdated()
+        except OlderLibraryError:
+            for entity_type in self.types:
+                self.collections.is_current(
+                    entity_type
+                )  # refused if they are as old; else the companion is built again
+            self.companion.discard()
+            return False
         if outdated:
             self.backend.open()  # refused while a process of an earlier version has the library open
         return outdated
@@ -341,6 +354,7 @@ class MilvusStore:
     def _upgrade_of(self, entity_type: str) -> Upgrade:
         return Upgrade(
             f"{entity_type} of the library {self.backend.location}",
+            f"its {entity_type}",
             lambda: not self.collections.is_current(entity_type),
             self._lock.hold,
             lambda: self._upgrade_collection(entity_type),

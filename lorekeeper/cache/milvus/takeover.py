@@ -20,15 +20,17 @@ from lorekeeper.cache.milvus.backend import (
     Capabilities,
     DamagedError,
     Known,
+    LazyBackend,
+    Operation,
     ServerLostError,
     damaged,
+    perform,
     refusal,
 )
-from lorekeeper.cache.milvus.schema import Column, Row, type_of
+from lorekeeper.cache.milvus.schema import type_of
 from lorekeeper.cache.milvus.sharing.client import Client
 from lorekeeper.cache.milvus.sharing.server import Server
 from lorekeeper.cache.repair import ADVICE
-from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
 from lorekeeper.system import keep_private, private_folder
 
@@ -48,8 +50,8 @@ TRIES = 5
 _SQLITE_MAGIC = b"SQLite format 3\0"
 
 
-class EmbeddedBackend:
-    """A `LazyBackend` on a folder of Milvus Lite; its operations are documented in `Backend`.
+class EmbeddedBackend(LazyBackend):
+    """A backend on a folder of Milvus Lite.
 
     Args:
         path: the folder; it is created at first use.
@@ -92,50 +94,16 @@ class EmbeddedBackend:
             make()
             return True
 
-    def list_collections(self) -> list[str]:
-        return self._attempt(lambda backend: backend.list_collections())
-
-    def has_collection(self, name: str) -> bool:
-        return self._attempt_reading(name, lambda backend: backend.has_collection(name))
-
-    def description(self, name: str) -> str | None:
-        return self._attempt_reading(name, lambda backend: backend.description(name))
-
-    def create_collection(self, name: str, columns: Sequence[Column], description: str) -> None:
-        self._attempt(lambda backend: backend.create_collection(name, columns, description))
-
-    def load_collection(self, name: str) -> None:
-        self._attempt_reading(name, lambda backend: backend.load_collection(name))
-
-    def release_collection(self, name: str) -> None:
-        self._attempt(lambda backend: backend.release_collection(name))
-
-    def drop_collection(self, name: str) -> None:
-        self._attempt(lambda backend: backend.drop_collection(name))
-
-    def rename_collection(self, name: str, new_name: str) -> None:
-        self._attempt(lambda backend: backend.rename_collection(name, new_name))
-
-    def flush(self, name: str) -> None:
-        self._attempt(lambda backend: backend.flush(name))
-
-    def search(self, name: str, vector: Vectors, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
-        return self._attempt(lambda backend: backend.search(name, vector, expression, limit, fields))
-
-    def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> list[Row]:
-        return self._attempt(lambda backend: backend.get(name, keys, fields))
-
-    def query(self, name: str, expression: str, fields: Sequence[str]) -> list[Row]:
-        return self._attempt(lambda backend: backend.query(name, expression, fields))
-
-    def count(self, name: str, expression: str = "") -> int:
-        return self._attempt(lambda backend: backend.count(name, expression))
-
-    def upsert(self, name: str, rows: Sequence[Row]) -> None:
-        self._attempt(lambda backend: backend.upsert(name, rows))
-
-    def delete(self, name: str, keys: Sequence[str]) -> None:
-        self._attempt(lambda backend: backend.delete(name, keys))
+    def call(self, operation: Operation[T], *arguments: object) -> T:
+        """Perform an operation; a failure of one that examines a collection means that its files cannot be read."""
+        try:
+            return self._attempt(operation, arguments)
+        except (MilvusConnectionError, MilvusSchemaError):
+            raise
+        except CacheError as error:
+            if not operation.examines:
+                raise
+            raise damaged(self.location, type_of(str(arguments[0])), error) from error
 
     def close(self) -> None:
         """Disconnect; a process that serves the library also stops serving, and releases it."""
@@ -148,12 +116,12 @@ class EmbeddedBackend:
                     self._backend.close()
                 self._backend = None
 
-    def _attempt(self, operation: Callable[[Backend], T]) -> T:
+    def _attempt(self, operation: Operation[T], arguments: Sequence[object]) -> T:
         """Run an operation; if the process that serves it ends meanwhile, run it again on the next backend."""
         for _ in range(TRIES):
             backend, opening = self._opened()
             try:
-                return operation(backend)
+                return perform(backend, operation, arguments)
             except ServerLostError as error:
                 logger.info("the process that served %s is gone (%s): opening the library again", self.path, error)
                 self._close(opening)
@@ -166,15 +134,6 @@ class EmbeddedBackend:
                     raise self._translated(error) from error
                 logger.debug("%s was closed during an operation: repeating it", self.path)
         raise MilvusConnectionError(f"every process that served the library {self.path} has ended; try again")
-
-    def _attempt_reading(self, name: str, operation: Callable[[Backend], T]) -> T:
-        """The same for an operation that fails only if files of the collection cannot be read."""
-        try:
-            return self._attempt(operation)
-        except (MilvusConnectionError, MilvusSchemaError):
-            raise
-        except CacheError as error:
-            raise damaged(self.location, type_of(name), error) from error
 
     def _translated(self, error: Exception) -> CacheError:
         refused = refusal(error)

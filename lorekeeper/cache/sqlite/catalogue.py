@@ -15,7 +15,7 @@ import numpy as np
 
 from lorekeeper.cache.protocol import Choose, Identity, Ranked, ValueCounts
 from lorekeeper.cache.sqlite.columns import Columns, Rows
-from lorekeeper.cache.sqlite.file import SqliteFile
+from lorekeeper.cache.sqlite.file import SqliteFile, columns, read_format
 from lorekeeper.cache.sqlite.kept import Kept
 from lorekeeper.cache.sqlite.names import NameIndex
 from lorekeeper.cache.sqlite.ranking import Keywords, Texts
@@ -186,6 +186,16 @@ class Catalogue:
             return int(number)
 
         return self._read(count)
+
+    def undeclared(self) -> dict[str, int]:
+        """How many entities the file has of types that only another program declares, by type."""
+
+        def counts(c: sqlite3.Connection) -> dict[str, int]:
+            others = sorted(filter(str.isidentifier, read_format(c).fields.keys() - set(self.file.types)))
+            there = [name for name in others if columns(c, name)]
+            return {name: c.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in there}
+
+        return {name: number for name, number in self._read(counts).items() if number}
 
     def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:
         """Identities under the filters in an order; `Store.find` says what it is by name."""

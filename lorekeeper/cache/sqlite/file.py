@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from filelock import FileLock
 
-from lorekeeper.cache.formats import FIRST_DECLARATIONS, Format, declarations, parse_declarations
+from lorekeeper.cache.formats import Format, declarations, older, parse_declarations
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import name_rank
@@ -127,7 +127,7 @@ class SqliteFile:
         """Whether there is a file, and it has an earlier format; it is closed then.
 
         Raises:
-            NewerLibraryError: its format is a later one.
+            UnknownFormatError: its format is a later one, or from before those that are upgraded.
             CacheError: it cannot be opened.
         """
         if not self.path.exists():
@@ -209,7 +209,9 @@ class SqliteFile:
             self.refuse(connection)
         file_format = read_format(connection)
         file_format.require_known(f"{self.kind} {self.path}", self.layout, self.types)
-        if file_format.layout not in self._layouts:
+        if 0 < file_format.layout < self._layouts.start:
+            raise older(f"{self.kind} {self.path}", file_format.layout)
+        if file_format.layout not in self._layouts or not file_format.fields:
             raise DamagedFileError(f"{self.kind} {self.path} has the unknown layout {file_format.layout}")
         if not file_format.is_current(self.layout, self.types):
             if not side.read_only:
@@ -339,10 +341,10 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def read_format(c: sqlite3.Connection, database: str = "main") -> Format:
-    """The format of one of the databases of a connection; DamagedFileError if it cannot be read."""
+    """The format of one of the databases of a connection, {} for fields it does not state; DamagedFileError if it is damaged."""
     layout = c.execute(f"PRAGMA {database}.user_version").fetchone()[0]
     if not columns(c, "meta", database):
-        return Format(layout, FIRST_DECLARATIONS)
+        return Format(layout, {})
     try:
         meta = dict(c.execute(f"SELECT key, value FROM {database}.meta"))
         return Format(layout, parse_declarations(json.loads(meta["fields"])), meta["version"])

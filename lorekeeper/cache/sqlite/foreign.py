@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from lorekeeper.cache.formats import FIRST_DECLARATIONS, parse_declarations
+from lorekeeper.cache.formats import TOO_OLD, UPGRADE_ONCE, parse_declarations
 from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, log_files
 from lorekeeper.cache.sqlite.records import unpacked
 from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, parse_json
@@ -232,6 +232,8 @@ class SqliteSource(Closing):
                 )
             return list(self._wanted)
         if self.ours:
+            if version < self._layouts[application].start:
+                raise ImportFileError(str(self.path), f"{TOO_OLD.format(version)}. {UPGRADE_ONCE}")
             if version not in self._layouts[application]:
                 raise ImportFileError(
                     str(self.path),
@@ -249,10 +251,11 @@ class SqliteSource(Closing):
         return tables
 
     def _declarations(self) -> dict[str, str]:
-        if not (self.ours and self._columns("meta") >= {"key", "value"}):
-            return FIRST_DECLARATIONS
+        if not self.ours:
+            return {}
         try:
-            rows = {_text(key): _text(value) for key, value in filter(None, self._select("meta", "key, value"))}
+            meta = self._select("meta", "key, value") if self._columns("meta") >= {"key", "value"} else ()
+            rows = {_text(key): _text(value) for key, value in filter(None, meta)}
             return parse_declarations(parse_json(rows.get("fields") or ""))
         except ValueError as error:
             raise ImportFileError(str(self.path), f"has an invalid description of its fields: {error}") from error

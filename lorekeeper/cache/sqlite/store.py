@@ -34,8 +34,8 @@ R = TypeVar("R")
 APPLICATION = 0x4C4F5245
 """SQLite's application_id of a library: "LORE"."""
 
-LAYOUTS = range(1, 3)
-"""Layouts that can be read; the last one is written. Since 2 the file records its declared columns; see `cache.formats`."""
+LAYOUTS = range(2, 3)
+"""Layouts that can be read; the last one is written. See `cache.formats`."""
 
 VECTORS = 500
 """Vectors read in one go."""
@@ -90,7 +90,9 @@ class SqliteStore(PassageCatalogue):
         self.path, self.types = path, self.file.types
         self._lock = WriteLock(Path(f"{path}.lock"), str(path))
         self._normalized = normalized
-        self._upgrade = Upgrade(f"the library {path}", self.file.outdated, self._lock.hold, self._upgrade_file)
+        self._upgrade = Upgrade(
+            f"the library {path}", "all of it", self.file.outdated, self._lock.hold, self._upgrade_file
+        )
 
     @contextmanager
     def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:

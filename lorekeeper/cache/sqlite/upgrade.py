@@ -96,7 +96,7 @@ class FileUpgrade:
         deadline = time.monotonic() + ALONE_SECONDS
         while True:
             with contextlib.closing(connect(self._path)) as c:
-                writer = read_format(c).version or "0.1.0"
+                writer = read_format(c).version
                 c.execute("PRAGMA busy_timeout = 0")
                 with contextlib.suppress(sqlite3.OperationalError):
                     if c.execute("PRAGMA journal_mode = DELETE").fetchone()[0] == "delete":

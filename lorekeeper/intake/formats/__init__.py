@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lorekeeper.intake.formats import compendium, fivetools, foundry, json, orcbrew, statblocks
+from lorekeeper.intake.formats import compendium, fivetools, foundry, json, markdown, orcbrew, statblocks
 from lorekeeper.intake.formats.text_file import Found, TextFile, UnknownFormatError
+from lorekeeper.normalize import foreign
 
 HEAD_CHARS = 10_000
 """Characters of a text from which its format is recognised."""
@@ -40,6 +41,7 @@ FORMATS = (
     Format("5etools homebrew", (".json",), fivetools.recognises, fivetools.read),
     Format(foundry.NAME, foundry.SUFFIXES, foundry.recognises, foundry.read),
     Format("bestiaries of Fantasy Statblocks", statblocks.SUFFIXES, statblocks.recognises, statblocks.read),
+    Format("books in Markdown", markdown.SUFFIXES, markdown.recognises, markdown.read),
     Format("JSON, JSON lines", (".json", ".jsonl", ".ndjson"), json.recognises, json.read),
 )
 """Every format; the first one that recognises a file reads it."""
@@ -54,10 +56,12 @@ def format_of(path: Path, head: str) -> Format:
 
     Raises:
         UnknownFormatError: no format matches.
-        ValueError: it stands for a file that is kept elsewhere.
+        ValueError: it stands for a file that is kept elsewhere, or is no text; the message says what to do.
     """
     if head.startswith(LFS_POINTER):
         raise ValueError("it is a Git LFS pointer instead of the file; run 'git lfs pull' in its repository")
+    if reason := foreign.binary(head):
+        raise ValueError(reason)
     name = path.name.lower().removesuffix(".gz")
     for file_format in FORMATS:
         if file_format.recognises(name, head):

@@ -11,13 +11,15 @@ from lorekeeper.intake.formats.text_file import Entry, TextFile
 from lorekeeper.intake.json_stream import UNDECODED, Window
 from lorekeeper.intake.streams import Source
 from lorekeeper.normalize import fivetools
-from lorekeeper.normalize.fivetools import Brew, Importer, Index, Problem
+from lorekeeper.normalize.fivetools import Brew, Identities, Importer, Index, Problem
 
 MAX_FILE_CHARS = 64 << 20
 """Longest file: reading it takes about ten times as much memory."""
 
 MAX_OTHER_CHARS = 48 << 20
 """Most characters of all files of an import in which the objects are looked for that others are copies of."""
+
+OTHER_GAME = "it is of Pf2eTools, for Pathfinder 2e; LoreKeeper reads D&D of the fifth edition and games made from it"
 
 HEAD_CHARS = 10_000
 """Characters from which another file of the import is recognised."""
@@ -43,13 +45,22 @@ def read(file: TextFile) -> Iterator[Entry]:
     if not fivetools.recognises(text[:HEAD_CHARS]):
         file.skip("list of homebrew files")
         return
-    brew = Brew.read(text, lambda reason: file.warn(reason, str(file.path)))
+    for brew in Brew.all(text, lambda reason: file.warn(reason, str(file.path))):
+        if brew.is_pathfinder:
+            file.fail(OTHER_GAME)
+        else:
+            yield from _read_one(brew, file)
 
+
+def _read_one(brew: Brew, file: TextFile) -> Iterator[Entry]:
     def report(problem: Problem) -> None:
         where = f"{file.path}: {problem.place}" if problem.place else str(file.path)
         (file.fail if problem.is_failure else file.warn)(problem.reason, where)
 
-    importer = Importer(brew, file.title, lambda: file.all_files.once(_index), file.document, report)
+    identities = file.all_files.once(_identities)
+    importer = Importer(
+        brew, file.title, lambda: file.all_files.once(_index), file.document, report, identities, file.all_files.known
+    )
     documents = file.all_files.once(_documents)
     for entity in importer.entities():
         if entity.type == "documents":
@@ -59,6 +70,11 @@ def read(file: TextFile) -> Iterator[Entry]:
         yield Entry(file.audiences.decided(entity), str(file.path))
     for kind, number in importer.skipped().items():
         file.skip(kind, number)
+
+
+def _identities(_: Sequence[Path]) -> Identities:
+    """What has each key in the import: entries of two files are told apart as those of one are."""
+    return {}
 
 
 def _documents(_: Sequence[Path]) -> set[tuple[str, str]]:
@@ -83,7 +99,8 @@ def _index(paths: Sequence[Path]) -> Index:
                 index.limit = MAX_OTHER_CHARS
                 break
             if not UNDECODED.search(text):
-                index.add(Brew.read(text, lambda _: None))
+                for brew in Brew.all(text, lambda _: None):
+                    index.add(brew)
         except (OSError, EOFError, ValueError, zlib.error):
             continue
     return index

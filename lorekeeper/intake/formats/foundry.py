@@ -31,6 +31,10 @@ from lorekeeper.normalize.foundry.visible import is_unsaid
 
 NAME = "Foundry VTT documents"
 
+GAMES = {"pf2e": "Pathfinder 2e", "pf1": "Pathfinder 1e", "sf2e": "Starfinder 2e", "sfrpg": "Starfinder"}
+"""Other games by the keys of their systems."""
+
+
 YAML = (".yml", ".yaml")
 LINES = ".db"
 SUFFIXES = (".json", *YAML, LINES)
@@ -208,7 +212,9 @@ def _without_foreign(path: Path, content: Content) -> None:
         content.documents = [d for d in content.documents if system_of(d.raw) in SYSTEMS]
     for system, number in foreign.items():
         documents_ = "document is" if number == 1 else "documents are"
-        reason = f"{number:,} {documents_} for the game system {system[:40]!r}; of Foundry VTT, only dnd5e and black-flag are read"
+        game = f"that is {GAMES[system]}; " if system in GAMES else ""
+        read_ = "of Foundry VTT, only dnd5e and black-flag are read"
+        reason = f"{number:,} {documents_} for the game system {system[:40]!r}; {game}{read_}"
         content.failed.append((str(path), reason))
 
 

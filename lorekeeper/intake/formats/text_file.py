@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize.build import Imported
 
 MARKDOWN = (".md", ".markdown")
-"""Suffixes of files that users may expect to be read; they are not supported yet."""
+"""Suffixes of Markdown."""
 
 
 T = TypeVar("T")
@@ -87,11 +88,24 @@ class ImportedFiles:
 
     Args:
         paths: of the files.
+        known: the entry that the library has of a type, with a name, in a document; blocking.
     """
 
-    def __init__(self, paths: Sequence[Path] = ()) -> None:
-        self._paths = tuple(paths)
+    def __init__(
+        self, paths: Sequence[Path] = (), known: Callable[[str, str, str], Entity | None] | None = None
+    ) -> None:
+        self._paths, self.known = tuple(paths), known
         self._made: dict[object, Any] = {}
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is one file."""
+        return len(self._paths) < 2
+
+    @property
+    def folder(self) -> Path:
+        """The folder that all of them are in."""
+        return Path(os.path.commonpath([path.absolute().parent for path in self._paths]))
 
     def once(self, make: Callable[[Sequence[Path]], T]) -> T:
         """What a function makes of the files; it is called at most once in an import."""

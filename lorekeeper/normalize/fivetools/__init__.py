@@ -5,15 +5,17 @@ copies are resolved over all files of an import, and what is not understood is t
 """
 
 from lorekeeper.normalize.fivetools.brew import Brew, Index
-from lorekeeper.normalize.fivetools.importer import SOURCE, Importer, Problem
+from lorekeeper.normalize.fivetools.importer import SOURCE, Identities, Importer, Known, Problem
 from lorekeeper.normalize.fivetools.kinds import KINDS, fields_of, is_for_other_program
-from lorekeeper.normalize.fivetools.reading import is_homebrew, is_index
+from lorekeeper.normalize.fivetools.reading import is_homebrew, is_index, is_pathfinder, is_save_file
 
 __all__ = [
     "SOURCE",
     "Brew",
+    "Identities",
     "Importer",
     "Index",
+    "Known",
     "Problem",
     "fields_of",
     "is_for_other_program",
@@ -22,9 +24,12 @@ __all__ = [
 ]
 
 
+_LISTS = frozenset((*KINDS, *(f"{kind}Fluff" for kind in KINDS)))
+
+
 def recognises(head: str) -> bool:
     """Whether a text begins like a homebrew file."""
-    return is_homebrew(head, frozenset(KINDS))
+    return is_homebrew(head, _LISTS) or is_save_file(head) or is_pathfinder(head)
 
 
 def recognises_index(head: str) -> bool:

@@ -29,7 +29,9 @@ def alignment(value: object) -> str:
             chance = f" ({text(each['chance'])}%)" if each.get("chance") is not None else ""
             note = f" {text(each['note'])}" if each.get("note") else ""
             told.append(text(each.get("special")) or f"{_of_codes(texts(each.get('alignment')))}{chance}{note}")
-    return " or ".join(filter(None, [_of_codes(codes), *told]))
+    pairs = codes and all(len(code) == 2 and {*code} <= _WORDS.keys() for code in codes)
+    named = [_of_codes([*code]) for code in codes] if pairs else [_of_codes(codes)]
+    return " or ".join(filter(None, [*named, *told]))
 
 
 def _of_codes(codes: list[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from lorekeeper.normalize.build import slugify
 from lorekeeper.normalize.fivetools.kinds import KINDS, has_no_lore, name_of_property
-from lorekeeper.normalize.fivetools.reading import Cleaner, parsed
+from lorekeeper.normalize.fivetools.reading import Cleaner, is_save_file, parsed
 from lorekeeper.normalize.fivetools.subject import Codes
 from lorekeeper.normalize.fivetools.values import Object, listed, mapping, objects, text, texts
 
@@ -73,7 +73,20 @@ class Brew:
     @classmethod
     def read(cls, source: str, tell: Callable[[str], None]) -> Brew:
         """The content of a file; ValueError, with the reason, if it is none."""
+        return cls.of(parsed(source, tell))
+
+    @classmethod
+    def all(cls, source: str, tell: Callable[[str], None]) -> list[Brew]:
+        """The content of a file, or of each of the files that a save file of the site has."""
         content = parsed(source, tell)
+        if not is_save_file(source):
+            return [cls.of(content)]
+        saved = listed(mapping(content.get("async")).get("HOMEBREW_2_STORAGE"))
+        return [cls.of(mapping(mapping(each).get("body"))) for each in saved]
+
+    @classmethod
+    def of(cls, content: Object) -> Brew:
+        """The content of a file that has been parsed."""
         brew = cls(mapping(content.get("_meta")))
         for key, value in content.items():
             brew._take(key, value)
@@ -95,6 +108,16 @@ class Brew:
         if cleaner.problems:
             self.problems[id(cleaned)] = list(cleaner.problems)
         return cleaned
+
+    @property
+    def is_pathfinder(self) -> bool:
+        """Whether it is of Pf2eTools, the sister of 5etools for another game, whose files look alike."""
+        first = [mapping(next(iter(self.lists.get(key, [])), None)) for key in ("spell", "feat", "item")]
+        return (
+            any(key in self.others for key in ("creature", "ancestry", "archetype", "versatileHeritage"))
+            or "traditions" in first[0]
+            or any({"traits", "level"} <= each.keys() for each in first)
+        )
 
     @property
     def sources(self) -> list[Object]:

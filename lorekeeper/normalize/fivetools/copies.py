@@ -46,12 +46,20 @@ class Copies:
         find: finds the objects that are copied, in all files of an import.
         searched: says where, for messages.
         allowance: how much copies may have in all; that of a file without any size if None.
+        elsewhere: says what an object that is not in the files is filled from, by its kind, name and source; "" for nothing.
     """
 
     def __init__(
-        self, find: Find, searched: Callable[[], str] = lambda: "the files", allowance: Allowance | None = None
+        self,
+        find: Find,
+        searched: Callable[[], str] = lambda: "the files",
+        allowance: Allowance | None = None,
+        elsewhere: Callable[[str, str, str], str] = lambda *_: "",
     ) -> None:
         self._find, self._searched, self._allowance = find, searched, allowance or Allowance(0)
+        self._elsewhere = elsewhere
+        self.unresolved: dict[int, Object] = {}
+        """What objects are copies of that is not in the files, by `id`."""
 
     def whole(self, kind: str, obj: Object, tell: Tell) -> Object:
         """An object with what it inherits. What cannot be resolved is left out, and told in a sentence.
@@ -66,6 +74,8 @@ class Copies:
             result = {key: value for key, value in result.items() if key != "_copy"}
         for child in reversed(chain[:-1]):
             result = self._copied(kind, child, result, tell)
+        if wanted := mapping(chain[-1].get("_copy")):
+            self.unresolved[id(result)] = wanted
         return result
 
     def _chain(self, kind: str, obj: Object, tell: Tell) -> list[Object]:
@@ -75,6 +85,9 @@ class Copies:
             name, source = text(wanted.get("name")), text(wanted.get("source"))
             what = f"it is a copy of {shown(name, 60)} of {shown(source, 60)}"
             parent = self._parent(kind, wanted, name, source)
+            if parent is None and (filled := self._elsewhere(kind, name, source)):
+                tell(f"{what}; what it does not say itself is filled from {filled} of the library")
+                break
             if parent is None:
                 tell(
                     f"{what}, which is not in {self._searched()}; what it has itself is kept. Import that file together with this"

@@ -16,7 +16,7 @@ from lorekeeper.normalize.allowance import Allowance, size_of
 from lorekeeper.normalize.build import Origin, build, slugify
 from lorekeeper.normalize.fivetools import rules
 from lorekeeper.normalize.fivetools.adventures import Chapter, chapters, overview
-from lorekeeper.normalize.fivetools.brew import BOOKS, Book, Brew, Index, Shelf, known_book
+from lorekeeper.normalize.fivetools.brew import BOOKS, NEW_BOOKS, Book, Brew, Index, Shelf, known_book
 from lorekeeper.normalize.fivetools.copies import Copies, versions
 from lorekeeper.normalize.fivetools.kinds import JOINED, KINDS, TABLE_GROUPS, TEXTS_OF, Kind, fields_of
 from lorekeeper.normalize.fivetools.subject import Data, Subject
@@ -27,14 +27,25 @@ from lorekeeper.printable import shown
 SOURCE = "5etools"
 """`Entity.source_api` of these entries."""
 
+FILLED = ("spell", "monster")
+"""Kinds of copies that an SRD in the library fills."""
+
 MAX_REFERENCES = 100
 """Most other entries that an entry is said to name."""
 
 MAX_PROBLEMS = 1_000
 """Most problems of one file that are told one by one."""
 
+UNDECLARED = "is not declared in _meta.sources; its book is named after the code"
+
 MAX_SHOWN = 60
 """Most characters of a name in a message."""
+
+Identities = dict[tuple[str, str, str], tuple[str, ...]]
+"""What tells the first entry of a key apart from others, by collection, document and slug."""
+
+Known = Callable[[str, str, str], Entity | None]
+"""The entry of the library of a type, with a name, in a document."""
 
 _MALFORMED = (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError)
 
@@ -63,6 +74,8 @@ class Importer:
         others: gives the objects of all files of the import.
         document: key of the document to assign all entries to; each entry's own if None.
         report: is called with each problem, of which there are at most `MAX_PROBLEMS`.
+        identities: what has each key in the files of the import before this one; is added to.
+        known: finds what the library has of an SRD, for copies of what is not in the files.
     """
 
     def __init__(
@@ -72,19 +85,22 @@ class Importer:
         others: Callable[[], Index],
         document: str | None,
         report: Callable[[Problem], None],
+        identities: Identities | None = None,
+        known: Known | None = None,
     ) -> None:
         self._brew, self._name, self._document, self._report = brew, name, document, report
         self._shelf = Shelf(brew, others)
         self._allowance = Allowance(size_of(list(brew.lists.values())))
         self._sizes: dict[int, int] = {}
-        self._copies = Copies(self._shelf.find, lambda: self._shelf.searched, self._allowance)
+        self._known = known or (lambda *_: None)
+        self._copies = Copies(self._shelf.find, lambda: self._shelf.searched, self._allowance, self._filled_from)
         self._codes = brew.codes()
         self._books = brew.books()
         self._unknown_books: set[str] = set()
         self._used_books: dict[str, Book] = {}
         self._wholes: dict[int, Object] = {}
         self._used: set[int] = set()
-        self._identities: dict[tuple[str, str, str], tuple[str, str]] = {}
+        self._identities: Identities = {} if identities is None else identities
         self._chapters: Counter[tuple[str, str]] = Counter()
         self._problems = 0
 
@@ -212,15 +228,34 @@ class Importer:
         kept["also_called"] = texts(subject.value("alias"))
         kept["references"] = self._references(subject, source, name)
         whole = {key: value for key, value in kept.items() if value is not None and value != []}
+        fields = self._fields(kind.type, whole, subject.tell)
+        if base := self._base(subject):
+            own = {key: value for key, value in whole.items() if value not in ("", {})}
+            whole = {**base.data, "base": base.uri, "base_name": base.name, **own}
+            fields = {**base.fields, **{key: value for key, value in fields.items() if value not in (None, False)}}
         return build(
             kind.type,
             whole,
             Origin(SOURCE, self._document or book.key, book.title),
             name=name,
             kind=kind_name,
-            slug=self._slug(kind, book.key, name, kind_name, text(subject.value(kind.apart_by))),
-            fields={**self._fields(kind.type, whole, subject.tell), AUDIENCE: (DM,) if is_secret else None},
+            slug=self._slug(kind, book.key, name, kind_name, [text(subject.value(key)) for key in kind.apart_by]),
+            fields={**fields, AUDIENCE: (DM,) if is_secret else None},
         )
+
+    def _base(self, subject: Subject) -> Entity | None:
+        """The entry of the library that fills a copy of what is not in the files."""
+        wanted = self._copies.unresolved.get(id(subject.obj))
+        return self._in_library(subject.kind, text(wanted.get("name")), text(wanted.get("source"))) if wanted else None
+
+    def _in_library(self, kind: str, name: str, source: str) -> Entity | None:
+        if kind not in FILLED:
+            return None
+        return self._known(KINDS[kind].type, name, "srd-2024" if source.upper() in NEW_BOOKS else "srd-2014")
+
+    def _filled_from(self, kind: str, name: str, source: str) -> str:
+        base = self._in_library(kind, name, source)
+        return base.uri if base else ""
 
     def _kind_of(self, subject: Subject, kind: Kind, data: Data) -> str:
         """The kind of an entry, where it depends on the object."""
@@ -243,14 +278,19 @@ class Importer:
                 tell(f"{error}; left out as a value to filter by")
         return fields
 
-    def _slug(self, kind: Kind, document: str, name: str, kind_name: str, apart: str) -> str:
-        """The key of an entry: of its name, followed by what tells it apart from another thing of that name."""
-        slug = slugify(name)[:MAX_KEY_LENGTH]
-        first = self._identities.setdefault((kind.type, document, slug), (kind_name, apart))
-        if first == (kind_name, apart):
-            return slug
-        more = slugify(kind_name if first[0] != kind_name else apart)
-        return f"{slug[: MAX_KEY_LENGTH - len(more) - 1]}-{more}" if 0 < len(more) < MAX_KEY_LENGTH // 2 else slug
+    def _slug(self, kind: Kind, document: str, name: str, kind_name: str, apart: list[str]) -> str:
+        """The key of an entry: of its name, followed by what tells it apart from other things of that name."""
+        whole, name = (kind_name, *apart), slugify(name)[:MAX_KEY_LENGTH]
+        slug = name
+        first = self._identities.setdefault((kind.type, document, slug), whole)
+        for size in range(1, len(apart) + 1) if first[0] == kind_name else (0, *range(1, len(apart) + 1)):
+            if first == whole:
+                break
+            more = slugify(" ".join(apart[:size] if size else [kind_name]))
+            if 0 < len(more) < MAX_KEY_LENGTH // 2:
+                slug = f"{name[: MAX_KEY_LENGTH - len(more) - 1]}-{more}"
+                first = self._identities.setdefault((kind.type, document, slug), whole)
+        return slug
 
     def _references(self, subject: Subject, own_source: str, own_name: str) -> list[dict[str, str]]:
         """Other entries that its texts name, those of this file with their addresses."""
@@ -290,7 +330,7 @@ class Importer:
         found = known_book(code) if code.upper() in BOOKS else self._shelf.book(code) or known_book(code)
         self._books[code.casefold()] = found
         if found.title == code:
-            reason = f"the source {shown(code, MAX_SHOWN)} is not declared in _meta.sources; its book is named after the code"
+            reason = f"the source {shown(code, MAX_SHOWN)} {UNDECLARED}"
             self._tell(Problem("_meta", reason))
         return found
 

@@ -30,18 +30,18 @@ class Kind:
         type: the collection of its entries.
         kind: of the entries; "" if it depends on the object.
         data: an object in the shape in which it is kept.
-        apart_by: a key of what tells two objects of one name and source apart.
+        apart_by: keys of what tells two objects of one name and source apart.
         name: the name of an entry.
     """
 
     type: str
     kind: str
     data: Callable[[Subject], Data]
-    apart_by: str = ""
+    apart_by: tuple[str, ...] = ()
     name: NameOf = _own_name
 
 
-def _rule(kind: str, apart_by: str = "") -> Kind:
+def _rule(kind: str, *apart_by: str) -> Kind:
     return Kind("rules", kind, rules.rule, apart_by)
 
 
@@ -58,16 +58,16 @@ KINDS: dict[str, Kind] = {
     "magicvariant": _ITEM,
     "itemGroup": _ITEM,
     "class": Kind("character_options", "class", classes.character_class),
-    "subclass": Kind("character_options", "subclass", classes.subclass, "className"),
+    "subclass": Kind("character_options", "subclass", classes.subclass, ("className", "classSource")),
     "race": Kind("character_options", "race", options.race),
-    "subrace": Kind("character_options", "subrace", options.race, "raceName", options.name_of_subrace),
+    "subrace": Kind("character_options", "subrace", options.race, ("raceName",), options.name_of_subrace),
     "background": Kind("character_options", "background", options.background),
     "feat": Kind("character_options", "feat", options.feat),
     "table": Kind("rules", "table", rules.table),
     **dict.fromkeys(TABLE_GROUPS, Kind("rules", "table", rules.table)),
     "optionalfeature": _rule("optional-feature"),
-    "classFeature": _rule("class-feature", "className"),
-    "subclassFeature": _rule("class-feature", "subclassShortName"),
+    "classFeature": _rule("class-feature", "className", "level"),
+    "subclassFeature": _rule("class-feature", "subclassShortName", "level"),
     "variantrule": _rule("rule"),
     "condition": _rule("condition"),
     "disease": _rule("disease"),

@@ -24,6 +24,8 @@ _INDEX = re.compile(r'\{\s*"[^"]{1,200}"\s*:\s*\{\s*"[^"]{1,200}\.json"\s*:|\{\s
 _META = re.compile(
     r'"(?:sources|edition|dateAdded|dateLastModified|dependencies|includes|internalCopies|spellSchools)"\s*:'
 )
+_PATHFINDER = re.compile(r'\{\s*"(?:creature|ancestry|archetype|versatileHeritage)"\s*:\s*\[\s*\{\s*"name"')
+_SAVED = re.compile(r'\{\s*"fileType"\s*:\s*"5etools"|\{\s*"(?:siteVersion|sync|async)"\s*:')
 _BLANK = re.compile(r"[\s\ufeff]*")
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -54,6 +56,16 @@ Tell = Callable[[str], None]
 def is_index(head: str) -> bool:
     """Whether a text is a list of the files of a homebrew collection."""
     return _INDEX.match(head, _start(head)) is not None
+
+
+def is_save_file(head: str) -> bool:
+    """Whether a text is a save file of the site, which has the homebrew of a user among settings."""
+    return _SAVED.match(head, _start(head)) is not None
+
+
+def is_pathfinder(head: str) -> bool:
+    """Whether a text begins like a list of creatures or ancestries of Pf2eTools, the sister of the site for another game."""
+    return _PATHFINDER.match(head, _start(head)) is not None and '"source"' in head
 
 
 def is_homebrew(head: str, kinds: frozenset[str]) -> bool:

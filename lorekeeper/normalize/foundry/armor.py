@@ -82,7 +82,7 @@ def _weight(item: Object) -> str:
     """The weight of armour, or "shield"; "" for anything else."""
     if text(item.get("type")) not in ("equipment", "armor"):
         return ""
-    kind = first_text(item, "system.type.category", "system.type.value")
+    kind = first_text(item, "system.type.category", "system.type.value", "system.armor.type")
     return kind if kind in ARMOR_WEIGHTS or kind == "shield" else ""
 
 

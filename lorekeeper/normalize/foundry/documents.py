@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lorekeeper.normalize.allowance import Allowance, size_of
+from lorekeeper.normalize.creatures import readings
 from lorekeeper.normalize.foundry.values import Object, at, mapping, objects, text
+from lorekeeper.terms import MOVEMENTS, SENSES
 
 SYSTEMS = {"dnd5e": "dnd5e", "black-flag": "black-flag"}
 """The systems that are read."""
@@ -18,6 +20,9 @@ COLLECTIONS = ("actors", "items", "journal", "tables", "folders", "adventures")
 
 OTHERS = frozenset({"macros", "scenes", "playlists", "cards", "combats", "messages", "users", "settings", "fog"})
 """Collections without lore."""
+
+MACROS = ("script", "chat")
+"""Types of macros, which older versions write without a key."""
 
 ACTORS = frozenset({"npc", "character", "vehicle", "lair", "group", "encounter", "siege"})
 
@@ -121,6 +126,8 @@ def _collection_of(raw: Object) -> str:
     if not _FOLDER_KEYS.isdisjoint(raw) and "system" not in raw:
         return "folders"
     kind = raw.get("type")
+    if kind in MACROS and "command" in raw:
+        return "macros"
     if not isinstance(kind, str) or not kind:
         raise NoDocumentError("it has no type, so that it cannot be told what it is")
     if "system" not in raw and "data" not in raw:
@@ -135,6 +142,8 @@ def system_of(raw: Object) -> str:
     if said:
         return said
     system = mapping(raw.get("system"))
+    if mapping(at(system, "details.level")) or at(system, "traits.rarity") or at(system, "traits.traditions"):
+        return "pf2e"
     signs = ("circle", "identifier.value", "traits.movement.base", "description.source")
     return "black-flag" if any(at(system, sign) not in (None, {}, "") for sign in signs) else "dnd5e"
 
@@ -145,13 +154,19 @@ _RENAMED = {"data": "system", "permission": "ownership"}
 
 
 def modern(raw: Object) -> dict[str, Any]:
-    """A document in its current shape: version 9 had other names for two keys, and pairs for damage."""
+    """A document in its current shape.
+
+    Foundry 9 had other names for two keys. dnd5e had pairs for damage, texts for the type, speed and senses of creatures, and
+    until version 2.4 it gave mundane items the rarity "common".
+    """
     found: dict[str, Any] = {_RENAMED.get(key, key): value for key, value in raw.items() if key != "prototypeToken"}
     for key, renamed in _RENAMED.items():
         if key in raw and renamed in raw:
             found[renamed] = raw[renamed]
     if isinstance(found.get("system"), Mapping):
         found["system"] = _modern_system(found["system"])
+        if is_mundane(found):
+            found["system"]["rarity"] = ""
     if isinstance(found.get("content"), str) and "pages" not in found and "type" not in found:
         page = {"name": found.get("name"), "type": "text", "text": {"format": 1, "content": found["content"]}}
         found["pages"] = [{**page, "ownership": {"default": -1}}]
@@ -168,10 +183,71 @@ def _modern_system(system: Object) -> dict[str, Any]:
         found["properties"] = [key for key, value in components.items() if value is True]
     if isinstance(found.get("source"), str) and "circle" not in found:
         found["source"] = {"custom": found["source"]}
+    if found.get("attuned") is True and "attunement" not in found:
+        found["attunement"] = "required"
+    if isinstance(found.get("details"), Mapping):
+        found |= _modern_creature(found)
     old = objects_of_pairs(at(found, "damage.parts"))
     if (old or found.get("actionType")) and "activities" not in found:
         found["activities"] = {"": _activity(found, old)}
     return found
+
+
+_KIND = re.compile(r"([^()]*)(?:\(([^()]*)\))?")
+_A_SENSE = re.compile(rf"\b(?:{'|'.join(SENSES)})\b[^,;()]*[,;]?|\bpassive perception \d+[,;]?", re.IGNORECASE)
+
+
+def _modern_creature(system: Object) -> dict[str, Any]:
+    """What a creature of dnd5e before version 1.4 has as texts, in the objects of later versions."""
+    details, attributes, traits = (dict(mapping(system.get(key))) for key in ("details", "attributes", "traits"))
+    kind, speed, senses = details.get("type"), mapping(attributes.get("speed")), traits.get("senses")
+    if isinstance(kind, str) and (parts := _KIND.match(kind.strip())):
+        details["type"] = {"value": parts[1].strip().lower(), "subtype": (parts[2] or "").strip()}
+    if speed and "movement" not in attributes:
+        line = f"{text(speed.get('value'))}, {text(speed.get('special'))}"
+        found = readings({"speed": line})
+        attributes["movement"] = {mode: found.get(f"speed_{mode}") for mode in MOVEMENTS} | {
+            "hover": found.get("hover")
+        }
+    if isinstance(senses, str) and "senses" not in attributes:
+        special = _A_SENSE.sub("", senses).strip(" ,;.()")
+        attributes["senses"] = {**readings({"senses": senses}), "special": special}
+    stated = mapping(attributes.get("ac"))
+    if stated.get("value") and not {"calc", "flat"} & stated.keys():
+        attributes["ac"] = {"calc": "flat", "flat": stated["value"]}
+    return {"details": details, "attributes": attributes, "traits": traits}
+
+
+_NEWEST_DEFAULT = (2, 4)
+"""From this version of dnd5e on, an item has a rarity only if it is magical."""
+
+_MAGICAL_NAME = re.compile(r"\+[1-3]\b|\b(?:potion|spell scroll|philter|elixir|ring of|wand|rod of)\b", re.IGNORECASE)
+_MAGICAL = re.compile(r"\bmagic(?:al|ally)?\b", re.IGNORECASE)
+
+
+def is_mundane(item: Object) -> bool:
+    """Whether the rarity "common" of an item is only the default of older versions."""
+    system = mapping(item.get("system"))
+    if text(system.get("rarity")).lower() != "common" or system_of(item) != "dnd5e":
+        return False
+    version = tuple(map(int, re.findall(r"\d+", text(at(item, "_stats.systemVersion")))[:2]))
+    if version >= _NEWEST_DEFAULT:
+        return False
+    attuned = system.get("attuned") is True or system.get("attunement") in (1, 2, "required")
+    described = text(at(system, "description.value"))
+    return not (
+        attuned
+        or "mgc" in objects_or_keys(system.get("properties"))
+        or _MAGICAL_NAME.search(text(item.get("name")))
+        or _MAGICAL.search(described)
+    )
+
+
+def objects_or_keys(value: object) -> list[str]:
+    """Keys that are set: of a list, or of an object of flags."""
+    if isinstance(value, Mapping):
+        return [str(key) for key, is_set in value.items() if is_set]
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def objects_of_pairs(value: object) -> list[Object]:

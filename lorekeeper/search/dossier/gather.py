@@ -45,7 +45,10 @@ async def gather(sources: Sources, topic: str, limit: int = 10) -> Dossier:
     subject = await subject_of(sources, topic.strip())
     is_known = bool(subject.nearest) if subject.is_name else subject.main or await sources.knows(topic)
     drafts = await _drafts(sources, subject) if is_known else []
-    note = subject.note if any(draft.lines for draft in drafts) else await _unknown(sources, subject)
+    filled = {draft.title for draft in drafts if draft.lines}
+    note = subject.note if filled else await _unknown(sources, subject)
+    if filled == {BELONGING} and not note:
+        note = f"No note is about {shown(subject.topic)}; these entries are the nearest in meaning."
     return await asyncio.to_thread(fitted, Dossier(topic.strip(), subject.main, [], note), drafts, limit)
 
 

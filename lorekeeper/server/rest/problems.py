@@ -17,6 +17,7 @@ from lorekeeper.errors import (
     LoreKeeperError,
     NotFoundError,
     SourceError,
+    UpgradingError,
 )
 from lorekeeper.printable import json_text, one_line
 from lorekeeper.server.tools import ToolError
@@ -33,6 +34,7 @@ STATUSES: Mapping[type[LoreKeeperError], int] = {
     ToolError: HTTPStatus.BAD_REQUEST,
     NotFoundError: HTTPStatus.NOT_FOUND,
     CacheError: HTTPStatus.SERVICE_UNAVAILABLE,
+    UpgradingError: HTTPStatus.SERVICE_UNAVAILABLE,
     ConfigError: HTTPStatus.SERVICE_UNAVAILABLE,
     EmbeddingError: HTTPStatus.SERVICE_UNAVAILABLE,
     SourceError: HTTPStatus.SERVICE_UNAVAILABLE,

@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from lorekeeper.cache.formats import is_later
-from lorekeeper.cache.milvus.backend import DamagedError, RefusedError, ServerLostError
-from lorekeeper.cache.milvus.schema import Column, Row
+from lorekeeper.cache.milvus.backend import Backend, DamagedError, Operation, RefusedError, ServerLostError
 from lorekeeper.cache.milvus.sharing.discovery import ServerRecord, connect, library_format, read_server
 from lorekeeper.cache.milvus.sharing.messages import PROTOCOL, Connection, Message
-from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import MilvusConnectionError
 from lorekeeper.version import VERSION
 
@@ -25,7 +23,7 @@ IDLE_CONNECTIONS = 8
 """Most connections that a client keeps between its calls."""
 
 
-class Client:
+class Client(Backend):
     """A library that another process serves. Each call takes an idle connection to that process, or opens another.
 
     Raises:
@@ -36,65 +34,19 @@ class Client:
         self._server, self._path = _server_of(path), path
         self._idle = [self._connection()]
 
-    def list_collections(self) -> list[str]:
-        return self._ask(list, "list_collections")
-
-    def has_collection(self, name: str) -> bool:
-        return self._ask(bool, "has_collection", name)
-
-    def description(self, name: str) -> str | None:
-        description = self._ask(object, "description", name)
-        return None if description is None else str(description)
-
-    def create_collection(self, name: str, columns: Sequence[Column], description: str) -> None:
-        self._ask(object, "create_collection", name, columns, description)
-
-    def load_collection(self, name: str) -> None:
-        self._ask(object, "load_collection", name)
-
-    def release_collection(self, name: str) -> None:
-        self._ask(object, "release_collection", name)
-
-    def drop_collection(self, name: str) -> None:
-        self._ask(object, "drop_collection", name)
-
-    def rename_collection(self, name: str, new_name: str) -> None:
-        self._ask(object, "rename_collection", name, new_name)
-
-    def flush(self, name: str) -> None:
-        self._ask(object, "flush", name)
-
-    def search(self, name: str, vector: Vectors, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
-        return self._ask(list, "search", name, vector, expression, limit, fields)
-
-    def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> list[Row]:
-        return self._ask(list, "get", name, keys, fields)
-
-    def query(self, name: str, expression: str, fields: Sequence[str]) -> list[Row]:
-        return self._ask(list, "query", name, expression, fields)
-
-    def count(self, name: str, expression: str = "") -> int:
-        return self._ask(int, "count", name, expression)
-
-    def upsert(self, name: str, rows: Sequence[Row]) -> None:
-        self._ask(object, "upsert", name, rows)
-
-    def delete(self, name: str, keys: Sequence[str]) -> None:
-        self._ask(object, "delete", name, keys)
+    def call(self, operation: Operation[T], *arguments: object) -> T:
+        """The answer of the server; ServerLostError if the server is gone, RefusedError if it refuses the operation."""
+        answer = self._answered(operation.name, arguments)
+        if "error" in answer:
+            raise (DamagedError if answer.get("damaged") else RefusedError)(answer["error"])
+        result = answer.get("answer")
+        if not isinstance(result, operation.answer):
+            raise RefusedError(f"process {self._server.pid} answered {operation.name} with {type(result).__name__}")
+        return cast("T", result)
 
     def close(self) -> None:
         while self._idle:
             self._idle.pop().close()
-
-    def _ask(self, kind: type[T], operation: str, *arguments: object) -> T:
-        """The answer to one call; ServerLostError if the server is gone, RefusedError if the server refuses it."""
-        answer = self._answered(operation, arguments)
-        if "error" in answer:
-            raise (DamagedError if answer.get("damaged") else RefusedError)(answer["error"])
-        result = answer.get("answer")
-        if not isinstance(result, kind):
-            raise RefusedError(f"process {self._server.pid} answered {operation} with {type(result).__name__}")
-        return result
 
     def _answered(self, operation: str, arguments: Sequence[object]) -> Message:
         with contextlib.suppress(ServerLostError, IndexError):  # a server closes idle connections when it has too many

@@ -9,11 +9,10 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from lorekeeper.cache.milvus.backend import Backend, DamagedError, RefusedError, refusal
-from lorekeeper.cache.milvus.schema import Column, ColumnType
+from lorekeeper.cache.milvus.backend import OPERATIONS, Backend, DamagedError, RefusedError, perform, refusal
 from lorekeeper.cache.milvus.sharing.discovery import announce, listen
 from lorekeeper.cache.milvus.sharing.messages import PROTOCOL, Connection, Message
 from lorekeeper.system import descriptor_share
@@ -33,29 +32,6 @@ RETRY_SECONDS = 0.1
 QUIET_SECONDS = 60.0
 """How long to log nothing more about that."""
 
-Operation = Callable[..., object]
-
-
-def operations(backend: Backend) -> Mapping[str, Operation]:
-    """The calls that a client may make, by name."""
-    return {
-        "list_collections": backend.list_collections,
-        "has_collection": backend.has_collection,
-        "description": backend.description,
-        "create_collection": lambda name, columns, text: backend.create_collection(name, _columns(columns), text),
-        "load_collection": backend.load_collection,
-        "release_collection": backend.release_collection,
-        "drop_collection": backend.drop_collection,
-        "rename_collection": backend.rename_collection,
-        "flush": backend.flush,
-        "search": backend.search,
-        "get": backend.get,
-        "query": backend.query,
-        "count": backend.count,
-        "upsert": backend.upsert,
-        "delete": backend.delete,
-    }
-
 
 class Server:
     """Serves a library that this process has open to other processes of this user.
@@ -66,7 +42,7 @@ class Server:
     """
 
     def __init__(self, path: Path, backend: Backend) -> None:
-        self._operations = operations(backend)
+        self._backend = backend
         self._token = secrets.token_hex(16)
         self._listener, address = listen(path)
         self._address = Path(address)
@@ -164,20 +140,12 @@ class Server:
             connection.send(_failure(error))
 
     def _answer(self, call: object) -> object:
-        if not isinstance(call, Sequence) or not call or call[0] not in self._operations:
+        if not isinstance(call, Sequence) or not call or call[0] not in OPERATIONS:
             raise ValueError(f"unknown call {str(call)[:100]!r}")
-        operation, *arguments = call
-        return self._operations[operation](*arguments)
+        name, *arguments = call
+        return perform(self._backend, OPERATIONS[name], arguments)
 
 
 def _failure(error: Exception) -> Message:
     refused = refusal(error)
     return {"error": str(refused), "damaged": isinstance(refused, DamagedError)}
-
-
-def _columns(columns: Iterable[tuple[str, str, int, bool, bool, int]]) -> list[Column]:
-    """Columns from their JSON form."""
-    return [
-        Column(name, ColumnType(kind), size, nullable, primary, many)
-        for name, kind, size, nullable, primary, many in columns
-    ]

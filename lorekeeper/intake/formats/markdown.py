@@ -1,0 +1,120 @@
+"""Books in Markdown, and stat blocks, spells and items that were copied into a text file.
+
+Notes are not imported: a vault keeps them, with their marks of secrecy.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, TextFile, UnknownFormatError
+from lorekeeper.intake.json_stream import Window
+from lorekeeper.intake.streams import Source
+from lorekeeper.normalize.book import Book, document
+from lorekeeper.normalize.build import Origin, slugify
+from lorekeeper.normalize.lined import SOURCE
+from lorekeeper.normalize.own import DEFAULT_DOCUMENT
+from lorekeeper.notes.printed import printed
+
+SUFFIXES = (*MARKDOWN, ".txt")
+
+PASTED = "pasted.txt"
+"""Name of the file in which text from a pipe is read."""
+
+MAX_CHARS = 32 << 20
+"""Longest file."""
+
+MAX_SEARCHED = 2_000
+"""Most files of a folder that are searched for printed entries."""
+
+IS_NOTE = (
+    "it is a note, which is not imported: 'lorekeeper vault add FOLDER' adds its folder, and minds what is secret in it"
+)
+NOTHING = (
+    "no creature, spell or magic item was found in it: one is found by the line below its name, such as 'Medium undead, chaotic "
+    "evil' or '2nd-level evocation', and by the lines that follow"
+)
+
+_OTHER_TEXTS = re.compile(
+    r"(?:readme|changelog|license|contributing|code.of.conduct|security|todo|legal)\b", re.IGNORECASE
+)
+_NOTE = re.compile(r"\A\s*(?:---|\+\+\+)\n|\[\[[^\]\n]+\]\]|^>? ?\[![\w-]+\]|%%", re.MULTILINE)
+_OBJECTS = re.compile(r"\s*[\[{<]")
+_GENERIC = frozenset({"src", "docs", "doc", "markdown", "md", "content", "text", "en", "english", "."})
+
+
+def recognises(name: str, head: str) -> bool:
+    """Whether a file is text for people, by its name."""
+    return name.endswith(SUFFIXES) and not _OBJECTS.match(head)
+
+
+def is_book(files: Sequence[Path]) -> bool:
+    """Whether one of the files of a folder prints an entry, and none of those looked at until then is a note."""
+    for path in files[:MAX_SEARCHED]:
+        text = _text(path)
+        if _NOTE.search(text):
+            return False
+        if printed(text.split("\n")):
+            return True
+    return False
+
+
+def is_chapter(path: Path) -> bool:
+    """Whether a file beside the chapters of a book may be one of them."""
+    return path.name.lower().endswith(MARKDOWN) and not _OTHER_TEXTS.match(path.name)
+
+
+@dataclass(frozen=True)
+class Together:
+    """The texts of an import: the books that they are, by their key."""
+
+    books: dict[str, Book]
+    known: set[str]
+
+
+def read(file: TextFile) -> Iterator[Entry]:
+    """The entries of a text; what is not understood of them is reported."""
+    text = file.whole(MAX_CHARS)
+    if text is None:
+        return
+    alone = file.all_files.alone
+    if alone and not printed(text.split("\n")):
+        raise UnknownFormatError(NOTHING)
+    if _NOTE.search(text):
+        file.fail(IS_NOTE)
+        return
+    together = file.all_files.once(_together)
+    origin = _origin(file, alone=alone)
+    book = together.books.setdefault(origin.document, Book(origin))
+    if origin.document not in together.known and origin.document != DEFAULT_DOCUMENT:
+        together.known.add(origin.document)
+        yield Entry(file.audiences.decided(document(origin, [text])), str(file.path))
+    yield from file.entries(book.read(text), ": ")
+
+
+def _origin(file: TextFile, *, alone: bool) -> Origin:
+    if file.path.name == PASTED:
+        return Origin(SOURCE, file.document or DEFAULT_DOCUMENT, file.document or DEFAULT_DOCUMENT)
+    title = file.title
+    if not alone:
+        folders = [part for part in file.all_files.folder.parts if part.lower() not in _GENERIC]
+        title = folders[-1] if folders else title
+    return Origin(SOURCE, file.document or slugify(title) or DEFAULT_DOCUMENT, title)
+
+
+def _together(_: Sequence[Path]) -> Together:
+    return Together({}, set())
+
+
+def _text(path: Path) -> str:
+    """The beginning of a file, "" if it cannot be read; reading it again reports why."""
+    try:
+        with Source(path, threading.Event()) as source:
+            return Window(source.text()).rest(1 << 20)
+    except (OSError, EOFError, ValueError, zlib.error):
+        return ""

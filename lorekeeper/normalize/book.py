@@ -1,0 +1,331 @@
+"""A book of rules in Markdown, such as an SRD: its printed entries, and what its headings and tables hold besides.
+
+Whatever is no entry of another kind is a rule: nothing of the text is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from lorekeeper.entities import MAX_KEY_LENGTH, Entity
+from lorekeeper.errors import FilterError
+from lorekeeper.normalize import equipment, lined
+from lorekeeper.normalize.build import Imported, Origin, build, gold, number, part_key, slugify, without_empty
+from lorekeeper.notes.printed import Printed, plain, printed
+
+EDITIONS = {"5e-2024": "5th Edition 2024", "5e-2014": "5th Edition 2014"}
+
+_OF_2024 = re.compile(
+    r"\(XP [\d,]+|\bOrigin Feat\b|\bLevel \d (?:abjur|conj|div|ench|evoc|illus|necro|transm)", re.IGNORECASE
+)
+_OF_2014 = re.compile(
+    r"Challenge\W{1,6}[\d/]+ \([\d,]+ XP|\d(?:st|nd|rd|th)-level (?:abjur|conj|div|ench|evoc|illus|necro|transm)",
+    re.IGNORECASE,
+)
+
+_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)[\s#]*$")
+_TAG = re.compile(r"(.+?) \[(.+)\]$")
+_PRICED = re.compile(r"(.+?) \(((?:[\d,]+ ?[CSEGP]P)\b[^()]*|varies)\)$", re.IGNORECASE)
+_FEAT = re.compile(
+    r"\W{0,3}(?P<category>[\w ]{1,30}) feat\b\W*(?:\(?prerequisites?: (?P<prerequisite>.+?)\)?)?\W{0,3}$", re.IGNORECASE
+)
+_LEVEL = re.compile(r"level (\d{1,2}): (.+)", re.IGNORECASE)
+_SUBCLASS = re.compile(r"(?:.+ )?subclass: (.+)", re.IGNORECASE)
+_HIT_DIE = re.compile(r"hit (?:point )?di(?:e|ce)\W{1,60}(?:1)?(d\d{1,2})", re.IGNORECASE)
+_HTML = re.compile(r"<[^<>]{1,200}>")
+_OF_CLASS = re.compile(r"^(?:hit points|hit dice|class features|(?:core )?[\w ]* traits|becoming .*)$", re.IGNORECASE)
+"""Headings within the description of a class, below which its hit die may stand."""
+
+_SPECIES = re.compile(r"^\W*creature type\b.*^\W*size\b.*^\W*speed\b", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+_BACKGROUND = re.compile(r"^\W*skill proficiencies\b.*^\W*equipment\b", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+_LABEL = re.compile(r"^\W*(?P<key>[A-Z][\w' ]{2,40})\s*(?::\*\*|\*\*:|:)\s*(?P<value>\S.*)$", re.MULTILINE)
+_CAPTION = re.compile(r"\W*table\W*: (.+?)\W*$", re.IGNORECASE)
+_NAMES = re.compile(r"^(?!.*\b(?:level|rarity|lifestyle)\b)[a-z]")
+"""The title of a column of names of things, such as "item" or "weapon"."""
+
+_DAMAGE = re.compile(r"(\d{1,2}(?:d\d{1,2})?) (\w+)")
+
+
+@dataclass
+class Section:
+    """A heading with what stands below it, up to the next one.
+
+    Attributes:
+        name: of the heading; "" for what stands before the first.
+        level: of the heading.
+        parents: the headings above it, the outermost first.
+        text: Markdown, without what became an entry of its own.
+    """
+
+    name: str
+    level: int
+    parents: tuple[str, ...] = ()
+    text: str = ""
+
+    @property
+    def parent(self) -> str:
+        """The heading above it."""
+        return self.parents[-1] if self.parents else ""
+
+
+@dataclass
+class Book:
+    """Makes the entries of the texts of one book.
+
+    Attributes:
+        origin: of its entries.
+        slugs: the keys that are taken, by type, with what has them.
+        weights: of things that a table lists and a section describes, by name.
+    """
+
+    origin: Origin
+    weights: dict[str, float | None] = field(default_factory=dict)
+    slugs: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+
+    def read(self, text: str) -> Imported:
+        """Everything in a text of the book."""
+        result, lines = Imported(), text.split("\n")
+        found = printed(lines)
+        for entry in found:
+            self._add(result, entry.name, partial(self._printed, entry, result))
+        sections = list(_sections(lines, found))
+        owner = _Owner()
+        if found and len(sections) == 1 and (rest := sections.pop().text):
+            result.warnings += [("text", f"not understood: {line[:100]}") for line in rest.split("\n") if line.strip()]
+        described = {match[1] for section in sections if (match := _PRICED.fullmatch(section.name))}
+        for section in sections:
+            for table in _priced_tables(section.text):
+                for row in table.rows:
+                    if row[0] in described:
+                        self.weights[row[0]] = number(dict(zip(table.columns, row, strict=True)).get("weight"))
+                    else:
+                        self._add(result, row[0], partial(_of_row, table, row, self.origin))
+        for section in sections:
+            owner = self._section(result, section, owner)
+        self._finish(result, owner)
+        return result
+
+    def _add(self, result: Imported, name: str, make: Callable[[], Entity]) -> None:
+        try:
+            result.entities.append(make())
+        except FilterError as error:
+            result.failed.append((name, str(error)))
+
+    def _printed(self, entry: Printed, result: Imported) -> Entity:
+        made, problems = lined.entity(entry, self.origin)
+        result.warnings += [(entry.name, problem) for problem in problems]
+        return made
+
+    def _section(self, result: Imported, section: Section, owner: _Owner) -> _Owner:
+        """Add what a section is; the class or subclass to which the following features belong."""
+        if (die := _HIT_DIE.search(_HTML.sub(" ", section.text))) and section.name:
+            self._finish(result, owner)
+            named = [name for name in (section.name, *reversed(section.parents)) if not _OF_CLASS.search(name)]
+            whole = Section(named[0] if named else section.name, section.level, section.parents, section.text)
+            return _Owner(whole, "class", die[1].lower())
+        if owner.section and section.level < owner.section.level:
+            self._finish(result, owner)
+            owner = _Owner()
+        if owner.section and (subclass := _SUBCLASS.fullmatch(section.name)):
+            class_name = owner.class_name
+            self._finish(result, owner)
+            named = Section(subclass[1], owner.section.level, section.parents, section.text)
+            return _Owner(named, "subclass", parent=class_name)
+        if owner.section and (feature := _LEVEL.fullmatch(section.name)):
+            owner.features.append((feature[2], int(feature[1]), section.text))
+            return owner
+        if owner.features and section.level > 3 and section.text:
+            name, level, text = owner.features[-1]
+            owner.features[-1] = (name, level, f"{text}\n\n**{section.name}.** {section.text}")
+            return owner
+        if section.text:
+            self._add(result, section.name, partial(self._of_section, section))
+        return owner
+
+    def _finish(self, result: Imported, owner: _Owner) -> None:
+        """Add a class or subclass with its features, each of which is a rule as well."""
+        if owner.section is None:
+            return
+        section, class_name = owner.section, owner.class_name
+        features = [{"name": f"{name} (level {level})", "desc": text} for name, level, text in owner.features]
+        data = {
+            "name": section.name,
+            "desc": section.text,
+            "features": features,
+            "subclass_of": owner.parent,
+            "hit_dice": owner.die,
+        }
+        fields = {"hit_die": owner.die or None, "parent": owner.parent or None}
+        self._add(result, section.name, partial(self._made, "character_options", owner.kind, data, fields))
+        for name, level, text in owner.features:
+            more = {"name": name, "class": class_name, "level": level, "desc": text}
+            make = partial(
+                self._made, "rules", "class-feature", more, {"parent": section.name}, section.name, str(level)
+            )
+            self._add(result, name, make)
+
+    def _of_section(self, section: Section) -> Entity:
+        """The entry that a section is: a feat, a background, a species, gear with its price, or a rule."""
+        first = section.text.split("\n", 1)[0]
+        labels = {match["key"].lower(): match["value"].strip(" *") for match in _LABEL.finditer(section.text)}
+        data: dict[str, Any] = {"name": section.name, "desc": section.text}
+        if (feat := _FEAT.fullmatch(first)) and section.parents:
+            data |= {
+                "desc": section.text[len(first) :].strip(),
+                "category": feat["category"].lower(),
+                "prerequisite": feat["prerequisite"],
+            }
+            return self._made("character_options", "feat", data, {})
+        if _SPECIES.search(section.text) and section.level > 2:
+            data |= {key: labels.get(key) for key in ("size", "speed")}
+            return self._made("character_options", "race", data, {})
+        if _BACKGROUND.search(section.text):
+            return self._made("character_options", "background", data, {})
+        if priced := _PRICED.fullmatch(section.name):
+            data |= {
+                "name": priced[1],
+                "category": section.parent,
+                "cost": gold(priced[2]),
+                "weight": number(labels.get("weight")) or self.weights.get(priced[1]),
+            }
+            fields = {"cost": data["cost"], "weight": data["weight"], "category": equipment.categories(section.parent)}
+            return self._made("equipment", "gear", data, fields)
+        tag = _TAG.fullmatch(section.name)
+        kind = "condition" if tag and tag[2].lower() == "condition" else "rule" if tag else "section"
+        name = tag[1] if tag else section.name or self.origin.document_name or self.origin.document
+        data |= {"name": name, "tag": tag[2] if tag else None}
+        return self._made("rules", kind, data, {"parent": section.parent or None}, *reversed(section.parents))
+
+    def _made(
+        self, entity_type: str, kind: str, data: Mapping[str, Any], fields: Mapping[str, Any], *apart: str
+    ) -> Entity:
+        """An entry; one whose name is taken is told apart by the headings above it."""
+        name = str(data["name"])[:MAX_KEY_LENGTH]
+        slug, whole = slugify(name), (kind, *apart)
+        if self.slugs.setdefault((entity_type, slug), whole) != whole:
+            slug = part_key(slugify(f"{name} {apart[0] if apart else kind}"), name, *whole)
+        return build(entity_type, without_empty(data), self.origin, name=name, kind=kind, slug=slug, fields=fields)
+
+
+@dataclass
+class _Owner:
+    """The class or subclass whose features are being read."""
+
+    section: Section | None = None
+    kind: str = ""
+    die: str = ""
+    parent: str = ""
+    features: list[tuple[str, int, str]] = field(default_factory=list)
+
+    @property
+    def class_name(self) -> str:
+        return self.parent or (self.section.name if self.section else "")
+
+
+def document(origin: Origin, texts: Sequence[str]) -> Entity:
+    """The record of a book, with the edition that most of its entries are printed for."""
+    new, old = (sum(len(sign.findall(text)) for text in texts) for sign in (_OF_2024, _OF_2014))
+    key = "" if new == old == 0 else "5e-2024" if new > old else "5e-2014"
+    title = origin.document_name or origin.document
+    data = {"name": title} | ({"gamesystem": {"name": EDITIONS[key], "key": key}} if key else {})
+    fields = {"game_system": EDITIONS[key]} if key else {}
+    return build("documents", data, origin, name=title, kind="document", slug=origin.document, fields=fields)
+
+
+def _sections(lines: Sequence[str], found: Sequence[Printed]) -> Iterator[Section]:
+    """The sections of a text, without the lines of printed entries."""
+    taken = {place for entry in found for place in range(entry.start, entry.end)}
+    above: list[Section] = []
+    section, text = Section("", 0), list[str]()
+    for place, line in enumerate(lines):
+        if place in taken:
+            continue
+        heading = _HEADING.match(line)
+        if heading is None:
+            text.append(line)
+            continue
+        yield _closed(section, text)
+        level, name = len(heading[1]), plain(heading[2])
+        above = [each for each in above if each.level < level]
+        section, text = Section(name, level, tuple(each.name for each in above)), []
+        above.append(section)
+    yield _closed(section, text)
+
+
+def _closed(section: Section, text: Sequence[str]) -> Section:
+    section.text = "\n".join(text).strip()
+    return section
+
+
+# --- tables with prices ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Table:
+    """A table of things with their prices: its caption, the names of its columns, and its rows."""
+
+    caption: str
+    columns: list[str]
+    rows: list[list[str]] = field(default_factory=list)
+
+
+def _priced_tables(text: str) -> Iterator[_Table]:
+    caption, table = "", None
+    for line in text.split("\n"):
+        cells = [plain(cell) for cell in line.strip().strip("|").split("|")] if line.lstrip().startswith("|") else []
+        if match := _CAPTION.fullmatch(line):
+            caption = re.sub(r" \(.*\)$", "", match[1])
+        if not cells:
+            if table and table.rows:
+                yield table
+            table = None
+        elif table is None:
+            columns = [cell.lower() for cell in cells]
+            table = _Table(caption, columns if "cost" in columns[1:] and _NAMES.search(columns[0]) else [])
+        elif (
+            table.columns and len(cells) == len(table.columns) and gold(cells[table.columns.index("cost")]) is not None
+        ):
+            table.rows.append(cells)
+    if table and table.rows:
+        yield table
+
+
+def _of_row(table: _Table, cells: Sequence[str], origin: Origin) -> Entity:
+    """A weapon, armor or other gear of a row."""
+    row = {key: "" if value in ("\u2014", "-") else value for key, value in zip(table.columns, cells, strict=True)}
+    name, category = cells[0], table.caption
+    damage, armor = _DAMAGE.match(row.get("damage", "")), number(row.get("armor class (ac)") or row.get("armor class"))
+    kind = "weapon" if damage else "armor" if armor is not None else "gear"
+    properties = [part.strip() for part in re.split(r",\s*(?![^()]*\))", row.get("properties", "")) if part.strip()]
+    common = {"cost": gold(row["cost"]), "weight": number(row.get("weight"))}
+    words = {
+        "damage_dice": damage[1] if damage else None,
+        "damage_type": damage[2].lower() if damage else None,
+        "armor_class": int(armor) if armor is not None else None,
+    }
+    data = {
+        "name": name,
+        "category": category,
+        **common,
+        **words,
+        "properties": properties,
+        "mastery": row.get("mastery"),
+    }
+    data |= {
+        key: value
+        for key, value in row.items()
+        if key in ("stealth", "strength", "speed", "carrying capacity", "storage")
+    }
+    fields = {
+        **common,
+        "damage_type": words["damage_type"],
+        "armor_class": words["armor_class"],
+        "damage": equipment.damage(words["damage_dice"]),
+        "properties": [re.sub(r" \(.*", "", each).lower() for each in properties] or None,
+        "category": equipment.categories(category, f"{kind}" if kind != "gear" else None),
+    }
+    return build("equipment", without_empty(data), origin, name=name, kind=kind, fields=fields)

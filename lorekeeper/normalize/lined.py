@@ -1,0 +1,90 @@
+"""Entries whose values are lines of text: as books print them, and as compendiums in XML have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lorekeeper.entities import Entity
+from lorekeeper.normalize import equipment, spells, statblocks
+from lorekeeper.normalize.build import Origin, build, number, without_empty
+from lorekeeper.notes.printed import CREATURE, SPELL, Printed
+
+SOURCE = "printed"
+"""``Entity.source_api`` of what was printed."""
+
+
+def entity(entry: Printed, origin: Origin) -> tuple[Entity, list[str]]:
+    """The entity of a printed entry, and what of it could not be read.
+
+    Raises:
+        FilterError: it cannot be stored; the message says why.
+    """
+    problems = [f"not understood: {line}" for line in entry.left]
+    if entry.kind == CREATURE:
+        made, more = statblocks.creature(entry.values, origin)
+        return made, [*problems, *more]
+    return (spell if entry.kind == SPELL else item)(entry.values, origin), problems
+
+
+def spell(values: Mapping[str, Any], origin: Origin) -> Entity:
+    """A spell: ``level``, ``school``, ``ritual``, ``classes``; lines ``time``, ``range``, ``components``, ``duration``; ``text``.
+
+    Raises:
+        FilterError: it cannot be stored; the message says why.
+    """
+    text, higher = str(values.get("text") or ""), str(values.get("higher_level") or "")
+    time, reach, written, duration = (str(values.get(key) or "") for key in ("time", "range", "components", "duration"))
+    initials, _, material = written.partition("(")
+    classes = list(values.get("classes") or ())
+    listed = [part.strip() for part in initials.split(",") if part.strip()]
+    data = {
+        "name": values["name"],
+        "level": values.get("level"),
+        "school": values.get("school"),
+        "ritual": values.get("ritual"),
+        "casting_time": time,
+        "range": reach,
+        "components": initials.strip(" ,"),
+        "material": material.rstrip(") "),
+        "duration": duration,
+        "concentration": "concentration" in duration.casefold() if duration else None,
+        "dnd_class": ", ".join(classes),
+        "classes": classes,
+        "desc": text,
+        "higher_level": higher,
+        "book": values.get("book"),
+    }
+    whole = "\n\n".join(filter(None, (text, higher)))
+    fields = {
+        **spells.fields(spells.Spell(whole, material, duration, reach, listed)),
+        **{key: data[key] for key in ("level", "school", "ritual", "concentration")},
+        "classes": classes or None,
+        "casting_time": spells.casting_time(time) if time else None,
+        "range": number(reach) if "f" in reach.casefold() else None,
+    }
+    return build("spells", without_empty(data), origin, name=str(values["name"]), kind="spell", fields=fields)
+
+
+def item(values: Mapping[str, Any], origin: Origin) -> Entity:
+    """A magic item: ``category``, ``which`` kinds of it, ``rarity``, ``attunement``, ``text``.
+
+    Raises:
+        FilterError: it cannot be stored; the message says why.
+    """
+    name, text, which = str(values["name"]), str(values.get("text") or ""), values.get("which")
+    rarity = equipment.rarity(values.get("rarity"))
+    fields = {
+        **equipment.magic(name, text, bool(values.get("attunement"))),
+        "category": equipment.categories(values.get("category")),
+        "rarity": rarity,
+    }
+    data = {
+        "name": name,
+        "category": f"{values.get('category')} ({which})" if which else values.get("category"),
+        "rarity": rarity,
+        "requires_attunement": fields.get("requires_attunement"),
+        "attunement_detail": values.get("attunement"),
+        "desc": text,
+    }
+    return build("equipment", without_empty(data), origin, name=name, kind="magic-item", fields=fields)

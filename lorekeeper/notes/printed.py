@@ -1,0 +1,483 @@
+"""Creatures, spells and magic items as books print them: in Markdown of any dialect, or as text copied from a page or a PDF.
+
+All of these have the same lines. An entry is found by the line below its name: size, type and alignment; level and school; or
+category and rarity. What follows are lines that begin with known words, and then the text. Markdown only helps: a heading ends an
+entry, and bold words begin a feature.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from lorekeeper.terms import ABILITY_OF, CONDITIONS
+
+CREATURE, SPELL, ITEM = "creature", "spell", "item"
+
+_HINT = re.compile(
+    r"(?:armou?r class|\bAC\b)\W{0,12}\d|casting time|, (?:very )?(?:common|uncommon|rare|legendary|artifact|rarity)",
+    re.IGNORECASE,
+)
+
+FAR = 14
+"""Lines, blank ones not counted, within which a line below a name must be followed by one that confirms it."""
+
+MAX_LINES = 200_000
+"""Most lines of a text that are read."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a text.
+
+    Attributes:
+        raw: without marks of quotes and Homebrewery.
+        text: without Markdown.
+        level: of a heading, 0 for none.
+        quoted: whether it is quoted.
+        closes: whether it is the end of a block of Homebrewery.
+    """
+
+    raw: str
+    text: str
+    level: int
+    quoted: bool
+    closes: bool
+
+
+@dataclass
+class Printed:
+    """An entry as it is printed.
+
+    Attributes:
+        kind: creature, spell or item.
+        values: of its lines; of a creature in the keys of Fantasy Statblocks.
+        start: number of the line with its name.
+        end: number of the line after it.
+        left: lines that were not understood.
+    """
+
+    kind: str
+    values: dict[str, object]
+    start: int
+    end: int
+    left: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return str(self.values["name"])
+
+
+def printed(written: Sequence[str]) -> list[Printed]:
+    """The entries of a text, in its order."""
+    if not any(map(_HINT.search, written)):
+        return []
+    lines = [_line(line) for line in written[:MAX_LINES]]
+    anchors = [(at, kind) for at, line in enumerate(lines) if (kind := _kind_at(lines, at))]
+    found: list[Printed] = []
+    starts = {at: _name_above(lines, at) for at, _ in anchors}
+    named = [(starts[at], at, kind) for at, kind in anchors if starts[at] is not None]
+    for place, (start, at, kind) in enumerate(named):
+        following = named[place + 1][0] if place + 1 < len(named) else len(lines)
+        end = _end(lines, start or 0, at, following or len(lines))
+        entry = Printed(kind, {"name": _name(lines[start or 0])}, start or 0, end)
+        _READERS[kind](entry, lines[at], lines[at + 1 : end])
+        found.append(entry)
+    return found
+
+
+# --- lines -----------------------------------------------------------------------------------------------------------
+
+_QUOTE = re.compile(r"\s{0,9}(?:>\s?)+")
+_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)[\s#]*$")
+_RULE = re.compile(r"[\s_*:=\\-]*$|\\(?:column|page\w*)\b.*$|\^[\w-]+$")
+_BRACES = re.compile(r"\{\{[\w,:#;%.='\"-]*\s?|\}\}")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,300}>|\{[#.:][^{}]{0,100}\}")
+_LINK = re.compile(r"!?\[([^\[\]]{1,200})\]\([^()\s]{0,300}\)")
+_WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]")
+_BULLET = re.compile(r"^\s*[-*+\u2022]\s+(?=\S)")
+_MARKS = re.compile(r"\*{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|`")
+
+
+def _line(written: str) -> Line:
+    quote = _QUOTE.match(written)
+    raw = written[quote.end() :] if quote else written
+    closes = raw.strip() == "}}"
+    if "{{" in raw or "}}" in raw:
+        raw = _BRACES.sub("", raw)
+    raw = raw.replace(" :: ", " ").replace("::", " ") if "::" in raw else raw
+    raw = _TAG.sub(" ", raw) if "<" in raw or "{" in raw else raw
+    raw = "" if _RULE.match(raw) else raw.rstrip()
+    heading = _HEADING.match(raw)
+    return Line(raw, plain(heading[2] if heading else raw), len(heading[1]) if heading else 0, bool(quote), closes)
+
+
+def plain(raw: str) -> str:
+    """A line without Markdown."""
+    text = _WIKI_LINK.sub(r"\1", raw) if "[[" in raw else raw
+    text = _LINK.sub(r"\1", text) if "](" in text else text
+    return " ".join(_MARKS.sub("", _BULLET.sub("", text, count=1)).replace("\u2019", "'").split())
+
+
+def _name(line: Line) -> str:
+    name = line.text.strip(" .:")
+    return _title(name) if name.isupper() and len(name) > 3 else name
+
+
+def _title(name: str) -> str:
+    words = name.lower().split()
+    return " ".join(w if i and w in _SMALL else w[:1].upper() + w[1:] for i, w in enumerate(words))
+
+
+def _name_above(lines: Sequence[Line], at: int) -> int | None:
+    """The line of the name above the line that shows what an entry is; None without one."""
+    for above in range(at - 1, max(-1, at - 5), -1):
+        line = lines[above]
+        if line.text and not line.text.lower().startswith("source"):
+            return above if len(line.text) <= 120 and "|" not in line.text else None
+    return None
+
+
+def _end(lines: Sequence[Line], start: int, at: int, following: int) -> int:
+    """The line after an entry: it ends with its quote or block, at the next heading of its level, or before the next entry."""
+    first = lines[start]
+    for number in range(at + 1, following):
+        line = lines[number]
+        if line.level and (not first.level or line.level <= first.level) and _rubric(line) is None:
+            return number
+        if line.closes or (first.quoted and not line.quoted and line.text):
+            return number
+    return following
+
+
+# --- what a line begins -----------------------------------------------------------------------------------------------
+
+_SIZE = r"(?:tiny|small|medium|large|huge|gargantuan)"
+_CREATURE = re.compile(
+    rf"(?P<size>{_SIZE}(?: (?:or|to) {_SIZE})?) (?P<type>[a-z][a-z' /-]{{2,60}}?) ?(?:\((?P<subtype>[^()]{{1,80}})\))?,"
+    r" ?(?P<alignment>[a-z(][^|]{2,80})",
+    re.IGNORECASE,
+)
+_ALIGNMENT = re.compile(r"\b(?:lawful|neutral|chaotic|good|evil|unaligned|alignment)\b", re.IGNORECASE)
+_SCHOOLS = "abjuration|conjuration|divination|enchantment|evocation|illusion|necromancy|transmutation"
+_SPELL = re.compile(
+    rf"(?:(?P<nth>\d)(?:st|nd|rd|th)[- ]level (?P<of>{_SCHOOLS})"
+    rf"|level (?P<level>\d) (?P<in>{_SCHOOLS})|(?P<cantrip>{_SCHOOLS}) cantrip)"
+    r"\b(?P<rest>[ (),\w'-]{0,150})",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(
+    r"(?P<category>armou?r|weapon|wondrous item|potion|ring|rod|staff|wand|scroll|ammunition|instrument|tattoo|shield"
+    r"|adventuring gear)(?: \((?P<which>[^()]{1,120})\))?, "
+    r"(?P<rarity>[^.|]{0,90}?\b(?:common|uncommon|rare|legendary|artifact|rarity|varies)\b[^.]{0,160})",
+    re.IGNORECASE,
+)
+_HAS_ARMOR_CLASS = re.compile(r"(?:armou?r class|AC)\b:? ?\d", re.IGNORECASE)
+_HAS_CASTING_TIME = re.compile(r"casting time\b", re.IGNORECASE)
+
+
+def _kind_at(lines: Sequence[Line], at: int) -> str:
+    """What the line is the second of, "" for nothing."""
+    line = lines[at]
+    if not line.text or line.level or len(line.text) > 250:
+        return ""
+    if (match := _CREATURE.fullmatch(line.text)) and _ALIGNMENT.search(match["alignment"]):
+        return CREATURE if _follows(lines, at, _HAS_ARMOR_CLASS) else ""
+    if _SPELL.fullmatch(line.text):
+        return SPELL if _follows(lines, at, _HAS_CASTING_TIME) else ""
+    return ITEM if _ITEM.fullmatch(line.text) else ""
+
+
+def _follows(lines: Sequence[Line], at: int, sign: re.Pattern[str]) -> bool:
+    near = [line.text for line in lines[at + 1 : at + 2 * FAR] if line.text][:FAR]
+    return any(sign.match(text) for text in near)
+
+
+# --- creatures -------------------------------------------------------------------------------------------------------
+
+_KEYS = {
+    "armor class": "ac", "armour class": "ac", "ac": "ac", "hit points": "hp", "hp": "hp", "speed": "speed",
+    "initiative": "initiative_bonus", "saving throws": "saves", "saves": "saves", "skills": "skillsaves",
+    "damage vulnerabilities": "damage_vulnerabilities", "damage resistances": "damage_resistances",
+    "damage immunities": "damage_immunities", "condition immunities": "condition_immunities",
+    "vulnerabilities": "damage_vulnerabilities", "resistances": "damage_resistances", "immunities": "damage_immunities",
+    "senses": "senses", "languages": "languages", "language": "languages", "challenge rating": "cr", "challenge": "cr", "cr": "cr",
+    "proficiency bonus": "", "gear": "gear", "equipment": "gear", "habitat": "environment", "environment": "environment",
+    "experience": "", "xp": "", "roll 0+": "",
+}  # fmt: skip
+"""How the lines of a stat block begin, and the keys of their values."""
+
+_KEY = re.compile(rf"({'|'.join(sorted(map(re.escape, _KEYS), key=len, reverse=True))})\b ?:? ?", re.IGNORECASE)
+_WITHIN = re.compile(
+    r"(?<=[\w)\].]) (?=(?:Hit Points|HP|Speed|Initiative|Proficiency Bonus|Challenge(?: Rating)?|CR|AC):? [\d+(\u2212-])"
+)
+_ABILITY = "|".join(ABILITY_OF)
+_SIGN = r"[+\u2212\u2013-]"
+_SCORE_TOKEN = rf"(?:(?:{_ABILITY})[a-z]{{0,10}}|mods?|saves?|scores?|stats?|abilit(?:y|ies)|{_SIGN}?\d{{1,2}}|{_SIGN})"
+_SCORES = re.compile(rf"(?:[|\s:().,/]*{_SCORE_TOKEN})+[|\s:().,/-]*", re.IGNORECASE)
+_HEAD_ROW = re.compile(rf"(?:\b(?:{_ABILITY})[a-z]*\b[^\d]{{1,12}}){{5}}\b(?:{_ABILITY})[a-z]*\b", re.IGNORECASE)
+
+RUBRICS = {
+    "traits": "traits", "special abilities": "traits", "features": "traits", "actions": "actions", "action": "actions",
+    "bonus actions": "bonus_actions", "reactions": "reactions", "reaction": "reactions", "legendary actions": "legendary_actions",
+    "mythic actions": "mythic_actions", "lair actions": "lair_actions", "regional effects": "regional_effects",
+    "description": "desc", "villain actions": "legendary_actions",
+}  # fmt: skip
+
+_SMALL = frozenset("a an and as at by for from in into of on or per the to with vs".split())
+_BOLD = r"(?:\*\*\*|\*\*_|_\*\*|___|\*\*|__)"
+_FEATURE = re.compile(
+    rf"\s*(?:[-*+]\s+)?{_BOLD}(?P<name>[^*\n]{{1,120}}?)(?:[.:]{_BOLD}|{_BOLD}[.:]|{_BOLD}(?=\s*$))\.?\s*(?P<rest>.*)"
+)
+_ITALIC_FEATURE = re.compile(r"\s*[*_](?P<name>[^*_\n]{1,60})\.[*_]\s*(?P<rest>\S.*)")
+_PLAIN_FEATURE = re.compile(r"(?P<name>[A-Z][^.:;!?|]{0,70}?(?: ?\([^()]{1,60}\))?)[.] (?P<rest>\S.*)")
+_ENDS = re.compile(r"[.!?:)\u201d\"'*]$")
+
+
+def _rubric(line: Line) -> str | None:
+    """The rubric that a line is the title of."""
+    name = line.text.rstrip(".: ").lower()
+    return RUBRICS.get(re.sub(r" \(.*\)$", "", name)) if len(name) < 60 else None
+
+
+def _creature(entry: Printed, anchor: Line, lines: Sequence[Line]) -> None:
+    entry.values |= type_line(anchor.text)
+    size = _header_size(lines)
+    _read_header(entry, lines[:size])
+    _read_features(entry, lines[size:])
+
+
+def type_line(text: str) -> dict[str, str]:
+    """Size, type, subtype and alignment of a line such as "Medium humanoid (elf), neutral"; {} for any other."""
+    match = _CREATURE.fullmatch(text)
+    return {key: match[key] for key in ("size", "type", "subtype", "alignment") if match[key]} if match else {}
+
+
+def _header_size(lines: Sequence[Line]) -> int:
+    """How many lines come before the features: up to the challenge rating, which is the last of the values."""
+    size = 0
+    for number, line in enumerate(lines):
+        if _rubric(line) is not None or (line.level and number):
+            break
+        key = _KEY.match(line.text)
+        if key or (line.text and _SCORES.fullmatch(line.text)):
+            size = number + 1
+        elif size and _begins_feature(line, lines[number - 1], marked=False):
+            break
+    return size
+
+
+def _read_header(entry: Printed, lines: Sequence[Line]) -> None:
+    scores: list[str] = []
+    key = ""
+    found: dict[str, str] = {}
+    for line in lines:
+        if not line.text:
+            continue
+        if _SCORES.fullmatch(line.text):
+            scores.append(line.text)
+            key = ""
+            continue
+        for part in _WITHIN.split(line.text):
+            match = _KEY.match(part)
+            if match and part[match.end() :]:
+                key = _KEYS[match[1].lower()]
+                if key and key not in found:
+                    found[key] = part[match.end() :].strip()
+            elif key:
+                found[key] = f"{found[key]} {part}"  # a line that was broken
+            elif not match and not _RULED.fullmatch(part):
+                entry.left.append(part)
+    entry.values |= _values(found) | _ability_scores(" ".join(scores))
+
+
+_RULED = re.compile(r"[|:\s-]*")
+
+
+def _values(found: dict[str, str]) -> dict[str, object]:
+    values: dict[str, object] = dict(found)
+    for key in ("saves", "skillsaves"):
+        if key in found:
+            values[key] = [part.strip() for part in found[key].replace("\u2212", "-").split(",")]
+    if "initiative_bonus" in found:
+        bonus = re.match(r"[+-]?\d+", found["initiative_bonus"].replace("\u2212", "-"))
+        values["initiative_bonus"] = int(bonus[0]) if bonus else found["initiative_bonus"]
+    if "cr" in found:
+        values["cr"] = re.split(r"[(,]| XP", found["cr"])[0].strip()
+    if "damage_immunities" in found and "condition_immunities" not in found:
+        parts = re.split(r";\s*", found["damage_immunities"])
+        states = [part for part in parts if set(re.findall(r"\w+", part.lower())) & {*CONDITIONS, "exhaustion"}]
+        values["condition_immunities"] = ", ".join(states)
+        values["damage_immunities"] = "; ".join(part for part in parts if part not in states)
+    return {
+        key: value for key, value in values.items() if value not in ("", "-", "\u2014", "\u2013", ["\u2014"], "None")
+    }
+
+
+def _ability_scores(text: str) -> dict[str, object]:
+    """Six scores, and the bonuses of saving throws where they stand in the table."""
+    if _HEAD_ROW.search(text):
+        numbers = re.findall(r"(\d{1,2})\s*\(", text)
+        numbers = numbers if len(numbers) == len(ABILITY_OF) else re.findall(r"(?<![\d+\u2212\u2013-])\d{1,2}\b", text)
+        return {"stats": list(map(int, numbers[:6]))} if len(numbers) >= len(ABILITY_OF) else {}
+    stats: list[int] = []
+    saves: list[dict[str, int]] = []
+    for code, name in ABILITY_OF.items():
+        match = re.search(
+            rf"\b{code}[a-z]*\b[^\d+\u2212\u2013-]*(\d{{1,2}})(?:[^\d+\u2212\u2013-]*({_SIGN} ?\d+))?(?:[|\s]*({_SIGN} ?\d+))?",
+            text,
+            re.IGNORECASE,
+        )
+        if match is None:
+            return {}
+        stats.append(int(match[1]))
+        if match[3] and _signed(match[3]) != _signed(match[2]):
+            saves.append({name: _signed(match[3])})
+    return {"stats": stats} | ({"saves": saves} if saves else {})
+
+
+def _signed(text: str) -> int:
+    return int(re.sub(r"[\u2212\u2013]", "-", text).replace(" ", "").replace("+", ""))
+
+
+def _begins_feature(line: Line, before: Line | None, *, marked: bool) -> re.Match[str] | None:
+    """The name and the rest of a line with which a feature begins, by its bold words; in plain text by their case."""
+    if match := _FEATURE.match(line.raw):
+        return match if "." in line.raw[match.start("name") : match.end("name") + 5] or not match["rest"] else None
+    if marked:
+        return _ITALIC_FEATURE.match(line.raw) if line.raw.lstrip()[:1] in "*_" else None
+    match = _PLAIN_FEATURE.match(line.text)
+    if match is None or (before and before.text and len(before.text) > 45 and not _ENDS.search(before.text)):
+        return None
+    words = re.sub(r"\(.*", "", match["name"]).split()
+    titled = all(word[:1].isupper() or word.lower() in _SMALL or word[:1].isdigit() for word in words)
+    return match if titled and len(words) <= 8 and not _KEY.match(line.text) else None
+
+
+def _read_features(entry: Printed, lines: Sequence[Line]) -> None:
+    marked = any(_FEATURE.match(line.raw) for line in lines)
+    rubric = "traits"
+    features: dict[str, list[tuple[str, list[Line]]]] = {}
+    for number, line in enumerate(lines):
+        if (found := _rubric(line)) is not None:
+            rubric = found
+            features.setdefault(rubric, [])
+            continue
+        own = features.setdefault(rubric, [])
+        start = None if line.level else _begins_feature(line, lines[number - 1] if number else None, marked=marked)
+        if line.level:
+            own.append((line.text, []))
+        elif start and rubric != "desc":
+            rest = start["rest"]
+            own.append((plain(start["name"]).rstrip(".: "), [Line(rest, plain(rest), 0, line.quoted, False)]))
+        elif line.text or own:
+            if not own:
+                own.append(("", []))
+            own[-1][1].append(line)
+    for rubric, found_features in features.items():
+        _add_features(entry, rubric, [(name, _joined(text, marked=marked)) for name, text in found_features])
+
+
+def _add_features(entry: Printed, rubric: str, features: list[tuple[str, str]]) -> None:
+    named = [{"name": name, "desc": text} for name, text in features if name]
+    told = "\n\n".join(text for name, text in features if not name and text)
+    if rubric == "desc" or (rubric == "traits" and told):
+        rest = told if rubric == "traits" else "\n\n".join(f"{n}. {t}".lstrip(". ") for n, t in features)
+        entry.values["desc"] = "\n\n".join(filter(None, (str(entry.values.get("desc") or ""), rest)))
+    elif rubric == "legendary_actions" and told and named:
+        entry.values["legendary_description"] = told
+    elif told:
+        named.insert(0, {"name": "", "desc": told})
+    if named and rubric != "desc":
+        entry.values[rubric] = named
+
+
+def _joined(lines: Sequence[Line], *, marked: bool) -> str:
+    """Lines as Markdown: in copied text the lines of a paragraph are joined, which the page has broken."""
+    if marked or any(line.raw != line.text for line in lines[1:] if "*" in line.raw or "|" in line.raw):
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(line.raw for line in lines)).strip()
+    paragraphs: list[str] = [""]
+    for line in lines:
+        if not line.text:
+            paragraphs.append("")
+        else:
+            paragraphs[-1] = f"{paragraphs[-1]} {line.text}".strip()
+    return "\n\n".join(filter(None, paragraphs))
+
+
+# --- spells and items ------------------------------------------------------------------------------------------------
+
+_SPELL_KEYS = {
+    "casting time": "time", "range": "range", "components": "components", "component": "components", "duration": "duration",
+    "classes": "classes", "class": "classes", "spell lists": "classes", "spell list": "classes", "source": "",
+}  # fmt: skip
+_SPELL_KEY = re.compile(rf"({'|'.join(sorted(_SPELL_KEYS, key=len, reverse=True))}):? ?(?=\S)", re.IGNORECASE)
+_HIGHER = re.compile(
+    r"(?:\A|\n\s*)[*_]{0,3}(?:at higher levels?|using a higher[- ]level spell slot|cantrip upgrade)[.:]?[*_]{0,3}[.:]?\s*",
+    re.IGNORECASE,
+)
+
+
+def _spell(entry: Printed, anchor: Line, lines: Sequence[Line]) -> None:
+    match = _SPELL.fullmatch(anchor.text)
+    assert match
+    rest = match["rest"]
+    named = [part.strip() for part in re.findall(r"\(([^()]+)\)", rest) for part in part.split(",")]
+    entry.values |= {
+        "level": int(match["nth"] or match["level"] or 0),
+        "school": (match["of"] or match["in"] or match["cantrip"]).lower(),
+        "ritual": "ritual" in rest.lower(),
+        "classes": [name for name in named if "ritual" not in name.lower() and _is_class(name)],
+    }
+    key, size, values = "", 0, dict[str, str]()
+    for number, line in enumerate(lines):
+        found = _SPELL_KEY.match(line.text)
+        if found and (key or not values):
+            key = _SPELL_KEYS[found[1].lower()]
+            values[key] = line.text[found.end() :]
+            size = number + 1
+        elif key and line.text and not (number and not lines[number - 1].text) and "duration" not in values:
+            values[key] += f" {line.text}"  # a line that was broken
+            size = number + 1
+        elif line.text and values:
+            break
+    if "classes" in values:
+        entry.values["classes"] = [part.strip() for part in values.pop("classes").split(",")]
+    entry.values |= values
+    if "ritual" in values.get("time", "").lower():
+        entry.values["ritual"] = True
+    _with_text(entry, lines[size:])
+
+
+def _is_class(name: str) -> bool:
+    return bool(re.fullmatch(r"[A-Z][a-z]+(?: [A-Z][a-z]+)?", name))
+
+
+def _item(entry: Printed, anchor: Line, lines: Sequence[Line]) -> None:
+    match = _ITEM.fullmatch(anchor.text)
+    assert match
+    detail = re.search(r"requires attunement[^()]*", match["rarity"], re.IGNORECASE)
+    entry.values |= {
+        "category": match["category"].lower(),
+        "which": match["which"],
+        "rarity": re.sub(r"\(requires attunement[^()]*\)", "", match["rarity"], flags=re.IGNORECASE).strip(" ,"),
+        "attunement": detail[0] if detail else "",
+    }
+    _with_text(entry, lines)
+
+
+def _with_text(entry: Printed, lines: Sequence[Line]) -> None:
+    marked = any(line.level or line.raw.lstrip()[:1] in "*_|" for line in lines if line.raw)
+    text = _joined(lines, marked=marked)
+    parts = _HIGHER.split(text, maxsplit=1) if marked or entry.kind == SPELL else [text]
+    if len(parts) == 1 and entry.kind == SPELL and not marked:
+        parts = re.split(
+            r"(?<=[.!)]) (?:At Higher Levels?|Using a Higher-Level Spell Slot|Cantrip Upgrade)\. ", text, maxsplit=1
+        )
+    entry.values["text"] = parts[0].strip()
+    entry.values["higher_level"] = parts[1].strip() if len(parts) > 1 else ""
+
+
+_READERS: dict[str, Callable[[Printed, Line, Sequence[Line]], None]] = {CREATURE: _creature, SPELL: _spell, ITEM: _item}

@@ -1,0 +1,392 @@
+"""Files as people have them, in every form that is read: what of each must come out.
+
+The inputs of the repository are invented, in the shapes of public files. More of them are in the corpus, in ``cases/``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lorekeeper.entities import AUDIENCE, Entity
+from lorekeeper.intake.files import Reader
+from lorekeeper.intake.reports import ImportReport
+from lorekeeper.normalize.build import Origin
+from lorekeeper.normalize.lined import SOURCE, entity
+from lorekeeper.normalize.note_creatures import Creatures, creatures_of
+from lorekeeper.notes import Note, read_note
+from lorekeeper.notes.printed import printed
+
+COLLECTED = Path(__file__).parent / "data" / "collected"
+EXPECTED: dict[str, dict[str, Any]] = json.loads((COLLECTED / "expect.json").read_text("utf-8"))
+
+FIELDS = {
+    "ac": "armor_class",
+    "hp": "hit_points",
+    "cr": "challenge_rating",
+    "fly": "speed_fly",
+    "burrow": "speed_burrow",
+    "attune": "requires_attunement",
+}
+"""Filter fields by their names in the expectations, where these differ."""
+
+
+def expected(case: str) -> list[dict[str, Any]]:
+    """The entries that a case must give."""
+    return [entry for key in ("creatures", "spells", "items") for entry in EXPECTED[case].get(key, ())]
+
+
+def check(found: Entity, wanted: dict[str, Any]) -> None:
+    """Hold an entry against what is expected of it."""
+    for key, value in wanted.items():
+        if key in ("actions", "traits"):
+            assert len(found.data[key]) == value, key
+        elif key == "legendary":
+            assert found.data["legendary_actions"]
+        elif key in ("str", "cha"):
+            assert found.data["ability_scores"][{"str": "strength", "cha": "charisma"}[key]] == value
+        elif key == "secret":
+            assert found.fields[AUDIENCE] == ("dm",)
+        elif key == "type":
+            assert value in found.fields["type"]
+        elif key == "immunities":
+            assert set(value) <= set(found.fields["immune"])
+        elif key == "classes":
+            assert set(found.fields["classes"]) == set(value)
+        elif key != "name":
+            assert found.fields[FIELDS.get(key, key)] == value, key
+
+
+def read_vault(texts: dict[str, str]) -> dict[str, tuple[Note, Creatures]]:
+    """The notes of a vault and what their stat blocks give, bases of other notes included."""
+    notes = {path: read_note(path, text) for path, text in texts.items()}
+    known: dict[str, Entity] = {}
+    for _ in range(3):
+        made = {path: creatures_of(note, "vault", "Vault", known.get) for path, note in notes.items()}
+        known = {each.name: each for creatures in made.values() for each in creatures.entities}
+    return {path: (notes[path], made[path]) for path in notes}
+
+
+@pytest.fixture(scope="module")
+def vault() -> dict[str, tuple[Note, Creatures]]:
+    cases = [case for case in EXPECTED if case.startswith(("printed", "front", "fenced"))]
+    by_file = {Path(case).name: (COLLECTED / case).read_text("utf-8") for case in cases}
+    return read_vault(by_file)
+
+
+@pytest.mark.parametrize("case", [c for c in EXPECTED if c.startswith(("printed", "front", "fenced"))])
+def test_stat_blocks_spells_and_items_in_notes(vault, case):
+    note, made = vault[Path(case).name]
+    assert [entry.name for entry in made.entities] == [entry["name"] for entry in expected(case)]
+    for entry, wanted in zip(made.entities, expected(case), strict=True):
+        check(entry, wanted)
+    if EXPECTED[case].get("problem"):
+        assert [*made.problems, *note.problems]
+
+
+def test_the_type_of_a_creature_in_front_matter_is_not_the_kind_of_the_note(vault):
+    note, _ = vault["10 kind.md"]
+    assert (note.kind, note.facts) == ("creature", {})
+
+
+@pytest.mark.parametrize("case", [case for case in EXPECTED if case.startswith("paste")])
+def test_text_that_was_copied_from_a_page(case):
+    found = printed((COLLECTED / case).read_text("utf-8").split("\n"))
+    made = [entity(each, Origin(SOURCE, "d", "D")) for each in found]
+    assert [problems for _, problems in made if problems] == []
+    assert [entry.name for entry, _ in made] == [entry["name"] for entry in expected(case)]
+    for (entry, _), wanted in zip(made, expected(case), strict=True):
+        check(entry, wanted)
+
+
+def read(*paths: Path) -> tuple[list[Entity], ImportReport]:
+    """The entries of an import without documents, and its report."""
+    report = ImportReport()
+    entities = [entry.entity for entry in Reader(paths, None, report).read()]
+    return [each for each in entities if each.type != "documents"], report
+
+
+@pytest.mark.parametrize("case", [case for case in EXPECTED if case.startswith("named")])
+def test_formats_that_are_not_read_are_named_once(case):
+    found, report = read(COLLECTED / case)
+    if "named" in EXPECTED[case]:
+        (failure,) = report.failed
+        assert EXPECTED[case]["named"].lower() in failure.reason.lower()
+    assert [entry.name for entry in found] == [entry["name"] for entry in expected(case)]
+    for entry, wanted in zip(found, expected(case), strict=True):
+        check(entry, wanted)
+
+
+# --- books -----------------------------------------------------------------------------------------------------------
+
+BOOK = {
+    "01_Rules.md": "# The Rules\n\n## Mud\n\nMud is slow.\n\n## Terms\n\n#### Sunk [Condition]\n\nYou are stuck.\n",
+    "02_Options.md": "# Options\n\n### Peatfoot\n\n*Origin Feat*\n\nYou do not sink.\n\n#### Bogling\n\n"
+    "**Creature Type:** Humanoid\n\n**Size:** Small\n\n**Speed:** 25 feet\n\nYou are small.\n",
+    "03_Bogwalker.md": "## Bogwalker\n\n| | |\n|---|---|\n| Hit Point Die | D8 per Bogwalker level |\n\n#### Level 1: Wet Feet\n\n"
+    "Water is no hindrance.\n\n### Bogwalker Subclass: Path of Reeds\n\nReeds.\n\n#### Level 3: Reed Skin\n\nYou rustle.\n",
+    "04_Gear.md": "# Gear\n\n#### Peat Pot (3 SP)\n\nA pot.\n\n"
+    "Table: Simple Weapons\n\n| Name | Damage | Properties | Weight | Cost |\n"
+    "|---|---|---|---|---|\n| Reed Spear | 1d6 Piercing | Thrown (Range 20/60), Light | 2 lb. | 1 GP |\n\n"
+    "Table: Gear\n\n| Item | Weight | Cost |\n|---|---|---|\n| Peat Pot | 4 lb. | 3 SP |\n| Reed Rope | 5 lb. | 2 GP |\n",
+    "05_Spells.md": "# Spells\n\n#### Peat Step\n\n*Level 2 Conjuration (Druid, Ranger)*\n\n**Casting Time:** Bonus Action\n\n"
+    "**Range:** Self\n\n**Components:** V\n\n**Duration:** Instantaneous\n\nYou step.\n",
+    "README.md": "# How to build this book\n\nRun make.\n",
+}
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    """Write files into a folder."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+def test_a_book_in_markdown(tmp_path):
+    found, report = read(write(tmp_path / "peat-almanac" / "src", BOOK).parent)
+    assert (report.failed, report.warnings, dict(report.other_files)) == ([], [], {".md": 1})
+    by_name = {entry.name: (entry.type, entry.kind) for entry in found}
+    assert by_name == {
+        "Mud": ("rules", "section"),
+        "Sunk": ("rules", "condition"),
+        "Peatfoot": ("character_options", "feat"),
+        "Bogling": ("character_options", "race"),
+        "Bogwalker": ("character_options", "class"),
+        "Wet Feet": ("rules", "class-feature"),
+        "Path of Reeds": ("character_options", "subclass"),
+        "Reed Skin": ("rules", "class-feature"),
+        "Reed Spear": ("equipment", "weapon"),
+        "Reed Rope": ("equipment", "gear"),
+        "Peat Pot": ("equipment", "gear"),
+        "Peat Step": ("spells", "spell"),
+    }
+    assert {entry.document for entry in found} == {"peat-almanac"}
+    pot = next(entry for entry in found if entry.name == "Peat Pot")
+    assert (pot.fields["cost"], pot.fields["weight"]) == (0.3, 4)
+
+
+def test_a_folder_of_notes_is_no_book(tmp_path):
+    note = "---\ntags: [npc]\n---\n" + (COLLECTED / "printed" / "09 secret.md").read_text("utf-8")
+    found, report = read(write(tmp_path, {"Duke.md": note, "Plain.md": BOOK["05_Spells.md"]}))
+    assert found == []
+    assert "adds a folder of Markdown notes" in report.failed[0].reason
+
+
+def test_a_note_is_not_imported_by_itself(tmp_path):
+    note = "---\nvisibility: dm\n---\n" + BOOK["05_Spells.md"]
+    found, report = read(write(tmp_path, {"Note.md": note}) / "Note.md")
+    assert (found, len(report.failed)) == ([], 1)
+    assert "it is a note" in report.failed[0].reason
+
+
+# --- Foundry, 5etools ------------------------------------------------------------------------------------------------
+
+
+def old_creature(**values: Any) -> dict[str, Any]:
+    """A creature as dnd5e 0.9 wrote it."""
+    abilities = {key: {"value": 10} for key in ("str", "dex", "con", "int", "wis", "cha")}
+    attributes = {
+        "ac": {"min": 0, "value": 15},
+        "hp": {"max": 52},
+        "speed": {"value": "30 ft.", "special": "Fly 60 ft. (hover)"},
+    }
+    details = {"type": "swarm of tiny beasts", "cr": 2, "alignment": "unaligned"}
+    traits = {"size": "lg", "senses": "Blindsight 10 ft. (blind beyond this radius), Darkvision 60 ft."}
+    data = {"abilities": abilities, "attributes": attributes, "details": details, "traits": traits}
+    return {
+        "_id": "old0000000000001",
+        "name": "Old Thing",
+        "type": "npc",
+        "permission": {"default": 0},
+        "data": data,
+        "items": [],
+    } | values
+
+
+def old_item(name: str, kind: str = "loot", **data: Any) -> dict[str, Any]:
+    """An item as dnd5e 0.9 wrote it."""
+    system = {"description": {"value": "<p>A thing.</p>"}, "rarity": "Common", "price": 1, "weight": 1} | data
+    return {"_id": f"old{name:0<13}"[:16], "name": name, "type": kind, "permission": {"default": 0}, "data": system}
+
+
+def packed(folder: Path, *documents: dict[str, Any]) -> Path:
+    """A pack of Foundry before version 11."""
+    file = folder / "old.db"
+    file.write_text("\n".join(map(json.dumps, documents)), "utf-8")
+    return file
+
+
+def test_creatures_of_old_dnd5e_keep_type_armor_speeds_and_senses(tmp_path):
+    (found,), _ = read(packed(tmp_path, old_creature()))
+    fields = {
+        key: found.fields[key]
+        for key in ("armor_class", "speed_walk", "speed_fly", "hover", "blindsight", "darkvision")
+    }
+    assert fields == {
+        "armor_class": 15,
+        "speed_walk": 30,
+        "speed_fly": 60,
+        "hover": True,
+        "blindsight": 10,
+        "darkvision": 60,
+    }
+    assert {"beast", "swarm"} <= set(found.fields["type"])
+    assert found.data["special_senses"] == "blind beyond this radius"
+
+
+def test_goods_of_old_dnd5e_are_not_magical_because_they_are_common(tmp_path):
+    mundane = [
+        old_item("Rope"),
+        old_item("Club", "weapon", weaponType="simpleM", damage={"parts": [["1d4", "bludgeoning"]]}),
+    ]
+    magical = [
+        old_item("Potion of Peat", "consumable", consumableType="potion"),
+        old_item("Club +1", "weapon", rarity="Uncommon"),
+        old_item("Lamp", description={"value": "<p>This magic lamp glows.</p>"}),
+    ]
+    found, _ = read(packed(tmp_path, *mundane, *magical))
+    assert {entry.name for entry in found if entry.kind != "magic-item"} == {"Rope", "Club"}
+
+
+def test_armor_counts_in_old_dnd5e(tmp_path):
+    mail = {
+        "name": "Scale",
+        "type": "equipment",
+        "system": {"armor": {"type": "medium", "value": 14, "dex": 2}, "equipped": True},
+    }
+    system = {
+        "abilities": {"dex": {"value": 18}},
+        "attributes": {"ac": {"calc": "default"}, "hp": {"max": 9}},
+        "details": {"cr": 1},
+    }
+    guard = {"_id": "guard00000000001", "name": "Guard", "type": "npc", "system": system, "items": [mail]}
+    (found,), _ = read(packed(tmp_path, guard))
+    assert found.fields["armor_class"] == 16
+
+
+def homebrew(folder: Path, name: str, **lists: Any) -> Path:
+    """A homebrew file of 5etools."""
+    meta = {"sources": [{"json": "PEAT", "full": "Peat"}, {"json": "BOG", "full": "Bog"}]}
+    file = folder / name
+    file.write_text(json.dumps({"_meta": meta, **lists}), "utf-8")
+    return file
+
+
+def test_features_of_several_levels_and_subclasses_of_both_editions_are_apart(tmp_path):
+    trick = {"name": "Trick", "source": "PEAT", "className": "Rogue"}
+    features = [{**trick, "level": level, "entries": [f"At level {level}."]} for level in (4, 8)]
+    subclass = {"name": "Reeds", "shortName": "Reeds", "source": "PEAT", "className": "Druid", "subclassFeatures": []}
+    both = [{**subclass, "classSource": "PHB"}, {**subclass, "classSource": "XPHB"}]
+    found, report = read(homebrew(tmp_path, "a.json", classFeature=features, subclass=both))
+    assert len({each.identity for each in found}) == 4
+    assert report.failed == []
+
+
+def test_entries_of_two_files_are_apart_by_their_kind(tmp_path):
+    homebrew(tmp_path, "a.json", card=[{"name": "Fog", "source": "PEAT", "set": "Deck", "entries": ["A card."]}])
+    homebrew(tmp_path, "b.json", reward=[{"name": "Fog", "source": "PEAT", "entries": ["A reward."]}])
+    found, _ = read(tmp_path)
+    assert len({each.identity for each in found}) == 2
+
+
+def test_fluff_without_meta_gives_its_descriptions(tmp_path):
+    fluff = {"monsterFluff": [{"name": "Lurker", "source": "PEAT", "entries": ["It sleeps for years."]}]}
+    (tmp_path / "fluff.json").write_text(json.dumps(fluff), "utf-8")
+    monster = {"name": "Lurker", "source": "PEAT", "size": ["L"], "type": "ooze", "cr": "1", "hasFluff": True}
+    homebrew(tmp_path, "bestiary.json", monster=[monster])
+    found, report = read(tmp_path)
+    assert report.failed == []
+    assert "It sleeps for years." in found[0].data["desc"]
+
+
+def test_a_copy_of_an_srd_spell_is_filled_from_the_library(tmp_path):
+    fields = {"level": 2, "school": "evocation"}
+    shatter = Entity("spells", "shatter", "Shatter", "spell", "srd-2014", "open5e", {"desc": "Loud."}, fields)
+    copy = {"name": "Shatter", "source": "PEAT", "_copy": {"name": "Shatter", "source": "PHB"}, "school": "T"}
+    file = homebrew(tmp_path, "a.json", spell=[copy])
+
+    def made(known: Callable[[str, str, str], Entity | None]) -> tuple[list[Entity], ImportReport]:
+        report = ImportReport()
+        entities = [entry.entity for entry in Reader([file], None, report, known=known).read()]
+        return [each for each in entities if each.type == "spells"], report
+
+    (found,), report = made(lambda *asked: shatter if asked == ("spells", "Shatter", "srd-2014") else None)
+    assert (found.fields["level"], found.fields["school"], found.data["desc"]) == (2, "transmutation", "Loud.")
+    assert "filled from lore://spells/srd-2014/shatter" in report.warnings[0].reason
+    found_without, report = made(lambda *_: None)
+    assert found_without == []
+    assert report.skipped == {"a.json: spell with nothing but a name": 1}
+
+
+# --- the corpus ------------------------------------------------------------------------------------------------------
+
+CASES: dict[str, list[str]] = {
+    "5etools-feature-levels.json": ["Peat Trick", "Peat Trick", "Peat Trick"],
+    "5etools-fluff": ["Peat Lurker"],
+    "5etools-overlay": ["Bogwalker"],
+    "5etools-save-file.json": ["Peat Step"],
+    "5etools-copy-of-srd-spell.json": ["Peat Spirit"],
+    "fantasy-statblocks-data.json": ["Fen Acolyte"],
+    "improved-initiative-export.json": ["Fen Oni"],
+    "pf2etools-homebrew.json": [],
+    "peat-book.pdf": [],
+    "gm5-campaign.xml": [],
+    "fc-class-list-additions.xml": ["Reed Whisper"],
+    "fc-edition-suffix.xml": ["Reed Shield", "Peat Warlord"],
+    "fc-subclass-in-class.xml": ["Peat Knight"],
+    "fc-slots-and-traits.xml": ["Bogwalker", "Peatling"],
+    "fvtt-dnd5e-0.9-npc.db": ["Peat Ogre"],
+    "fvtt-dnd5e-2.4-npc.db": ["Peat Guard"],
+    "fvtt-dnd5e-0.9-items.db": ["Rope, Reed (50 feet)", "Peat Blade"],
+}
+"""The entries of each input of the corpus; one without any is refused once, by name."""
+
+VALUES: dict[str, dict[str, Any]] = {
+    "Peat Ogre": {
+        "armor_class": 14,
+        "speed_walk": 40,
+        "speed_swim": 20,
+        "speed_burrow": 10,
+        "darkvision": 60,
+        "tremorsense": 30,
+    },
+    "Peat Guard": {"armor_class": 16},
+    "Peat Blade": {"rarity": "rare", "requires_attunement": True},
+    "Fen Oni": {"armor_class": 16, "hit_points": 110, "challenge_rating": 7, "speed_walk": 30, "speed_fly": 30},
+    "Peat Step": {"level": 2},
+    "Mire Goblin": {"challenge_rating": 0.5, "armor_class": 15, "hit_points": 9, "speed_walk": 30, "speed_swim": 20},
+    "Mire Hag": {"challenge_rating": 3, "armor_class": 17, "hit_points": 82},
+    "Mire Wisp": {"challenge_rating": 2, "armor_class": 19, "speed_fly": 50, "hover": True},
+    "Bog Ogre Champion": {"armor_class": 16, "hit_points": 50},
+}
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("case", CASES)
+def test_inputs_of_the_corpus(corpus, case):
+    path = corpus / "cases" / case
+    if not path.exists():
+        pytest.skip(f"the corpus has no {path}")
+    found, report = read(path)
+    assert [entry.name for entry in found] == CASES[case]
+    assert len(report.failed) == (not CASES[case])
+    for entry in found:
+        assert {key: entry.fields.get(key) for key in VALUES.get(entry.name, ())} == VALUES.get(entry.name, {})
+
+
+@pytest.mark.corpus
+def test_the_vault_of_the_corpus(corpus):
+    folder = corpus / "cases" / "vault-statblocks"
+    if not folder.exists():
+        pytest.skip(f"the corpus has no {folder}")
+    made = read_vault({file.name: file.read_text("utf-8") for file in folder.glob("*.md")})
+    assert [problem for _, creatures in made.values() for problem in creatures.problems] == []
+    found = [entry for _, creatures in made.values() for entry in creatures.entities]
+    assert len(found) == 6
+    for entry in found:
+        assert {key: entry.fields.get(key) for key in VALUES.get(entry.name, ())} == VALUES.get(entry.name, {})
