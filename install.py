@@ -290,7 +290,7 @@ def is_usable(places: Places) -> bool:
 
 
 def create_environment(places: Places) -> None:
-    """Create the environment anew, unless there is a usable one."""
+    """Create the environment, unless there is a usable one."""
     if is_usable(places):
         return
     shutil.rmtree(places.environment, ignore_errors=True)
@@ -484,7 +484,7 @@ def choose(answer: str, options: Sequence[str], default: Sequence[str]) -> list[
 
 
 def typed_folder(text: str, home: Path, system: str) -> Path:
-    """The folder that somebody has typed, pasted in quotes, or dragged into the terminal, which escapes its blanks."""
+    """The folder that the user typed, pasted in quotes, or dragged into the terminal, which escapes its blanks."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
