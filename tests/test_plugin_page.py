@@ -63,6 +63,7 @@ async def test_the_server_answers_a_real_client_with_filters_and_by_meaning(tmp_
     assert len(code_lines(SERVER)) <= 40
 
 
+@pytest.mark.slow
 async def test_the_server_falls_back_without_a_model(tmp_path: Path):
     (tmp_path / "ships.py").write_text(SERVER)
     run(tmp_path, SERVER.replace("server.run()", "import asyncio; asyncio.run(cache.store_entities(FLEET, 'ships'))"))
