@@ -396,6 +396,16 @@ async def test_entries_of_one_name_are_compared_although_a_book_has_them_as_anot
     assert sorted(entity.document for entity in found.entities) == ["fens", "reeds"]
 
 
+async def test_an_entry_of_a_short_name_is_found_behind_many_that_have_a_part_of_it(tmp_path):
+    spells = [make(f"restore-{n}", name=f"Restoration {n}") for n in range(30)]
+    rests = [make("rest", document=book, name="Rest", type="rules", kind="rule") for book in ("reeds", "fens")]
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities(spells, "spells")
+        await library.cache.store_entities(rests, "rules")
+        found = await versions(library.search, "rest", ["spells", "rules"], 4)
+    assert [entity.name for entity in found.entities] == ["Rest", "Rest"]
+
+
 async def test_a_dossier_of_entries_near_in_meaning_alone_says_that_no_note_is_about_the_topic(starter):
     dossier = await starter.view().topic("setting things on fire from afar")
     assert [part.title for part in dossier.parts] == ["Stat blocks and rules"]

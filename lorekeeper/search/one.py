@@ -11,7 +11,7 @@ from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
 from lorekeeper.search.absent import closed_name
 from lorekeeper.search.query import Query
-from lorekeeper.search.results import ResultPage
+from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.text.names import canonical_name
 from lorekeeper.text.notes import aliases
 
@@ -74,11 +74,22 @@ async def called(search: Search, name: str, types: Sequence[str], documents: Seq
         FilterError: a document is invalid.
     """
     page = await search(Query(types, filters={"name": name}, documents=documents, limit=CANDIDATES))
-    whole = [result for result in page.results if canonical_name(name) in _names_of(result.entity)]
+    whole = _whole(page, name)
+    if not whole and page.total > len(page.results):
+        # the names that only have a part of it filled the page
+        pages = [
+            await search(Query([each], filters={"name": name}, documents=documents, limit=CANDIDATES)) for each in types
+        ]
+        whole = [result for each in pages for result in _whole(each, name)]
     if not whole and len({canonical_name(result.entity.name) for result in page.results}) != 1:
         entities = [result.entity for result in page.results]
         raise NotFoundError(await _no_entry(search, name, types, documents, entities))
     return replace(page, results=whole or page.results)
+
+
+def _whole(page: ResultPage, name: str) -> list[Result]:
+    """The results of which all of the name is the one that was asked for."""
+    return [result for result in page.results if canonical_name(name) in _names_of(result.entity)]
 
 
 def _names_of(entity: Entity) -> set[str]:
@@ -107,7 +118,10 @@ async def _no_entry(
 ) -> str:
     """Why a name has no entry: several have a part of it, or none has; with the names of what a search finds."""
     if entities:
-        return f"several entries may be called {shown(wanted)}: {_listed(entities)}; give the whole name or a uri"
+        return (
+            f"several entries have {shown(wanted)} in their names, or are called so in another language: {_listed(entities)}; "
+            "give the whole name or a uri"
+        )
     page = await search(Query(types, wanted, documents=documents, limit=SUGGESTED, mode="keyword"))
     found = _listed([result.entity for result in page.results])
     hint = f"a search for it finds {found}" if found else "a search finds entries by meaning"

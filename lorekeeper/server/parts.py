@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
-from lorekeeper.notes.note import PATH_SEPARATOR
 from lorekeeper.printable import one_line
 from lorekeeper.render.note import MAX_PAGE_CHARS
 from lorekeeper.render.prose import HEADING
+from lorekeeper.text.notes import BETWEEN
 
 LONG = 20_000
 """A page of more characters begins with its outline."""
@@ -71,7 +71,7 @@ def outline(page: str) -> str:
 def _section(page: str, wanted: str) -> tuple[str, str]:
     """The name and the text of the sections that a heading names: by its path, the heading, or a part of it."""
     found = [each for each in _sections(page) if each.path]
-    asked = tuple(fold(each) for each in wanted.split(PATH_SEPARATOR.strip()))
+    asked = tuple(fold(each) for each in wanted.split(BETWEEN.strip()))
     folded = [tuple(map(fold, each.path)) for each in found]
     tests = (
         lambda path: path == asked,
@@ -111,7 +111,7 @@ def _sections(page: str) -> Iterator[_Section]:
 
 
 def _name(section: _Section) -> str:
-    return PATH_SEPARATOR.join(section.path)
+    return BETWEEN.join(section.path)
 
 
 def _standing(before: str) -> str:
