@@ -240,11 +240,12 @@ def run(places: Places, command: Sequence[str | Path], title: str, **more: Any) 
             for line in process.stdout:
                 output.append(line)
                 log.write(line)
-                packages += line.startswith("Collecting ")
-                if packages and sys.stdout.isatty():
-                    print(f"\r  {packages} packages ", end="", flush=True)
+                if line.startswith("Collecting "):
+                    packages += 1
+                    if sys.stdout.isatty():
+                        print(f"\r     package {packages} ", end="", flush=True)
             if packages and sys.stdout.isatty():
-                print("\r               \r", end="", flush=True)
+                print(f"\r{' ' * 20}\r", end="", flush=True)
     if process.returncode:
         last = "".join(output[-4:]).strip()
         advice = cause("".join(output)) or f"The last lines were:\n{last}"
@@ -289,7 +290,7 @@ def is_usable(places: Places) -> bool:
 
 
 def create_environment(places: Places) -> None:
-    """Create the environment anew, unless there is a usable one."""
+    """Create the environment, unless there is a usable one."""
     if is_usable(places):
         return
     shutil.rmtree(places.environment, ignore_errors=True)
@@ -483,7 +484,7 @@ def choose(answer: str, options: Sequence[str], default: Sequence[str]) -> list[
 
 
 def typed_folder(text: str, home: Path, system: str) -> Path:
-    """The folder that somebody has typed, pasted in quotes, or dragged into the terminal, which escapes its blanks."""
+    """The folder that the user typed, pasted in quotes, or dragged into the terminal, which escapes its blanks."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
@@ -579,7 +580,7 @@ def install(places: Places, options: argparse.Namespace, ask: Ask | None, regist
     print(f"1/3  Preparing {places.data}")
     create_environment(places)
     install_package(places, options.wheel)
-    print(f"3/3  Asking it a question: {QUESTION}\n")
+    print(f"3/3  A first question: {QUESTION}\n")
     if lorekeeper(places, "search", QUESTION, "--type", "spells", "--limit", "2"):
         raise InstallError("LoreKeeper is installed, but did not answer; the message above says why.")
     print()

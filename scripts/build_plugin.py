@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from lorekeeper.clients.table import NAME
@@ -68,7 +69,7 @@ def command(prompt: Prompt) -> str:
     return f"---\ndescription: {json.dumps(prompt.description)}\nargument-hint: {json.dumps(hint)}\n---\n\n{FILLED_IN}\n\n{text}\n"
 
 
-def _written(content: dict[str, object]) -> str:
+def _written(content: Mapping[str, object]) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -148,10 +148,8 @@ def release(wheel: Path, *, publish: bool) -> list[str]:
         print("npx is not available: the bundle was not built, and the plugin was not validated by its official tool")
     faults += [f"{file.name} is larger than {MOST_BYTES:,} bytes" for file in files if file.stat().st_size > MOST_BYTES]
     (DIST / "SHA256SUMS").write_text(checksums(files), "utf-8")
-    for missing in placeholders():
-        print(f"Before the release: {missing}")
-        faults += [missing] if publish else []
-    print("".join(f"{file.stat().st_size / 1e6:6.1f} MB  {file.relative_to(ROOT)}\n" for file in files), end="")
+    faults += placeholders() if publish else []
+    print("".join(f"{file.stat().st_size / 1e6:6.1f} MB  {file.name}\n" for file in files), end="")
     return faults
 
 
@@ -170,7 +168,11 @@ def main() -> int:
     if arguments.wheel is None:
         parser.error("which wheel? 'make release-check' builds one first")
     faults = release(arguments.wheel.resolve(), publish=arguments.publish)
-    print("".join(f"wrong: {fault}\n" for fault in faults) or "The release is complete.")
+    for fault in faults:
+        print(f"wrong: {fault}")
+    if not faults:
+        left = "".join(f"\nBefore publishing: {missing}" for missing in placeholders())
+        print(f"Everything is built, and no fault was found.{left}")
     return 1 if faults else 0
 
 
