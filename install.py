@@ -203,8 +203,9 @@ CAUSES = (
         "from https://www.python.org/downloads/. Then run this again.",
     ),
     (
-        r"No matching distribution found|is not a supported wheel",
-        "A package is not available for this Python and this machine. Try another version: 'python3.12 install.py'.",
+        r"No matching distribution found|is not a supported wheel|ResolutionImpossible",
+        "The package index has no version of a package for this Python and this machine. Try another Python, for example "
+        "'python3.12 install.py'.",
     ),
 )
 """What the output of pip or venv shows, and what to tell the user; the first that matches."""

@@ -341,7 +341,8 @@ def test_a_folder_that_is_not_there_is_asked_for_again(tmp_path, capsys):
         ("PermissionError: [WinError 32] The process cannot access the file", "Close the chat apps"),
         ("The virtual environment was not created successfully because ensurepip is not available.", "python3-venv"),
         ("/usr/bin/python3: No module named venv", "python3-venv"),
-        ("ERROR: No matching distribution found for onnxruntime", "Try another version"),
+        ("ERROR: No matching distribution found for onnxruntime", "Try another Python"),
+        ("ERROR: ResolutionImpossible: for help visit", "Try another Python"),
     ],
 )
 def test_a_known_failure_has_its_next_step(output, said):
