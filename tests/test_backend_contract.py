@@ -18,6 +18,8 @@ from lorekeeper.cache.protocol import CacheProtocol
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS
+from lorekeeper.intake.starter_record import DECLINED
+from lorekeeper.system import private_file
 from lorekeeper.testing import CacheContract
 from tests.support.commands import ROOT, environment, run_lorekeeper
 from tests.support.entities import make
@@ -57,6 +59,7 @@ def installed(tmp_path: Path) -> dict[str, str]:
     package.mkdir(parents=True)
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-backend\nVersion: 1.0\n")
     (package / "entry_points.txt").write_text(ENTRY_POINT)
+    private_file(tmp_path / "toy.db.starter").write_text(DECLINED)
     path = os.pathsep.join([str(ROOT), str(package.parent)])
     return environment(tmp_path, CACHE_BACKEND="toy") | {"PYTHONPATH": path, "TOY_FILE": str(tmp_path / "toy.json")}
 

@@ -14,8 +14,6 @@ import pytest
 from lorekeeper.audience import GM_PART, Viewer
 from lorekeeper.entities import Entity
 from lorekeeper.intake.book_tables import count_entries
-from lorekeeper.intake.files import Reader
-from lorekeeper.intake.reports import ImportReport
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
 from lorekeeper.normalize.again import fields_again
@@ -27,6 +25,7 @@ from lorekeeper.server.tool import ToolError
 from lorekeeper.server.tools import all_tools
 from lorekeeper.views.view import View
 from tests.support.commands import environment, run_inside
+from tests.support.corpus import imported_entries
 from tests.support.entities import everything
 from tests.support.libraries import open_library
 from tests.support.samples import write_lines
@@ -328,9 +327,9 @@ def test_tables_are_filtered_by_where_and_rolled_on_by_command(tmp_path):
 
 
 @pytest.mark.corpus
-def test_all_that_is_rolled_on_in_the_books_of_open5e_becomes_tables_of_different_names(corpus):
-    read = Reader([corpus / "entities"], None, ImportReport()).read()
-    entities = {(each.entity.type, each.entity.identity): each.entity for each in read}.values()
+def test_all_that_is_rolled_on_in_the_books_of_open5e_becomes_tables_of_different_names(corpus, tmp_path_factory):
+    read = imported_entries(corpus, tmp_path_factory)
+    entities = {(entity.type, entity.identity): entity for entity in read}.values()
     rolled_on = [entity for entity in entities if may_have_tables(entity) or tables_of(entity)]
     found = [table for entity in rolled_on for table in book_tables(entity).entities]
     assert len(found) == sum(len(tables_of(entity)) for entity in rolled_on) == 266

@@ -974,6 +974,19 @@ def holds(raw: dict[str, Any], test: Tested) -> bool:
     return met is not negated
 
 
+TRIED_IN_FULL = ("milvus", "sqlite")
+TRIES = 20
+"""How many examples of a law are tried on a backend that differs from one of these in how it is reached."""
+
+
+@pytest.fixture
+def enough(request: pytest.FixtureRequest) -> Callable[[], bool]:
+    """Whether a law was tried often enough on its backend; asked once for each example."""
+    tries = itertools.count()
+    in_full = request.node.callspec.params["backend"] in TRIED_IN_FULL
+    return lambda: not in_full and next(tries) >= TRIES
+
+
 @pytest.fixture
 async def filled(cache: SearchCache) -> tuple[SearchCache, list[dict[str, Any]]]:
     """A store of 120 spells whose fields are known or not in all combinations."""
@@ -1068,8 +1081,10 @@ async def test_filters_of_creatures_agree_with_plain_python(
 @given(filters=FILTERS)
 @examples(60, SHARED_STORE)
 async def test_filters_agree_with_plain_python(
-    filled: tuple[SearchCache, list[dict[str, Any]]], filters: dict[str, Any]
+    enough: Callable[[], bool], filled: tuple[SearchCache, list[dict[str, Any]]], filters: dict[str, Any]
 ) -> None:
+    if enough():
+        return
     cache, raws = filled
     expected = {f"s{i}" for i, raw in enumerate(raws) if all(agrees(raw, k, v) for k, v in filters.items())}
     assert {e.slug for e in await cache.get_entities("spells", **filters)} == expected
@@ -1082,8 +1097,10 @@ async def test_filters_agree_with_plain_python(
 @given(tests=st.lists(TESTED, min_size=1, max_size=3))
 @examples(100, SHARED_STORE)
 async def test_tests_of_where_agree_with_plain_python(
-    filled: tuple[SearchCache, list[dict[str, Any]]], tests: list[Tested]
+    enough: Callable[[], bool], filled: tuple[SearchCache, list[dict[str, Any]]], tests: list[Tested]
 ) -> None:
+    if enough():
+        return
     cache, raws = filled
     where = " ".join(map(written, tests))
     expected = {f"s{i}" for i, raw in enumerate(raws) if all(holds({"name": f"s{i}"} | raw, test) for test in tests)}
@@ -1129,8 +1146,10 @@ MOST_PAGES = 8
 @given(ordered=ORDERS, size=st.integers(1, 200))
 @examples(40, SHARED_STORE)
 async def test_orders_agree_with_plain_python_on_every_page(
-    filled: tuple[SearchCache, list[dict[str, Any]]], ordered: tuple[str, Order], size: int
+    enough: Callable[[], bool], filled: tuple[SearchCache, list[dict[str, Any]]], ordered: tuple[str, Order], size: int
 ) -> None:
+    if enough():
+        return
     cache, raws = filled
     field, order = ordered
     whole = [e.slug for e in await cache.get_entities("spells", order=order)]

@@ -6,13 +6,17 @@ The inputs of the repository are invented, in the shapes of public files. More o
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lorekeeper.entities import AUDIENCE, Entity
+from lorekeeper.cli.render import print_problems
+from lorekeeper.entities import AUDIENCE, Entity, Value
+from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize.build import Origin
@@ -20,6 +24,7 @@ from lorekeeper.normalize.lined import SOURCE, entity
 from lorekeeper.normalize.note_creatures import Creatures, creatures_of
 from lorekeeper.notes import Note, read_note
 from lorekeeper.notes.printed import printed
+from tests.support.commands import environment
 
 COLLECTED = Path(__file__).parent / "data" / "collected"
 EXPECTED: dict[str, dict[str, Any]] = json.loads((COLLECTED / "expect.json").read_text("utf-8"))
@@ -40,6 +45,13 @@ def expected(case: str) -> list[dict[str, Any]]:
     return [entry for key in ("creatures", "spells", "items") for entry in EXPECTED[case].get(key, ())]
 
 
+def words(found: Entity, name: str) -> set[str]:
+    """The values of a filter field that has many."""
+    value = found.fields[name]
+    assert isinstance(value, tuple)
+    return set(value)
+
+
 def check(found: Entity, wanted: dict[str, Any]) -> None:
     """Hold an entry against what is expected of it."""
     for key, value in wanted.items():
@@ -52,11 +64,11 @@ def check(found: Entity, wanted: dict[str, Any]) -> None:
         elif key == "secret":
             assert found.fields[AUDIENCE] == ("dm",)
         elif key == "type":
-            assert value in found.fields["type"]
+            assert value in words(found, "type")
         elif key == "immunities":
-            assert set(value) <= set(found.fields["immune"])
+            assert set(value) <= words(found, "immune")
         elif key == "classes":
-            assert set(found.fields["classes"]) == set(value)
+            assert words(found, "classes") == set(value)
         elif key != "name":
             assert found.fields[FIELDS.get(key, key)] == value, key
 
@@ -91,6 +103,18 @@ def test_stat_blocks_spells_and_items_in_notes(vault, case):
 def test_the_type_of_a_creature_in_front_matter_is_not_the_kind_of_the_note(vault):
     note, _ = vault["10 kind.md"]
     assert (note.kind, note.facts) == ("creature", {})
+
+
+FRONT = "---\nstatblock: true\nname: Bog Worm\nac: 18\nhp: 247\nstats: [28, 8, 22, 2, 10, 4]\n---\n"
+
+
+@pytest.mark.parametrize(
+    "fence", ["monster: Bog Worm", "name: Bog Worm\nac: 18\nhp: 247\nstats: [28, 8, 22, 2, 10, 4]"]
+)
+def test_a_stat_block_in_front_matter_that_the_note_shows_again_is_one_creature(fence):
+    made = creatures_of(read_note("Worm.md", f"{FRONT}```statblock\n{fence}\n```\n"), "v", "V", lambda _: None)
+    assert [(entry.name, entry.fields["armor_class"]) for entry in made.entities] == [("Bog Worm", 18)]
+    assert (made.problems, made.bases) == ([], [])
 
 
 @pytest.mark.parametrize("case", [case for case in EXPECTED if case.startswith("paste")])
@@ -235,7 +259,7 @@ def test_creatures_of_old_dnd5e_keep_type_armor_speeds_and_senses(tmp_path):
         "blindsight": 10,
         "darkvision": 60,
     }
-    assert {"beast", "swarm"} <= set(found.fields["type"])
+    assert {"beast", "swarm"} <= words(found, "type")
     assert found.data["special_senses"] == "blind beyond this radius"
 
 
@@ -305,7 +329,7 @@ def test_fluff_without_meta_gives_its_descriptions(tmp_path):
 
 
 def test_a_copy_of_an_srd_spell_is_filled_from_the_library(tmp_path):
-    fields = {"level": 2, "school": "evocation"}
+    fields: dict[str, Value] = {"level": 2, "school": "evocation"}
     shatter = Entity("spells", "shatter", "Shatter", "spell", "srd-2014", "open5e", {"desc": "Loud."}, fields)
     copy = {"name": "Shatter", "source": "PEAT", "_copy": {"name": "Shatter", "source": "PHB"}, "school": "T"}
     file = homebrew(tmp_path, "a.json", spell=[copy])
@@ -321,6 +345,49 @@ def test_a_copy_of_an_srd_spell_is_filled_from_the_library(tmp_path):
     found_without, report = made(lambda *_: None)
     assert found_without == []
     assert report.skipped == {"a.json: spell with nothing but a name": 1}
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def test_pasted_text_is_shown_and_what_is_not_understood_is_said(tmp_path):
+    text = "Page 12\n" + (COLLECTED / "paste" / "10 legendary.txt").read_text("utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "lorekeeper", "import", "-", "--dry-run"],
+        input=text,
+        env=environment(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0
+    first, parts, counts = done.stdout.splitlines()
+    assert first == "Queen of Nettles  creature · CR 15 · large fey · chaotic evil · AC 17 · HP 168"
+    assert parts.strip() == "traits: 1, actions: 1, legendary actions: 2"
+    assert counts.startswith("1 would be stored")
+    assert done.stderr.strip() == "warning pasted.txt: text: not understood: Page 12"
+
+
+def test_problems_are_ten_lines_loss_first_and_all_of_them_are_in_a_file(tmp_path, capsys):
+    report = ImportReport(skipped={"a.xml: note": 2, "b.xml: note": 3})
+    noise = [
+        ImportFileError(f"n{n}.json: _meta", "the source 'X' is not declared in _meta.sources; ...") for n in range(30)
+    ]
+    lost = ImportFileError(
+        "z.json", "lore://spells/x/y is also in a.json, with other content; this one, the last, is kept"
+    )
+    report.warnings += [*noise, ImportFileError("m.json", "a number was mended"), lost]
+    report.failed.append(ImportFileError("f.json", "it is no JSON"))
+    print_problems(report, whole=tmp_path / "last-import.txt")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split()[0] for line in lines[:4]] == ["failed", "warning", "warning", "skipped"]
+    assert "with other content" in lines[1]
+    assert lines[3] == "skipped 5 without lore in 2 files: note"
+    assert len(lines) == 10
+    assert lines[-1].startswith("... and 25 more lines; all of them are in ")
+    assert len((tmp_path / "last-import.txt").read_text("utf-8").splitlines()) == 34
 
 
 # --- the corpus ------------------------------------------------------------------------------------------------------

@@ -49,8 +49,8 @@ Beasts 3 has lost the actions of most of its creatures there."""
 
 
 @pytest.fixture(scope="module")
-def entries(corpus) -> list[Entity]:
-    return corpus_entries(corpus)
+def entries(corpus, tmp_path_factory) -> list[Entity]:
+    return corpus_entries(corpus, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

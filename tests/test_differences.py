@@ -15,11 +15,10 @@ from lorekeeper.differences.align import CELLS, bag_of, similarity
 from lorekeeper.differences.result import Runs
 from lorekeeper.differences.words import sentences
 from lorekeeper.entities import Entity
-from lorekeeper.intake.files import Reader
-from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from tests.support.comparing import broken_laws, versions
+from tests.support.corpus import imported_entries
 from tests.support.examples import examples
 
 
@@ -268,8 +267,8 @@ FEWEST_PAIRS = 1_000
 
 
 @pytest.fixture(scope="module")
-def entries(corpus: Path) -> list[Entity]:
-    return [entity for entity, _ in Reader([corpus / "entities"], None, ImportReport()).read()]
+def entries(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Entity]:
+    return imported_entries(corpus, tmp_path_factory)
 
 
 @pytest.mark.corpus

@@ -39,6 +39,7 @@ async def seconds_of_topic(folder: Path, body: str) -> float:
         return await cpu_seconds(lambda: library.topic("Gob"))
 
 
+@pytest.mark.alike(1)
 @pytest.mark.parametrize("kind", BODIES)
 async def test_a_dossier_on_a_note_of_thousands_of_links_takes_time_in_proportion(tmp_path, kind):
     few, many = (BODIES[kind](number) for number in (1_000, FACTOR * 1_000))
@@ -59,6 +60,7 @@ async def test_all_links_of_a_note_are_counted(tmp_path):
         assert [line.entity.name for line in lines] == ["Lake", "Tower"]  # the one that is linked more often first
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("target", ["Nowhere", "index", "elsewhere{}/index", "{}/index", "alias"])
 async def test_links_of_a_vault_with_a_note_of_one_name_in_each_folder_take_time_in_proportion(target):
     async def resolve(number: int) -> None:

@@ -263,7 +263,7 @@ def test_every_entry_of_the_starter_is_whole(starter, part):
 
 
 @pytest.mark.corpus
-def test_500_entries_of_the_corpus_are_whole(corpus, seed):
-    entities = random.Random(seed).sample(corpus_entries(corpus), 500)
+def test_500_entries_of_the_corpus_are_whole(corpus, seed, tmp_path_factory):
+    entities = random.Random(seed).sample(corpus_entries(corpus, tmp_path_factory), 500)
     for entity in entities:
         complete(entity)

@@ -20,7 +20,7 @@ import stamina
 from lorekeeper.server import http
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.libraries import shelf_folder
-from tests.support.programs import command_of, crowd_server, serve_http
+from tests.support.programs import command_of, crowd_server, forked, serve_http
 from tests.support.serving import INITIALIZE
 
 resource = pytest.importorskip("resource")
@@ -44,7 +44,7 @@ class HttpServer:
         self.log = folder / f"{self.port}.log"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                command_of(serve_http, self.port, DESCRIPTORS, *limits),
+                forked(serve_http, self.port, DESCRIPTORS, *limits),
                 env=environment(folder),
                 cwd=folder,
                 stdin=subprocess.DEVNULL,

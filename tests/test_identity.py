@@ -34,7 +34,7 @@ from lorekeeper.server.protected_resource import METADATA_PATHS, ProtectedResour
 from lorekeeper.settings import Settings
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import open_library, settings
-from tests.support.programs import command_of, serve_viewers
+from tests.support.programs import forked, serve_viewers
 from tests.support.serving import INITIALIZE, http_server
 from tests.support.token_issuer import AUDIENCE, TokenIssuer, signing_key
 
@@ -122,7 +122,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
     people = people_of(settings(milvus_db_path=folder / "milvus.db"))
     options = {"OAUTH_ISSUER": issuer.url, "OAUTH_AUDIENCE": AUDIENCE, "HTTP_TOKEN": TOKEN, "TRUSTED_PROXIES": PROXY}
     options["PUBLIC_HOSTS"] = "lore.home.arpa"
-    with issuer.running(), http_server(folder, command_of(serve_viewers), **options) as url:
+    with issuer.running(), http_server(folder, forked(serve_viewers), **options) as url:
         table = Table(url, folder, issuer, people)
         table.tokens = {
             "player": people.add("ana@example.com", "player", ["Kaelen"])[1],

@@ -54,6 +54,7 @@ CALLS = {
 }
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("name", CALLS)
 async def test_an_answer_of_a_tool_is_cut_and_says_how_to_read_on(halls, name):
     async with Client(build_server(halls)) as client:

@@ -18,7 +18,7 @@ from lorekeeper.server.rest.operations import OPERATIONS
 from lorekeeper.server.tools import all_tools
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import settings, shelf_folder
-from tests.support.programs import command_of, serve_without_pauses
+from tests.support.programs import forked, serve_without_pauses
 from tests.support.samples import ATLAS
 from tests.support.serving import INITIALIZE, SECONDS, http_server
 from tests.support.wires import ACCEPTED
@@ -85,7 +85,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
     for vault in ("saga", KEPT):
         added = run_lorekeeper(folder, "vault", "add", str(folder / vault))
         assert added.returncode == 0, added.stderr
-    serving = http_server(folder, command_of(serve_without_pauses), HTTP_TOKEN=SETTING, RATE_LIMIT="0")
+    serving = http_server(folder, forked(serve_without_pauses), HTTP_TOKEN=SETTING, RATE_LIMIT="0")
     with serving as url, httpx.Client(timeout=SECONDS) as client:
         yield Table(client, url.removesuffix("/mcp"), tokens_of(folder))
 

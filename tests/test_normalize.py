@@ -31,7 +31,7 @@ from lorekeeper.text.facts import facts
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import STARTER
 from lorekeeper.text.sections import full_text
-from tests.support.corpus import statistics_of
+from tests.support.corpus import imported_entries, statistics_of
 from tests.support.examples import examples
 
 
@@ -890,9 +890,9 @@ async def test_every_endpoint_of_the_corpus_gives_as_many_entities_as_it_has_obj
 
 
 @pytest.mark.corpus
-async def test_no_identity_occurs_twice_in_the_corpus(corpus):
+async def test_no_identity_occurs_twice_in_the_corpus(corpus, tmp_path_factory):
     """The tables of weapons and armour list items again, under the identities of these."""
-    found = await read_without_failure(corpus / "entities")
+    found = imported_entries(corpus, tmp_path_factory)
     rows = await read_without_failure(*(endpoint_file(corpus, name) for name in ("weapons", "armor")))
     tables = Counter(e.uri for e in rows)
     others = Counter(e.uri for e in found) - tables

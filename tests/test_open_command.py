@@ -20,6 +20,7 @@ import httpx
 import pytest
 import stamina
 
+from tests.support import forking
 from tests.support.certificates import write_certificate
 from tests.support.commands import environment, run_inside
 from tests.support.loopback import QuietServer, running
@@ -142,7 +143,7 @@ def started(folder: Path, *arguments: str, **variables: str) -> tuple[subprocess
     """``lorekeeper open`` where nothing runs, and the link that it prints once it does."""
     (folder / "browser.py").write_text(BROWSER)
     env = environment(folder, **SQLITE, **variables) | {"BROWSER": f"{sys.executable} {folder / 'browser.py'} %s"}
-    command = [sys.executable, "-m", "lorekeeper", "open", "--port", str(free_port()), *arguments]
+    command = forking.command("lorekeeper", "open", "--port", free_port(), *arguments)
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
             command, cwd=folder, env=env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log

@@ -12,11 +12,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from tests.support.commands import ROOT, environment
+from tests.support.plugin_page import CONTRACT, SERVER, SHIPS, TWENTY
 from tests.support.serving import SECONDS
-
-PAGE = (ROOT / "docs" / "plugin.md").read_text("utf-8")
-
-TWENTY, SHIPS, SERVER, READING, CONTRACT = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
 def code_lines(program: str) -> list[str]:
@@ -66,6 +63,7 @@ async def test_the_server_answers_a_real_client_with_filters_and_by_meaning(tmp_
     assert len(code_lines(SERVER)) <= 40
 
 
+@pytest.mark.slow
 async def test_the_server_falls_back_without_a_model(tmp_path: Path):
     (tmp_path / "ships.py").write_text(SERVER)
     run(tmp_path, SERVER.replace("server.run()", "import asyncio; asyncio.run(cache.store_entities(FLEET, 'ships'))"))

@@ -114,6 +114,7 @@ async def test_pymilvus_finds_the_same_order_and_cosines_as_we_do(tmp_path: Path
         assert ours[0][1] > ours[-1][1]
 
 
+@pytest.mark.slow
 async def test_the_program_of_the_page_reads_a_cache_with_plain_pymilvus(tmp_path: Path):
     page = (ROOT / "docs" / "plugin.md").read_text("utf-8")
     (program,) = (
@@ -161,6 +162,7 @@ def test_a_milvus_database_of_another_program_is_refused_by_name_without_one(tmp
     )
 
 
+@pytest.mark.slow
 def test_a_library_in_milvus_has_its_vectors_once_more_than_in_sqlite_and_no_oftener(tmp_path: Path):
     import asyncio
 

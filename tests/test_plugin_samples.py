@@ -13,8 +13,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from tests.support.commands import ROOT, environment
+from tests.support.plugin_page import SERVER, TWENTY
 from tests.support.serving import SECONDS
-from tests.test_plugin_page import SERVER, TWENTY
 
 STORES = [
     "milvus",

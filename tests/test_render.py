@@ -404,9 +404,9 @@ def test_the_copy_of_a_short_entry_is_its_page_or_its_name():
 
 
 @pytest.fixture(scope="module")
-def entries(corpus: Path) -> list[Entity]:
+def entries(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Entity]:
     """Every entry of the corpus."""
-    return corpus_entries(corpus)
+    return corpus_entries(corpus, tmp_path_factory)
 
 
 @pytest.mark.corpus

@@ -114,7 +114,7 @@ def called(arguments: list[str]) -> str:
     return " ".join(arguments) or "alone"
 
 
-@pytest.mark.alike(12)
+@pytest.mark.alike(8)
 @pytest.mark.parametrize("arguments", COMMANDS, ids=called)
 def test_no_word_is_broken_or_cut_at_the_edge(screen, arguments):
     if arguments == ["doctor"]:
@@ -135,7 +135,7 @@ def steady(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.alike(4)
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("columns", [40, 50, 60, 100])
 @pytest.mark.parametrize(
     "arguments", [["doctor"], ["documents"], ["edition"], ["show", "no such thing at all"]], ids=called
@@ -183,6 +183,7 @@ def test_a_uri_and_a_path_are_never_broken(screen, folder):
 # --- a search -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.alike(1)
 @pytest.mark.parametrize(
     "query", ["we are falling off a cliff", "what did we promise the witch", "an undead that drains life"]
 )
@@ -228,6 +229,7 @@ def test_a_hit_leads_to_its_entry(screen):
     assert screen(*command[1].split()).returncode == 0
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize(
     "words",
     [

@@ -215,6 +215,7 @@ def as_stored_earlier(entity: Entity) -> Entity:
 # --- time -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize(
     "row",
     [

@@ -121,7 +121,7 @@ class Table:
             wire.close()
 
 
-@pytest.fixture(scope="module", params=[FORMS[0], pytest.param(FORMS[1], marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=FORMS)
 def table(request: pytest.FixtureRequest, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
     folder = tmp_path_factory.mktemp("table")
     vault, shared = folder / VAULT, request.param == "all shared"
@@ -172,10 +172,16 @@ def answers(wire: Wire, question: str) -> list[dict[str, Any]]:
     ]
 
 
+ON_WIRES = pytest.mark.parametrize(
+    ("table", "kind"), [*((FORMS[0], kind) for kind in WIRES), (FORMS[1], "rest")], indirect=["table"]
+)
+"""The connections of notes as they are written; what is shared is decided below all of these, and asked over one."""
+
+
 # --- a player --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", WIRES)
+@ON_WIRES
 def test_nothing_secret_is_in_any_byte_that_a_player_receives(
     table: Table, graded: Graded, corpus: Path, kind: str
 ) -> None:
@@ -250,7 +256,7 @@ def words(question: Question) -> list[str]:
 # --- the game master -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", WIRES)
+@ON_WIRES
 def test_the_game_master_finds_every_secret_and_sees_it_marked(table: Table, graded: Graded, kind: str) -> None:
     shown = 0
     with table.wire(kind, "dm") as wire:

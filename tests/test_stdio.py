@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 
 from lorekeeper.server.stdio import MESSAGE_BYTES, refusal
 from tests.support.commands import environment
+from tests.support.serving import SERVE
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -56,7 +56,7 @@ UNREADABLE: dict[str, tuple[bytes, Any, int]] = {
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[bytes]]:
     folder: Path = tmp_path_factory.mktemp("stdio")
     process = subprocess.Popen(
-        [sys.executable, "-m", "lorekeeper", "serve"],
+        SERVE,
         env=environment(folder, CACHE_BACKEND="sqlite"),
         cwd=folder,
         stdin=subprocess.PIPE,

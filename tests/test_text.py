@@ -23,6 +23,7 @@ from lorekeeper.text.excerpts import SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import facts, format_rating, indexed_facts
 from lorekeeper.text.passages import PASSAGE_TOKENS, Passage, estimate_tokens, passages
 from lorekeeper.text.sections import full_text, sections
+from tests.support.corpus import imported_entries
 from tests.support.entities import make
 from tests.support.examples import examples
 
@@ -402,10 +403,9 @@ def test_a_rule_row_of_a_table_is_dropped_with_its_bars_only():
 
 
 @pytest.fixture(scope="module")
-def cut_corpus(corpus: Path) -> list[tuple[Entity, list[Passage]]]:
+def cut_corpus(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Entity, list[Passage]]]:
     """Every entity of the corpus with its passages."""
-    found = Reader([corpus / "entities"], None, ImportReport()).read()
-    return [(told, passages(told)) for told, _ in found]
+    return [(told, passages(told)) for told in imported_entries(corpus, tmp_path_factory)]
 
 
 @pytest.mark.corpus

@@ -10,37 +10,47 @@ import asyncio
 import math
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from lorekeeper.cache.checks import require_storable
 from lorekeeper.cache.given_vectors import GivenVectors
 from lorekeeper.cache.protocol import (
     BATCH,
+    COUNT,
+    DELETE_DOCUMENT,
+    DELETE_ENTITIES,
+    GET_ENTITIES,
+    MARKS,
+    OPEN,
+    PHRASES,
+    RANK_SEMANTIC,
+    REINDEX,
+    STATISTICS,
+    STORE,
+    Asked,
     CacheProtocol,
-    Choose,
     Documents,
     Hit,
     Identity,
+    LibraryCache,
+    Operation,
     Progress,
     Ranked,
     Statistics,
-    ValueCounts,
-    hits,
+    Subject,
+    type_of,
 )
-from lorekeeper.cache.selecting import require_type, selected
 from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.catalogue import Catalogue
 from lorekeeper.cache.sqlite.file import SqliteFile, remove_database
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError
-from lorekeeper.filters import Selection, collection_of, field_of
 from lorekeeper.order import BY_NAME, Order
-from lorekeeper.system import AsyncClosing
-from lorekeeper.text.keywords import KeywordQuery
+
+T = TypeVar("T")
 
 COMPARE_SECONDS, COMPARE_SHARE = 30.0, 20
 """How long the index is relied on before it is compared with the backend; as a multiple of what that takes, if that is longer."""
@@ -85,7 +95,7 @@ class DerivedIndex(Catalogue):
         return self._read(lambda c: self.version(c, entity_type))
 
 
-class CompletedCache(AsyncClosing):
+class CompletedCache(LibraryCache):
     """A `LibraryCache` on any `CacheProtocol`.
 
     Args:
@@ -105,46 +115,76 @@ class CompletedCache(AsyncClosing):
         self._turn = asyncio.Lock()
         self._next: dict[str, float] = {}
         """When each type is to be compared again."""
+        self._own: dict[str, Callable[..., Awaitable[Any]]] = {
+            GET_ENTITIES.name: self._get_entities,
+            COUNT.name: self._count,
+            RANK_SEMANTIC.name: self._rank_semantic,
+            PHRASES.name: self._no_phrases,
+            STORE.name: self._store_entities,
+            DELETE_DOCUMENT.name: self._delete_document,
+            DELETE_ENTITIES.name: self._delete_entities,
+            STATISTICS.name: self._statistics,
+            REINDEX.name: self._reindex,
+            OPEN.name: self._open,
+            MARKS.name: self._no_marks,
+        }
+        """What the index does not answer, by the names of operations."""
 
-    # --- what the backend does itself ------------------------------------------------------------------------------
+    async def call(self, operation: Operation[T], subject: Subject, *arguments: Any) -> T:
+        """Perform an operation by the backend; one that it does not have by the index, in a thread."""
+        own = self._own.get(operation.name)
+        if own is not None:
+            answer: T = await own(subject, *arguments)
+            return answer
+        await self._ready(type_of(subject))
+        return await self._by_index(operation, subject, *arguments)
 
-    async def store_entities(
-        self, entities: Sequence[Entity], entity_type: str, progress: Progress | None = None
-    ) -> int:
-        require_storable(entities, require_type(entity_type, self.types))
-        number = await self._cache.store_entities(entities, entity_type, progress)
-        self._next.pop(entity_type, None)
-        return number
-
-    async def delete_document(self, document: str, entity_type: str | None = None) -> int:
+    async def close(self) -> None:
+        """Close the backend and the index."""
+        await self._cache.close()
         self._next.clear()
-        return await self._cache.delete_document(document, entity_type)
+        await asyncio.to_thread(self._index.close)
 
-    async def delete_entities(self, entity_type: str, identities: Iterable[Identity]) -> int:
-        self._next.pop(require_type(entity_type, self.types), None)
-        return await self._cache.delete_entities(entity_type, list(identities))
+    async def _by_index(self, operation: Operation[T], subject: Subject, *arguments: Any) -> T:
+        if operation.blocking is None:
+            raise TypeError(f"{operation.name} can be done neither by the backend nor by an index of it")
+        return await asyncio.to_thread(operation.blocking, self._index, subject, *arguments)
+
+    # --- what the backend does itself --------------------------------------------------------------------------------
 
     async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:
-        return await self._cache.get_entity(require_type(entity_type, self.types), document, slug)
-
-    async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
-        self._selected(entity_type, document, filters)
-        return await self._cache.count_entities(entity_type, document, **filters)
+        return await self._cache.get_entity(self._type(entity_type), document, slug)
 
     async def semantic_search(
         self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Hit]:
-        self._selected(entity_type, document, filters)
+        self._asked(entity_type, document, filters)
         return await self._cache.semantic_search(entity_type, query, limit, document, **filters)
 
     async def iterate(self, entity_type: str, batch_size: int = 2 * BATCH) -> AsyncIterator[list[Entity]]:
-        async for batch in self._cache.iterate(require_type(entity_type, self.types), batch_size):
+        async for batch in self._cache.iterate(self._type(entity_type), batch_size):
             yield batch
 
     async def documents(self, types: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
         return await self._cache.documents(list(self.types if types is None else types))
 
-    async def statistics(self) -> Statistics:
+    async def _count(self, asked: Asked) -> int:
+        return await self._cache.count_entities(asked.entity_type, asked.document, **asked.filters)
+
+    async def _store_entities(self, entity_type: str, entities: Sequence[Entity], progress: Progress | None) -> int:
+        number = await self._cache.store_entities(entities, entity_type, progress)
+        self._next.pop(entity_type, None)
+        return number
+
+    async def _delete_document(self, entity_type: str | None, document: str) -> int:
+        self._next.clear()
+        return await self._cache.delete_document(document, entity_type)
+
+    async def _delete_entities(self, entity_type: str, identities: Sequence[Identity]) -> int:
+        self._next.pop(entity_type, None)
+        return await self._cache.delete_entities(entity_type, identities)
+
+    async def _statistics(self, _: None) -> Statistics:
         found = await self._cache.statistics()
         absent: dict[str, dict[str, int]] = {name: {} for name in self.types}
         return replace(
@@ -154,147 +194,46 @@ class CompletedCache(AsyncClosing):
             passages=dict.fromkeys(self.types, 0) | found.passages,
         )
 
-    async def reindex(self, progress: Progress | None = None) -> int:
+    async def _reindex(self, _: None, progress: Progress | None) -> int:
         return await self._cache.reindex(progress)
 
-    async def close(self) -> None:
-        """Close the backend and the index."""
-        await self._cache.close()
-        self._next.clear()
-        await asyncio.to_thread(self._index.close)
+    # --- what is derived ---------------------------------------------------------------------------------------------
 
-    # --- what is derived -------------------------------------------------------------------------------------------
+    async def _get_entities(self, asked: Asked, limit: int | None, offset: int, order: Order) -> list[Entity]:
+        """By the backend in its own order, else by the index."""
+        if order == BY_NAME and not asked.prefer:
+            return await self._cache.get_entities(
+                asked.entity_type, asked.document, limit=limit, offset=offset, **asked.filters
+            )
+        await self._ready(asked.entity_type)
+        return await self._by_index(GET_ENTITIES, asked, limit, offset, order)
 
-    async def rank_semantic(
-        self, entity_type: str, query: str | Sequence[str], limit: int = 20, document: Documents = None, **filters: Any
-    ) -> list[Ranked]:
-        """See `SearchCache`; several wordings are searched one by one, and their scores added."""
+    async def _rank_semantic(self, asked: Asked, query: str | Sequence[str], limit: int) -> list[Ranked]:
+        """Several wordings are searched one by one, and their scores added."""
         wordings = [query] if isinstance(query, str) else list(query)
         found: dict[Identity, Ranked] = {}
         for wording in wordings:
-            for hit in await self.semantic_search(entity_type, wording, limit, document, **filters):
+            hits = await self._cache.semantic_search(asked.entity_type, wording, limit, asked.document, **asked.filters)
+            for hit in hits:
                 best, entity, share = found.get(hit.entity.identity), hit.entity, hit.score / len(wordings)
                 score = share if best is None else best.score + share
                 found[entity.identity] = Ranked(entity.identity, entity.name, score, hit.passage, hit.section)
         return sorted(found.values(), key=lambda ranked: (-ranked.score, ranked.identity))[:limit]
 
-    async def phrase_similarities(
-        self,
-        query: str | Sequence[str],  # noqa: ARG002
-        names: Collection[tuple[str, str]],  # noqa: ARG002
-    ) -> dict[tuple[str, str], float]:
+    async def _no_phrases(self, *_: object) -> dict[tuple[str, str], float]:
         """None: no entry of another package's backend has shipped phrases."""
         return {}
 
-    async def get_entities(
-        self,
-        entity_type: str,
-        document: Documents = None,
-        *,
-        limit: int | None = None,
-        offset: int = 0,
-        order: Order = BY_NAME,
-        prefer: Sequence[str] = (),
-        **filters: Any,
-    ) -> list[Entity]:
-        selection = replace(self._selected(entity_type, document, filters), prefer=prefer)
-        if order == BY_NAME and not prefer:
-            return await self._cache.get_entities(entity_type, document, limit=limit, offset=offset, **filters)
-        await self._ready(entity_type)
-        identities = await asyncio.to_thread(self._index.find, selection, limit, offset, order)
-        return await self.load(entity_type, identities)
-
-    async def identities(self, entity_type: str, document: Documents = None, **filters: Any) -> list[Identity]:
-        selection = self._selected(entity_type, document, filters)
-        await self._ready(entity_type)
-        return await asyncio.to_thread(self._index.find, selection, None, 0)
-
-    async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        await self._ready(entity_type)
-        return await asyncio.to_thread(self._index.load, entity_type, identities)
-
-    async def count_values(
-        self, entity_type: str, field: str, document: Documents = None, **filters: Any
-    ) -> ValueCounts:
-        return (await self.count_fields(entity_type, [field], document, **filters))[field]
-
-    async def count_fields(
-        self,
-        entity_type: str,
-        fields: Sequence[str],
-        document: Documents = None,
-        *,
-        among: Sequence[Identity] | None = None,
-        **filters: Any,
-    ) -> dict[str, ValueCounts]:
-        selection = self._selected(entity_type, document, filters)
-        declared = [field_of(collection_of(entity_type), field) for field in fields]
-        await self._ready(entity_type)
-        return await asyncio.to_thread(self._index.count_values, selection, declared, among)
-
-    async def keyword_search(
-        self, entity_type: str, query: str | KeywordQuery, limit: int = 20, document: Documents = None, **filters: Any
-    ) -> list[Hit]:
-        return await hits(self, entity_type, await self.rank_keyword(entity_type, query, limit, document, **filters))
-
-    async def rank_keyword(
-        self, entity_type: str, query: str | KeywordQuery, limit: int = 20, document: Documents = None, **filters: Any
-    ) -> list[Ranked]:
-        selection = self._selected(entity_type, document, filters)
-        words = KeywordQuery.of(query) if isinstance(query, str) else query
-        await self._ready(entity_type)
-        return await asyncio.to_thread(self._index.rank_keyword, selection, words, limit)
-
-    async def rank_names(
-        self, entity_type: str, query: str, document: Documents = None, **filters: Any
-    ) -> list[Ranked]:
-        selection = self._selected(entity_type, document, filters)
-        await self._ready(entity_type)
-        return await asyncio.to_thread(self._index.rank_names, selection, query)
-
-    async def rank_beginnings(
-        self, entity_type: str, text: str, document: Documents = None, **filters: Any
-    ) -> list[Ranked]:
-        selection = self._selected(entity_type, document, filters)
-        await self._ready(entity_type)
-        return await asyncio.to_thread(self._index.rank_beginnings, selection, text)
-
-    async def names(self, entity_type: str) -> list[str]:
-        await self._ready(entity_type)
-        return await asyncio.to_thread(self._index.names, entity_type)
-
-    async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
-        await self._ready(entity_type)
-        return await asyncio.to_thread(self._index.known_words, entity_type, words)
-
-    async def word_scores(
-        self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
-    ) -> dict[Identity, float]:
-        await self._ready(entity_type)
-        return await asyncio.to_thread(self._index.word_scores, entity_type, words, among, choose)
-
-    async def content_hashes(self, entity_type: str) -> dict[Identity, str]:
-        await self._ready(entity_type)
-        return await asyncio.to_thread(self._index.content_hashes, entity_type)
-
-    async def mark(self, entity_type: str) -> object:
-        await self._ready(entity_type)
-        return await asyncio.to_thread(self._index.mark, entity_type)
-
-    async def marks(self, types: Iterable[str]) -> object | None:  # noqa: ARG002
+    async def _no_marks(self, *_: object) -> None:
         """None: what other programs write to the backend is not seen at once."""
-        return None
 
-    async def open(self, types: Iterable[str] | None = None) -> None:
-        for entity_type in self.types if types is None else types:
+    async def _open(self, _: None, types: Sequence[str]) -> None:
+        for entity_type in types:
             await self._ready(entity_type)
-
-    def _selected(self, entity_type: str, document: Documents, filters: Mapping[str, Any]) -> Selection:
-        return selected(entity_type, self.types, document, filters)
 
     async def _ready(self, entity_type: str) -> None:
         """Bring a type's part of the index up to date, if it is time to look."""
-        require_type(entity_type, self.types)
+        self._type(entity_type)
         async with self._turn:
             began = time.monotonic()
             if began < self._next.get(entity_type, -math.inf):

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
+from lorekeeper.cache.checks import require_storable
 from lorekeeper.entities import Entity
+from lorekeeper.errors import CacheError, FilterError
+from lorekeeper.filters import Selection, collection_of, field_of, parse_filters, unknown_name
 from lorekeeper.order import BY_NAME, Order
+from lorekeeper.system import AsyncClosing
 from lorekeeper.text.keywords import KeywordQuery
 
 if TYPE_CHECKING:
     from lorekeeper.cache.given_vectors import GivenVectors
     from lorekeeper.cache.store import Store
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 Identity = tuple[str, str]
 """(document, slug) of an entity within its type."""
@@ -217,8 +227,154 @@ class CacheProtocol(Protocol):
     async def __aexit__(self, *_: object) -> None: ...
 
 
-class SearchCache(CacheProtocol, Protocol):
-    """What our own search needs of a cache besides; `completed.CompletedCache` derives it from any `CacheProtocol`."""
+def nearest_sections(passages: Iterable[tuple[Identity, str, float]]) -> dict[Identity, tuple[tuple[str, float], ...]]:
+    """`Ranked.near` by entry, of passages with their entries, headings and scores, best first."""
+    found: dict[Identity, dict[str, float]] = {}
+    for identity, section, score in passages:
+        found.setdefault(identity, {}).setdefault(section, score)
+    return {identity: tuple(sections.items()) for identity, sections in found.items()}
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+
+class InView(Enum):
+    """How a view applies to an operation: what it asks, and what it leaves out of the answer."""
+
+    READS = auto()
+    """It is asked of what the viewer may read of the type; the answer stays as it is."""
+
+    ENTITIES = auto()
+    """The same, and entities that are withheld all the same are left out of the answer."""
+
+    COUNTS = auto()
+    """The same, and they are left out of what is counted."""
+
+    LIBRARY = auto()
+    """It is asked of the library: it changes it, or says nothing of its entries."""
+
+
+@dataclass(frozen=True)
+class Asked(Selection):
+    """What an operation is about, as it was asked.
+
+    Attributes:
+        document: the argument that ``documents`` was read from.
+        filters: those that ``conditions`` were read from.
+    """
+
+    document: Documents = None
+    filters: Mapping[str, Any] = field(default_factory=dict)
+
+
+Subject = Asked | str | None
+"""What an operation is about: entities under filters, a type, or the whole library."""
+
+
+@dataclass(frozen=True)
+class Operation(Generic[T]):
+    """An operation of a cache. A layer performs any of them by one method, `SearchCache.call`.
+
+    Attributes:
+        name: for messages, and for layers that perform it in a way of their own.
+        in_view: how a view applies to it; None if it is refused in views.
+        blocking: how a store performs it, given the store, the subject and the arguments; None if no store does by itself.
+    """
+
+    name: str
+    in_view: InView | None = None
+    blocking: Callable[..., T] | None = None
+
+
+def type_of(subject: Subject) -> str:
+    """The type that an operation is about; TypeError if it is about the whole library."""
+    if subject is None:
+        raise TypeError("the operation is about no type")
+    return subject if isinstance(subject, str) else subject.entity_type
+
+
+def _by_store(name: str) -> Callable[..., Any]:
+    """Performed by a method of the store."""
+    return lambda store, *arguments: getattr(store, name)(*arguments)
+
+
+def _by_catalogue(name: str, empty: Callable[..., Any]) -> Callable[..., Any]:
+    """Performed by a method of the store's catalogue; ``empty`` makes the answer of a type of which nothing is stored."""
+
+    def perform(store: Store, subject: Asked | str, *arguments: Any) -> Any:
+        catalogue = store.catalogue(type_of(subject))
+        return empty(*arguments) if catalogue is None else getattr(catalogue, name)(subject, *arguments)
+
+    return perform
+
+
+def _found(store: Store, asked: Asked, limit: int | None, offset: int, order: Order) -> list[Entity]:
+    return store.load(asked.entity_type, store.find(asked, limit, offset, order))
+
+
+GET_ENTITIES = Operation[list[Entity]]("get_entities", InView.ENTITIES, _found)
+FIND = Operation[list[Identity]]("identities", InView.READS, _by_store("find"))
+LOAD = Operation[list[Entity]]("load", InView.ENTITIES, _by_store("load"))
+LIST = Operation[list[Identity]]("iterate", InView.READS, _by_store("identities"))
+COUNT = Operation[int]("count_entities", InView.READS, _by_store("count"))
+COUNT_BY = Operation[dict[str, int]]("documents", InView.READS, _by_store("count_by"))
+COUNT_FIELDS = Operation[dict[str, ValueCounts]](
+    "count_fields",
+    InView.COUNTS,
+    _by_catalogue("count_values", lambda fields, _: {f.name: ValueCounts({}, 0, 0) for f in fields}),
+)
+CONTENT_HASHES = Operation[dict[Identity, str]]("content_hashes", InView.READS, _by_store("content_hashes"))
+RANK_SEMANTIC = Operation[list[Ranked]]("rank_semantic", InView.READS)
+RANK_KEYWORD = Operation[list[Ranked]]("rank_keyword", InView.READS, _by_store("rank_keyword"))
+RANK_NAMES = Operation[list[Ranked]]("rank_names", InView.READS, _by_catalogue("rank_names", lambda _: []))
+RANK_BEGINNINGS = Operation[list[Ranked]](
+    "rank_beginnings", InView.READS, _by_catalogue("rank_beginnings", lambda _: [])
+)
+NAMES = Operation[list[str]]("names", InView.READS, _by_catalogue("names", list))
+KNOWN_WORDS = Operation[set[str]]("known_words", InView.READS, _by_catalogue("known_words", lambda _: set()))
+WORD_SCORES = Operation[dict[Identity, float]]("word_scores", InView.READS, _by_catalogue("word_scores", lambda *_: {}))
+PHRASES = Operation[dict[tuple[str, str], float]]("phrase_similarities", InView.LIBRARY)
+STORE = Operation[int]("store_entities", InView.LIBRARY)
+DELETE_DOCUMENT = Operation[int]("delete_document", InView.LIBRARY)
+DELETE_ENTITIES = Operation[int]("delete_entities", InView.LIBRARY, _by_store("delete_entities"))
+REINDEX = Operation[int]("reindex", InView.LIBRARY)
+OPEN = Operation[None]("open", InView.LIBRARY)
+STATISTICS = Operation[Statistics]("statistics", blocking=lambda store, _: store.statistics())
+MARK = Operation[object]("mark", blocking=_by_store("mark"))
+MARKS = Operation[object | None]("marks")
+
+
+class SearchCache(AsyncClosing):
+    """What our own search needs of a cache: a `CacheProtocol` with more operations.
+
+    Its methods check their arguments, and say which operation is asked for. What that does is in `call`, which each layer has one
+    of: threads around a store (`async_cache.ThreadedCache`), an index beside another package's backend
+    (`completed.CompletedCache`), and views (`views.view_cache.ViewCache`).
+
+    Attributes:
+        types: the types of entity that it holds.
+    """
+
+    types: Sequence[str]
+
+    async def call(self, operation: Operation[T], subject: Subject, *arguments: Any) -> T:
+        """Perform an operation."""
+        raise NotImplementedError
+
+    def _type(self, entity_type: str) -> str:
+        """A type that the cache holds; FilterError, with the known ones, for others."""
+        if entity_type not in self.types:
+            raise FilterError(unknown_name(str(entity_type), list(self.types), "type"))
+        return entity_type
+
+    def _asked(self, entity_type: str, document: Documents, filters: Mapping[str, Any]) -> Asked:
+        """What a method is about; FilterError for an unknown type, field or value."""
+        conditions = parse_filters(self._type(entity_type), filters)
+        documents = [document] if isinstance(document, str) else document
+        keys = None if documents is None else list(documents)
+        return Asked(entity_type, conditions, keys, document=document, filters=filters)
+
+    # --- entities ----------------------------------------------------------------------------------------------------
 
     async def get_entities(
         self,
@@ -237,11 +393,39 @@ class SearchCache(CacheProtocol, Protocol):
 
         The filter ``name`` matches folded names, whole ones first, then prefixes, then parts.
         """
-        ...
+        asked = replace(self._asked(entity_type, document, filters), prefer=prefer)
+        return await self.call(GET_ENTITIES, asked, limit, offset, order)
+
+    async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:
+        """One entity by identity, None if there is none."""
+        entities = await self.load(entity_type, [(document, slug)])
+        return entities[0] if entities else None
+
+    async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+        """The entities of these identities, in their order; those that no longer exist are left out."""
+        return await self.call(LOAD, self._type(entity_type), identities)
+
+    async def iterate(self, entity_type: str, batch_size: int = 2 * BATCH) -> AsyncIterator[list[Entity]]:
+        """All entities of a type in the order of their identities, in batches."""
+        identities = await self.call(LIST, self._type(entity_type))
+        for start in range(0, len(identities), batch_size):
+            batch = await self.load(entity_type, identities[start : start + batch_size])
+            if batch:
+                yield batch
 
     async def identities(self, entity_type: str, document: Documents = None, **filters: Any) -> list[Identity]:
         """Identities of the entities under the filters, in the order of `get_entities`."""
-        ...
+        return await self.call(FIND, self._asked(entity_type, document, filters), None, 0)
+
+    async def content_hashes(self, entity_type: str) -> dict[Identity, str]:
+        """``Entity.content_hash`` of everything stored of a type."""
+        return await self.call(CONTENT_HASHES, self._type(entity_type))
+
+    # --- counts ------------------------------------------------------------------------------------------------------
+
+    async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
+        """Number of entities under the filters."""
+        return await self.call(COUNT, self._asked(entity_type, document, filters))
 
     async def count_values(
         self, entity_type: str, field: str, document: Documents = None, **filters: Any
@@ -250,7 +434,7 @@ class SearchCache(CacheProtocol, Protocol):
 
         Of a Milvus server they may be half a minute old if another machine has written meanwhile.
         """
-        ...
+        return (await self.count_fields(entity_type, [field], document, **filters))[field]
 
     async def count_fields(
         self,
@@ -262,7 +446,44 @@ class SearchCache(CacheProtocol, Protocol):
         **filters: Any,
     ) -> dict[str, ValueCounts]:
         """`count_values` of several fields at once, by field; only of the entities ``among``, if these are given."""
-        ...
+        asked = self._asked(entity_type, document, filters)
+        declared = [field_of(collection_of(entity_type), name) for name in fields]
+        return await self.call(COUNT_FIELDS, asked, declared, among)
+
+    async def documents(self, types: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
+        """Number of entities by document key and type, of these types or of all; without zeros.
+
+        A type that cannot be read is left out while others can; CacheError if none can.
+        """
+        counts: dict[str, dict[str, int]] = {}
+        failures: list[CacheError] = []
+        for entity_type in (entity_types := list(self.types if types is None else types)):
+            try:
+                by_document = await self.call(COUNT_BY, entity_type, "document")
+            except CacheError as error:
+                logger.warning("the documents of %s are not known: %s", entity_type, error)
+                failures.append(error)
+                continue
+            for document, number in by_document.items():
+                counts.setdefault(document, {})[entity_type] = number
+        if failures and len(failures) == len(entity_types):
+            raise failures[0]
+        return dict(sorted(counts.items()))
+
+    async def statistics(self) -> Statistics:
+        """Counts by type, kind and passages, the fingerprint of the vectors' model, and where the store is."""
+        return await self.call(STATISTICS, None)
+
+    # --- rankings ----------------------------------------------------------------------------------------------------
+
+    async def semantic_search(
+        self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
+    ) -> list[Hit]:
+        """The entities nearest in meaning, best first: as many as the limit, if there are that many under the filters.
+
+        An entity's score is the cosine similarity of the query with its best passage, -1 to 1.
+        """
+        return await self._hits(entity_type, await self.rank_semantic(entity_type, query, limit, document, **filters))
 
     async def keyword_search(
         self, entity_type: str, query: str | KeywordQuery, limit: int = 20, document: Documents = None, **filters: Any
@@ -271,7 +492,12 @@ class SearchCache(CacheProtocol, Protocol):
 
         A text is searched for by its own content words; a `KeywordQuery` may bring alternatives to them.
         """
-        ...
+        return await self._hits(entity_type, await self.rank_keyword(entity_type, query, limit, document, **filters))
+
+    async def _hits(self, entity_type: str, ranking: Sequence[Ranked]) -> list[Hit]:
+        """A ranking with its entities."""
+        entities = {e.identity: e for e in await self.load(entity_type, [r.identity for r in ranking])}
+        return [Hit(entities[r.identity], r.score, r.passage, r.section) for r in ranking if r.identity in entities]
 
     async def rank_semantic(
         self, entity_type: str, query: str | Sequence[str], limit: int = 20, document: Documents = None, **filters: Any
@@ -280,7 +506,7 @@ class SearchCache(CacheProtocol, Protocol):
 
         The cosine with that sum ranks passages as the sum of their cosines with each wording does (CombSUM; Fox and Shaw 1994).
         """
-        ...
+        return await self.call(RANK_SEMANTIC, self._asked(entity_type, document, filters), query, limit)
 
     async def phrase_similarities(
         self, query: str | Sequence[str], names: Collection[tuple[str, str]]
@@ -291,19 +517,20 @@ class SearchCache(CacheProtocol, Protocol):
             query: as in `rank_semantic`.
             names: types and names of the entries; those without phrases are left out of the answer.
         """
-        ...
+        return await self.call(PHRASES, None, query, names)
 
     async def rank_keyword(
         self, entity_type: str, query: str | KeywordQuery, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
         """`keyword_search` without loading the entities."""
-        ...
+        words = KeywordQuery.of(query) if isinstance(query, str) else query
+        return await self.call(RANK_KEYWORD, self._asked(entity_type, document, filters), words, limit)
 
     async def rank_names(
         self, entity_type: str, query: str, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
         """The entities whose names are the query, also misspelt or in another order, best first; similarity 0 to 1."""
-        ...
+        return await self.call(RANK_NAMES, self._asked(entity_type, document, filters), query)
 
     async def rank_beginnings(
         self, entity_type: str, text: str, document: Documents = None, **filters: Any
@@ -313,15 +540,17 @@ class SearchCache(CacheProtocol, Protocol):
         All its words are in the name, the last one as the beginning of a word. The score is a share, 0 to 1: names that begin
         with the text come first, among these the shortest.
         """
-        ...
+        return await self.call(RANK_BEGINNINGS, self._asked(entity_type, document, filters), text)
+
+    # --- names and words ---------------------------------------------------------------------------------------------
 
     async def names(self, entity_type: str) -> list[str]:
         """The folded names of all entities of a type, in no particular order."""
-        ...
+        return await self.call(NAMES, self._type(entity_type))
 
     async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         """The words that occur, in any form, in an entity of the type."""
-        ...
+        return await self.call(KNOWN_WORDS, self._type(entity_type), words)
 
     async def word_scores(
         self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
@@ -338,83 +567,61 @@ class SearchCache(CacheProtocol, Protocol):
             choose: given how many entities of the type have each word, in any form, and how many there are: the words that count.
                 Words that none has are left out. Called in another thread.
         """
-        ...
+        return await self.call(WORD_SCORES, self._type(entity_type), words, among, choose)
 
-    async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        """The entities of these identities, in their order; those that no longer exist are left out."""
-        ...
+    # --- changes -----------------------------------------------------------------------------------------------------
 
-    async def content_hashes(self, entity_type: str) -> dict[Identity, str]:
-        """``Entity.content_hash`` of everything stored of a type."""
-        ...
+    async def store_entities(
+        self, entities: Sequence[Entity], entity_type: str, progress: Progress | None = None
+    ) -> int:
+        """Store entities of one type with their vectors; entities of equal identity are replaced.
+
+        When it returns, all of them survive the end of the process. Of several with one identity the last is kept.
+        Returns how many were stored. ``progress`` is called with the number of further entities stored.
+        """
+        require_storable(entities, self._type(entity_type))
+        return await self.call(STORE, entity_type, entities, progress)
+
+    async def delete_document(self, document: str, entity_type: str | None = None) -> int:
+        """Remove all entities of one document (of one type); returns how many."""
+        return await self.call(DELETE_DOCUMENT, self._type(entity_type) if entity_type else None, document)
+
+    async def delete_entities(self, entity_type: str, identities: Iterable[Identity]) -> int:
+        """Remove entities by identity; others are ignored. Returns how many there were."""
+        return await self.call(DELETE_ENTITIES, self._type(entity_type), list(dict.fromkeys(identities)))
+
+    async def reindex(self, progress: Progress | None = None) -> int:
+        """Embed every entity again with the current model; the store stays usable meanwhile.
+
+        Returns how many entities were embedded.
+        """
+        return await self.call(REINDEX, None, progress)
+
+    # --- opening -----------------------------------------------------------------------------------------------------
 
     async def marks(self, types: Iterable[str]) -> object | None:
         """A value that is another one whenever an entry of these types may be; None if no value can say so."""
-        ...
+        return await self.call(MARKS, None, list(types))
 
     async def open(self, types: Iterable[str] | None = None) -> None:
         """Open the store and these types now, so that the first query need not wait; otherwise each is opened at first use."""
-        ...
+        await self.call(OPEN, None, list(self.types if types is None else types))
 
 
-class LibraryCache(SearchCache, Protocol):
-    """What a `Library` needs of its cache besides."""
+class LibraryCache(SearchCache):
+    """What a `Library` needs of its cache besides.
 
-    @property
-    def types(self) -> Sequence[str]:
-        """The types of entity that it holds."""
-        ...
+    Attributes:
+        given: the vectors that came along with entries which are to be stored.
+    """
 
-    @property
-    def given(self) -> GivenVectors:
-        """The vectors that came along with entries which are to be stored."""
-        ...
-
-    async def mark(self, entity_type: str) -> object:
-        """A value that changes whenever a type may have changed."""
-        ...
+    given: GivenVectors
 
     @property
     def store(self) -> Store | None:
         """The store itself, for maintenance; None if another package's backend has it."""
-        ...
+        raise NotImplementedError
 
-
-def nearest_sections(passages: Iterable[tuple[Identity, str, float]]) -> dict[Identity, tuple[tuple[str, float], ...]]:
-    """`Ranked.near` by entry, of passages with their entries, headings and scores, best first."""
-    found: dict[Identity, dict[str, float]] = {}
-    for identity, section, score in passages:
-        found.setdefault(identity, {}).setdefault(section, score)
-    return {identity: tuple(sections.items()) for identity, sections in found.items()}
-
-
-async def hits(cache: SearchCache, entity_type: str, ranking: Sequence[Ranked]) -> list[Hit]:
-    """A ranking with its entities, as the search methods of every backend return it."""
-    entities = {e.identity: e for e in await cache.load(entity_type, [r.identity for r in ranking])}
-    return [Hit(entities[r.identity], r.score, r.passage, r.section) for r in ranking if r.identity in entities]
-
-
-class EntitySearches:
-    """The two searches that return whole entities, for caches that rank them."""
-
-    async def semantic_search(
-        self: SearchCache,
-        entity_type: str,
-        query: str,
-        limit: int = 20,
-        document: Documents = None,
-        **filters: Any,
-    ) -> list[Hit]:
-        """See `SearchCache`."""
-        return await hits(self, entity_type, await self.rank_semantic(entity_type, query, limit, document, **filters))
-
-    async def keyword_search(
-        self: SearchCache,
-        entity_type: str,
-        query: str | KeywordQuery,
-        limit: int = 20,
-        document: Documents = None,
-        **filters: Any,
-    ) -> list[Hit]:
-        """See `SearchCache`."""
-        return await hits(self, entity_type, await self.rank_keyword(entity_type, query, limit, document, **filters))
+    async def mark(self, entity_type: str) -> object:
+        """A value that changes whenever a type may have changed."""
+        return await self.call(MARK, entity_type)

@@ -1,25 +1,28 @@
-"""What a backend does in threads: the blocking half of a cache. `ThreadedCache` makes a `SearchCache` of it."""
+"""What a backend does in threads: the blocking half of a cache. `ThreadedCache` makes a cache of it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from zipfile import ZipFile
 
 from filelock import FileLock, Timeout
 
-from lorekeeper.cache.protocol import Choose, Identity, Ranked, Statistics, ValueCounts
+from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import Entity, Field
+from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, EmbeddingError
 from lorekeeper.filters import Selection
 from lorekeeper.order import BY_NAME, Order
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_folder
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import Passage
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.sqlite.catalogue import Catalogue
 
 Chunked = list[tuple[Entity, list[Passage]]]
 """Entities with their passages."""
@@ -118,15 +121,6 @@ class Store(Protocol):
         """Number of entities by "document" or "kind_name"."""
         ...
 
-    def count_values(
-        self, selection: Selection, fields: Sequence[Field], among: Sequence[Identity] | None = None
-    ) -> dict[str, ValueCounts]:
-        """The values that fields other than ``name`` have under the filters, and how often, by field.
-
-        Only of the entities ``among``, if these are given.
-        """
-        ...
-
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         """The entities of these identities, in their order; those that are gone are left out."""
         ...
@@ -147,26 +141,8 @@ class Store(Protocol):
         """The entities that have any word of a query, best first."""
         ...
 
-    def rank_names(self, selection: Selection, query: str) -> list[Ranked]:
-        """The entities whose names are similar to a query, best first."""
-        ...
-
-    def rank_beginnings(self, selection: Selection, text: str) -> list[Ranked]:
-        """The entities whose names a text, the last word of which may go on, is a beginning of, best first."""
-        ...
-
-    def names(self, entity_type: str) -> list[str]:
-        """The folded names of all entities of a type, in no particular order."""
-        ...
-
-    def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
-        """Those of the words that occur in an entity of the type."""
-        ...
-
-    def word_scores(
-        self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
-    ) -> dict[Identity, float]:
-        """What chosen words add to the scores of some entities by BM25; see `SearchCache.word_scores`."""
+    def catalogue(self, entity_type: str) -> Catalogue | None:
+        """What is asked for the names, the words and the values of a type, brought up to date; None if nothing of it is stored."""
         ...
 
     def statistics(self) -> Statistics:

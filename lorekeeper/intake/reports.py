@@ -135,8 +135,8 @@ def by_weight(report: ImportReport, *, failed: bool = True) -> list[str]:
     groups = [("failed  ", grouped(report.failed))] if failed else []
     warned: dict[int, list[list[ImportFileError]]] = {0: [], 1: [], 2: []}
     for group in grouped(report.warnings):
-        reason = group[0].reason
-        warned[0 if _LOSS.search(reason) else 2 if _NOISE.search(reason) else 1].append(group)
+        is_loss, is_noise = (bool(sign.search(group[0].reason)) for sign in (_LOSS, _NOISE))
+        warned[0 if is_loss else 1 + is_noise].append(group)
     groups += [("warning ", warned[weight]) for weight in (0, 1)]
     lines = [f"{label}{summary(group)}" for label, each in groups for group in each]
     kinds: dict[str, list[int]] = {}

@@ -27,7 +27,7 @@ _OF_2014 = re.compile(
     re.IGNORECASE,
 )
 
-_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)[\s#]*$")
+_HEADING = re.compile(r" {0,3}(#{1,6})\s+(?=\S)")
 _TAG = re.compile(r"(.+?) \[(.+)\]$")
 _PRICED = re.compile(r"(.+?) \(((?:[\d,]+ ?[CSEGP]P)\b[^()]*|varies)\)$", re.IGNORECASE)
 _FEAT = re.compile(
@@ -36,6 +36,9 @@ _FEAT = re.compile(
 _LEVEL = re.compile(r"level (\d{1,2}): (.+)", re.IGNORECASE)
 _SUBCLASS = re.compile(r"(?:.+ )?subclass: (.+)", re.IGNORECASE)
 _HIT_DIE = re.compile(r"hit (?:point )?di(?:e|ce)\W{1,60}(?:1)?(d\d{1,2})", re.IGNORECASE)
+BEGINNING = 1_500
+"""Characters of a section in which the lines of a species or a background are."""
+
 _HTML = re.compile(r"<[^<>]{1,200}>")
 _OF_CLASS = re.compile(r"^(?:hit points|hit dice|class features|(?:core )?[\w ]* traits|becoming .*)$", re.IGNORECASE)
 """Headings within the description of a class, below which its hit die may stand."""
@@ -133,8 +136,8 @@ class Book:
         if owner.section and (subclass := _SUBCLASS.fullmatch(section.name)):
             class_name = owner.class_name
             self._finish(result, owner)
-            named = Section(subclass[1], owner.section.level, section.parents, section.text)
-            return _Owner(named, "subclass", parent=class_name)
+            own = Section(subclass[1], owner.section.level, section.parents, section.text)
+            return _Owner(own, "subclass", parent=class_name)
         if owner.section and (feature := _LEVEL.fullmatch(section.name)):
             owner.features.append((feature[2], int(feature[1]), section.text))
             return owner
@@ -180,10 +183,10 @@ class Book:
                 "prerequisite": feat["prerequisite"],
             }
             return self._made("character_options", "feat", data, {})
-        if _SPECIES.search(section.text) and section.level > 2:
+        if _SPECIES.search(section.text[:BEGINNING]) and section.level > 2:
             data |= {key: labels.get(key) for key in ("size", "speed")}
             return self._made("character_options", "race", data, {})
-        if _BACKGROUND.search(section.text):
+        if _BACKGROUND.search(section.text[:BEGINNING]):
             return self._made("character_options", "background", data, {})
         if priced := _PRICED.fullmatch(section.name):
             data |= {
@@ -195,7 +198,8 @@ class Book:
             fields = {"cost": data["cost"], "weight": data["weight"], "category": equipment.categories(section.parent)}
             return self._made("equipment", "gear", data, fields)
         tag = _TAG.fullmatch(section.name)
-        kind = "condition" if tag and tag[2].lower() == "condition" else "rule" if tag else "section"
+        tagged = "condition" if tag and tag[2].lower() == "condition" else "rule"
+        kind = tagged if tag else "section"
         name = tag[1] if tag else section.name or self.origin.document_name or self.origin.document
         data |= {"name": name, "tag": tag[2] if tag else None}
         return self._made("rules", kind, data, {"parent": section.parent or None}, *reversed(section.parents))
@@ -229,7 +233,8 @@ class _Owner:
 def document(origin: Origin, texts: Sequence[str]) -> Entity:
     """The record of a book, with the edition that most of its entries are printed for."""
     new, old = (sum(len(sign.findall(text)) for text in texts) for sign in (_OF_2024, _OF_2014))
-    key = "" if new == old == 0 else "5e-2024" if new > old else "5e-2014"
+    key = "5e-2024" if new > old else "5e-2014"
+    key = key if new or old else ""
     title = origin.document_name or origin.document
     data = {"name": title} | ({"gamesystem": {"name": EDITIONS[key], "key": key}} if key else {})
     fields = {"game_system": EDITIONS[key]} if key else {}
@@ -249,7 +254,7 @@ def _sections(lines: Sequence[str], found: Sequence[Printed]) -> Iterator[Sectio
             text.append(line)
             continue
         yield _closed(section, text)
-        level, name = len(heading[1]), plain(heading[2])
+        level, name = len(heading[1]), plain(line[heading.end() :].rstrip("# "))
         above = [each for each in above if each.level < level]
         section, text = Section(name, level, tuple(each.name for each in above)), []
         above.append(section)
@@ -299,7 +304,8 @@ def _of_row(table: _Table, cells: Sequence[str], origin: Origin) -> Entity:
     row = {key: "" if value in ("\u2014", "-") else value for key, value in zip(table.columns, cells, strict=True)}
     name, category = cells[0], table.caption
     damage, armor = _DAMAGE.match(row.get("damage", "")), number(row.get("armor class (ac)") or row.get("armor class"))
-    kind = "weapon" if damage else "armor" if armor is not None else "gear"
+    kind = "gear" if armor is None else "armor"
+    kind = "weapon" if damage else kind
     properties = [part.strip() for part in re.split(r",\s*(?![^()]*\))", row.get("properties", "")) if part.strip()]
     common = {"cost": gold(row["cost"]), "weight": number(row.get("weight"))}
     words = {

@@ -94,7 +94,7 @@ NO_LORE = frozenset({"campaign", "player", "pc", "npc", "encounter", "note", "co
 _SOURCE = re.compile("Source:", re.IGNORECASE)
 _PAGE = re.compile(r" p\.? ?\d", re.IGNORECASE)
 _RARITY = re.compile(r"\b(very rare|rare|uncommon|common|legendary|artifact)\b", re.IGNORECASE)
-_NO_CLASS = re.compile(r"school\b|ritual caster\b", re.IGNORECASE)
+_NO_CLASS = re.compile(r"school\b|ritual caster\b|touch spells\b", re.IGNORECASE)
 """What some files list among classes without being one."""
 
 _FOLLOWED = re.compile(r"\s*[(\[].*")

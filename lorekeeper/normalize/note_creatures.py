@@ -11,6 +11,7 @@ from lorekeeper.audience import DM, Audience, within
 from lorekeeper.entities import AUDIENCE, Entity, Value
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
+from lorekeeper.folding import fold
 from lorekeeper.normalize import lined
 from lorekeeper.normalize.build import Origin, build
 from lorekeeper.normalize.creatures import creature_fields, features_of
@@ -100,11 +101,14 @@ def creatures_of(note: Note, document: str, document_name: str, base: Find) -> C
         if reason := of_other_game(stat_block.values):
             result.problems.append(f"stat block {shown(name, 60)}: {reason}")
             continue
-        draft = _Draft(note, stat_block, name, number, read_block(stat_block.values), _base(note, stat_block, base))
+        others = result.entities if wanted not in result.missing else ()
+        own = next((made for made in others if fold(made.name) == fold(wanted)), None)
+        found = _base(note, stat_block, base if own is None else own)
+        draft = _Draft(note, stat_block, name, number, read_block(stat_block.values), found)
         problems = _lacking(draft, wanted)
         result.entities += _entity(draft, Origin(SOURCE, document, document_name), problems)
         result.problems += [f"stat block {shown(name, 60)}: {problem}" for problem in problems]
-        result.bases += [wanted] if wanted else []
+        result.bases += [wanted] if wanted and own is None else []
         if wanted and draft.base is None:
             lacks = f"there is no creature {shown(wanted)} in the library that it could change, or it is secret"
             result.missing[wanted] = f"stat block {shown(name, 60)}: {lacks}"
@@ -124,10 +128,16 @@ def _printed(note: Note, block: StatBlock, name: str, number: int, origin: Origi
         return f"{block.kind} {shown(name, 60)}: {error}"
 
 
-def _base(note: Note, stat_block: StatBlock, find: Find) -> Entity | None:
-    """The creature that a block changes; none that is kept secret, unless the block is the game master's alone."""
-    wanted = _base_name(stat_block)
-    found = find(wanted) if wanted else None
+def _base(note: Note, stat_block: StatBlock, find: Find | Entity) -> Entity | None:
+    """The creature that a block changes, another one of the note or one that is found by its name.
+
+    None that is kept secret, unless the block is the game master's alone.
+    """
+    if isinstance(find, Entity):
+        found: Entity | None = find
+    else:
+        wanted = _base_name(stat_block)
+        found = find(wanted) if wanted else None
     is_secret = within(stat_block.audience, note.audience, DM) == DM
     return found if found is None or is_secret or AUDIENCE not in found.fields else None
 

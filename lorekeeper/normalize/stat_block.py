@@ -77,7 +77,7 @@ Reader = Callable[[object], Values]
 
 
 _OTHER_GAMES = re.compile(
-    r"pathfinder|starfinder|pf ?[12]e?\b|daggerheart|13th age|shadowdark|draw steel", re.IGNORECASE
+    r"pathfinder|starfinder|pf ?[12]e?\b|path ?[12]e|daggerheart|13th age|shadowdark|draw steel", re.IGNORECASE
 )
 
 

@@ -23,6 +23,9 @@ _HINT = re.compile(
 FAR = 14
 """Lines, blank ones not counted, within which a line below a name must be followed by one that confirms it."""
 
+MAX_SCORES = 300
+"""Longest line of ability scores."""
+
 MAX_LINES = 200_000
 """Most lines of a text that are read."""
 
@@ -91,7 +94,7 @@ def printed(written: Sequence[str]) -> list[Printed]:
 # --- lines -----------------------------------------------------------------------------------------------------------
 
 _QUOTE = re.compile(r"\s{0,9}(?:>\s?)+")
-_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)[\s#]*$")
+_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(?=\S)")
 _RULE = re.compile(r"[\s_*:=\\-]*$|\\(?:column|page\w*)\b.*$|\^[\w-]+$")
 _BRACES = re.compile(r"\{\{[\w,:#;%.='\"-]*\s?|\}\}")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,300}>|\{[#.:][^{}]{0,100}\}")
@@ -111,7 +114,8 @@ def _line(written: str) -> Line:
     raw = _TAG.sub(" ", raw) if "<" in raw or "{" in raw else raw
     raw = "" if _RULE.match(raw) else raw.rstrip()
     heading = _HEADING.match(raw)
-    return Line(raw, plain(heading[2] if heading else raw), len(heading[1]) if heading else 0, bool(quote), closes)
+    text = plain(raw[heading.end() :].rstrip("# ") if heading else raw)
+    return Line(raw, text, len(heading[1]) if heading else 0, bool(quote), closes)
 
 
 def plain(raw: str) -> str:
@@ -215,8 +219,11 @@ _WITHIN = re.compile(
 )
 _ABILITY = "|".join(ABILITY_OF)
 _SIGN = r"[+\u2212\u2013-]"
-_SCORE_TOKEN = rf"(?:(?:{_ABILITY})[a-z]{{0,10}}|mods?|saves?|scores?|stats?|abilit(?:y|ies)|{_SIGN}?\d{{1,2}}|{_SIGN})"
-_SCORES = re.compile(rf"(?:[|\s:().,/]*{_SCORE_TOKEN})+[|\s:().,/-]*", re.IGNORECASE)
+_SCORE = re.compile(
+    rf"(?:{_ABILITY})[a-z]{{0,10}}|mods?|saves?|scores?|stats?|abilit(?:y|ies)|{_SIGN}?\d{{1,2}}|{_SIGN}+",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\s|:().,/]+")
 _HEAD_ROW = re.compile(rf"(?:\b(?:{_ABILITY})[a-z]*\b[^\d]{{1,12}}){{5}}\b(?:{_ABILITY})[a-z]*\b", re.IGNORECASE)
 
 RUBRICS = {
@@ -262,11 +269,17 @@ def _header_size(lines: Sequence[Line]) -> int:
         if _rubric(line) is not None or (line.level and number):
             break
         key = _KEY.match(line.text)
-        if key or (line.text and _SCORES.fullmatch(line.text)):
+        if key or (_is_scores(line.text)):
             size = number + 1
         elif size and _begins_feature(line, lines[number - 1], marked=False):
             break
     return size
+
+
+def _is_scores(text: str) -> bool:
+    """Whether a line has nothing but abilities and numbers."""
+    found = _WORD.findall(text) if len(text) <= MAX_SCORES else ()
+    return any(map(str.isalnum, found)) and all(map(_SCORE.fullmatch, found))
 
 
 def _read_header(entry: Printed, lines: Sequence[Line]) -> None:
@@ -276,7 +289,7 @@ def _read_header(entry: Printed, lines: Sequence[Line]) -> None:
     for line in lines:
         if not line.text:
             continue
-        if _SCORES.fullmatch(line.text):
+        if _is_scores(line.text):
             scores.append(line.text)
             key = ""
             continue
@@ -290,7 +303,7 @@ def _read_header(entry: Printed, lines: Sequence[Line]) -> None:
                 found[key] = f"{found[key]} {part}"  # a line that was broken
             elif not match and not _RULED.fullmatch(part):
                 entry.left.append(part)
-    entry.values |= _values(found) | _ability_scores(" ".join(scores))
+    entry.values |= _values(found) | _ability_scores(" ".join(scores)[: 4 * MAX_SCORES])
 
 
 _RULED = re.compile(r"[|:\s-]*")

@@ -111,7 +111,7 @@ def read_note(path: str, text: str, own: OwnMarks = BUILT_IN) -> Note:
     body = Body(code, path, own)
     body.read(without_references(list(map(_heading, code.hidden(front.lines, own)))), Place())
     body.problems[:0] = problems
-    if block:
+    if block and fold(str(named.get("name"))) not in {fold(str(each.values.get("name"))) for each in body.stat_blocks}:
         body.stat_blocks.insert(0, StatBlock({**named, **block}, base=base_of(block)))
     return _note(path, properties, body)
 

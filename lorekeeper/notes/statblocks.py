@@ -17,7 +17,7 @@ BASE_KEYS = ("creature", "monster", "extends", "base")
 """Keys that name a creature of the books, which the others change."""
 
 KEYS = frozenset(
-    "size type subtype alignment ac armor_class ac_class hp hit_points hit_dice speed stats "
+    "layout size type subtype alignment ac armor_class ac_class hp hit_points hit_dice speed stats "
     "ability_scores saves saving_throws skillsaves skills damage_vulnerabilities damage_resistances "
     "damage_immunities condition_immunities senses languages cr challenge challenge_rating environment "
     "environments initiative modifier legendary_description spells traits trait special_abilities actions "

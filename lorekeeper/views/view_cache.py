@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from lorekeeper.audience import DM, PLAYERS, Viewer
 from lorekeeper.cache.projections import Projection, file_of
 from lorekeeper.cache.protocol import (
-    BATCH,
-    Choose,
-    Documents,
-    EntitySearches,
+    FIND,
     Identity,
+    InView,
     LibraryCache,
-    Progress,
-    Ranked,
+    Operation,
     SearchCache,
     Statistics,
-    ValueCounts,
+    Subject,
+    type_of,
 )
 from lorekeeper.embedding import EmbeddingService
-from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity, uri_of
+from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity, Field, uri_of
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import collection_of
 from lorekeeper.normalize.notes import SOURCE as VAULT
-from lorekeeper.order import BY_NAME, Order
 from lorekeeper.system import AsyncClosing
-from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.views.cutters import DocumentCutter, EntryCutter
+
+T = TypeVar("T")
 
 ENTRIES = tuple(name for name in COLLECTIONS if name != "documents")
 """The types of what documents hold."""
@@ -116,8 +114,8 @@ class Projections(AsyncClosing):
         return frozenset(str(name) for name in audiences.counts) - {DM, PLAYERS}
 
 
-class ViewCache(EntitySearches, AsyncClosing):
-    """`SearchCache` for one viewer. What is stored and removed through it is stored in and removed from the library.
+class ViewCache(SearchCache):
+    """The cache of one viewer. What is stored and removed through it is stored in and removed from the library.
 
     Args:
         projections: of the library.
@@ -136,130 +134,49 @@ class ViewCache(EntitySearches, AsyncClosing):
         withheld: Callable[[], Collection[str]],
         sealed: Callable[[], frozenset[str]],
     ) -> None:
+        self.types = tuple(COLLECTIONS)
         self._projections, self._viewer = projections, viewer
         self._changed, self._withheld, self._sealed = changed, withheld, sealed
         self._main = projections.main
 
+    async def call(self, operation: Operation[T], subject: Subject, *arguments: Any) -> T:
+        """Perform an operation as its declaration says for views; CacheError if it does not say.
+
+        Raises:
+            CacheError: besides, the library or a projection cannot be read or written.
+        """
+        if operation.in_view is InView.LIBRARY:
+            return await self._main.call(operation, subject, *arguments)
+        if operation.in_view is None or subject is None:
+            raise CacheError(f"{operation.name} is not for views of a library; ask the library itself")
+        cache = await self._of(type_of(subject))
+        if operation.in_view is InView.COUNTS:
+            return await cache.call(operation, subject, *await self._counted(cache, subject, *arguments))
+        answer = await cache.call(operation, subject, *arguments)
+        withheld = self._withheld()  # by now: an entry may have become secret while it was read
+        if operation.in_view is InView.ENTITIES and withheld:
+            return cast("T", [entity for entity in cast("list[Entity]", answer) if entity.uri not in withheld])
+        return answer
+
+    async def _counted(
+        self, cache: SearchCache, subject: Subject, fields: Sequence[Field], among: Sequence[Identity] | None
+    ) -> tuple[Sequence[Field], Sequence[Identity] | None]:
+        """The arguments of a count without what is withheld, which may be secret by now."""
+        withheld = self._withheld()
+        if withheld:
+            if among is None:
+                found = await cache.call(FIND, subject, None, 0)
+                among = found
+            among = [identity for identity in among if uri_of(type_of(subject), *identity) not in withheld]
+        return fields, among
+
     async def _of(self, entity_type: str) -> SearchCache:
+        """Where this viewer reads a type."""
         collection_of(entity_type)
         cache, changed = await self._projections.of(entity_type, self._viewer, self._sealed())
         if changed:
             self._changed()
         return cache
-
-    def _kept(self, entities: Iterable[Entity]) -> list[Entity]:
-        withheld = self._withheld()
-        return [entity for entity in entities if not withheld or entity.uri not in withheld]
-
-    async def get_entities(
-        self,
-        entity_type: str,
-        document: Documents = None,
-        *,
-        limit: int | None = None,
-        offset: int = 0,
-        order: Order = BY_NAME,
-        prefer: Sequence[str] = (),
-        **filters: Any,
-    ) -> list[Entity]:
-        cache = await self._of(entity_type)
-        found = await cache.get_entities(
-            entity_type, document, limit=limit, offset=offset, order=order, prefer=prefer, **filters
-        )
-        return self._kept(found)
-
-    async def identities(self, entity_type: str, document: Documents = None, **filters: Any) -> list[Identity]:
-        return await (await self._of(entity_type)).identities(entity_type, document, **filters)
-
-    async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:
-        found = await self.load(entity_type, [(document, slug)])
-        return found[0] if found else None
-
-    async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
-        return await (await self._of(entity_type)).count_entities(entity_type, document, **filters)
-
-    async def count_values(
-        self, entity_type: str, field: str, document: Documents = None, **filters: Any
-    ) -> ValueCounts:
-        return (await self.count_fields(entity_type, [field], document, **filters))[field]
-
-    async def count_fields(
-        self,
-        entity_type: str,
-        fields: Sequence[str],
-        document: Documents = None,
-        *,
-        among: Sequence[Identity] | None = None,
-        **filters: Any,
-    ) -> dict[str, ValueCounts]:
-        """Also without the values of what is withheld, which may be secret by now."""
-        cache, withheld = await self._of(entity_type), self._withheld()
-        if withheld:
-            listed = await cache.identities(entity_type, document, **filters) if among is None else among
-            among = [identity for identity in listed if uri_of(entity_type, *identity) not in withheld]
-        return await cache.count_fields(entity_type, fields, document, among=among, **filters)
-
-    async def rank_semantic(
-        self, entity_type: str, query: str | Sequence[str], limit: int = 20, document: Documents = None, **filters: Any
-    ) -> list[Ranked]:
-        return await (await self._of(entity_type)).rank_semantic(entity_type, query, limit, document, **filters)
-
-    async def phrase_similarities(
-        self, query: str | Sequence[str], names: Collection[tuple[str, str]]
-    ) -> dict[tuple[str, str], float]:
-        """Of what ships with the package, and is no secret."""
-        return await self._main.phrase_similarities(query, names)
-
-    async def rank_keyword(
-        self, entity_type: str, query: str | KeywordQuery, limit: int = 20, document: Documents = None, **filters: Any
-    ) -> list[Ranked]:
-        return await (await self._of(entity_type)).rank_keyword(entity_type, query, limit, document, **filters)
-
-    async def rank_names(
-        self, entity_type: str, query: str, document: Documents = None, **filters: Any
-    ) -> list[Ranked]:
-        return await (await self._of(entity_type)).rank_names(entity_type, query, document, **filters)
-
-    async def rank_beginnings(
-        self, entity_type: str, text: str, document: Documents = None, **filters: Any
-    ) -> list[Ranked]:
-        return await (await self._of(entity_type)).rank_beginnings(entity_type, text, document, **filters)
-
-    async def names(self, entity_type: str) -> list[str]:
-        return await (await self._of(entity_type)).names(entity_type)
-
-    async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
-        return await (await self._of(entity_type)).known_words(entity_type, words)
-
-    async def word_scores(
-        self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
-    ) -> dict[Identity, float]:
-        return await (await self._of(entity_type)).word_scores(entity_type, words, among, choose)
-
-    async def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        return self._kept(await (await self._of(entity_type)).load(entity_type, identities))
-
-    async def iterate(self, entity_type: str, batch_size: int = 2 * BATCH) -> AsyncIterator[list[Entity]]:
-        async for batch in (await self._of(entity_type)).iterate(entity_type, batch_size):
-            yield self._kept(batch)
-
-    async def content_hashes(self, entity_type: str) -> dict[Identity, str]:
-        return await (await self._of(entity_type)).content_hashes(entity_type)
-
-    async def documents(self, types: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
-        counts: dict[str, dict[str, int]] = {}
-        failures: list[CacheError] = []
-        for entity_type in (wanted := list(COLLECTIONS if types is None else types)):
-            try:
-                by_document = await (await self._of(entity_type)).documents([entity_type])
-            except CacheError as error:
-                failures.append(error)
-                continue
-            for key, by_type in by_document.items():
-                counts.setdefault(key, {}).update(by_type)
-        if failures and len(failures) == len(wanted):
-            raise failures[0]
-        return dict(sorted(counts.items()))
 
     async def statistics(self) -> Statistics:
         """Those of the library, with what this viewer sees of it."""
@@ -275,25 +192,6 @@ class ViewCache(EntitySearches, AsyncClosing):
 
     async def marks(self, types: Iterable[str]) -> object | None:
         return None if self._withheld() or self._sealed() else await self._main.marks(types)
-
-    # --- what changes the library ------------------------------------------------------------------------------------
-
-    async def store_entities(
-        self, entities: Sequence[Entity], entity_type: str, progress: Progress | None = None
-    ) -> int:
-        return await self._main.store_entities(entities, entity_type, progress)
-
-    async def delete_document(self, document: str, entity_type: str | None = None) -> int:
-        return await self._main.delete_document(document, entity_type)
-
-    async def delete_entities(self, entity_type: str, identities: Iterable[Identity]) -> int:
-        return await self._main.delete_entities(entity_type, identities)
-
-    async def reindex(self, progress: Progress | None = None) -> int:
-        return await self._main.reindex(progress)
-
-    async def open(self, types: Iterable[str] | None = None) -> None:
-        await self._main.open(types)
 
     async def close(self) -> None:
         """Nothing: the library and its projections are closed by the library."""

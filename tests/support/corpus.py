@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import re
 import subprocess
 import sys
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lorekeeper.entities import Entity
+from lorekeeper.intake.files import Reader
+from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize import open5e
+from tests.support.once import made_once
 
 ENDPOINTS = {
     "spells": ["spells"],
@@ -122,8 +128,32 @@ def objects(corpus: Path, name: str) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def corpus_entries(corpus: Path) -> list[Entity]:
-    """Every entry of the corpus."""
+def corpus_entries(corpus: Path, factory: pytest.TempPathFactory) -> list[Entity]:
+    """Every entry of the corpus, by its file; read once for all workers of a run."""
+    return _entries(factory, "corpus", lambda: _by_file(corpus))
+
+
+def imported_entries(corpus: Path, factory: pytest.TempPathFactory) -> list[Entity]:
+    """What an import reads of the corpus; read once for all workers of a run."""
+    return _entries(
+        factory,
+        "imported",
+        lambda: [each.entity for each in Reader([corpus / "entities"], None, ImportReport()).read()],
+    )
+
+
+def _entries(factory: pytest.TempPathFactory, name: str, read: Callable[[], list[Entity]]) -> list[Entity]:
+    folder = made_once(factory, f"{name}-entries", lambda made: _write(made / "entries", read()))
+    with (folder / "entries").open("rb") as file:
+        found: list[Entity] = pickle.load(file)
+        return found
+
+
+def _write(file: Path, entries: list[Entity]) -> None:
+    file.write_bytes(pickle.dumps(entries, pickle.HIGHEST_PROTOCOL))
+
+
+def _by_file(corpus: Path) -> list[Entity]:
     found: list[Entity] = []
     for name in sorted({file for files in ENDPOINTS.values() for file in files}):
         (file,) = (corpus / "entities").glob(f"{name}.jsonl*")

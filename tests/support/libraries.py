@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -24,6 +22,7 @@ from lorekeeper.system import private_file
 from tests.support.commands import run_lorekeeper, variables
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.entities import everything
+from tests.support.once import made_once
 from tests.support.samples import SAMPLES, write_lines
 
 
@@ -108,15 +107,8 @@ def _make_starter(folder: Path) -> None:
 
 
 def _copy(factory: pytest.TempPathFactory, make: Callable[[Path], None]) -> Path:
-    """A copy of a folder that is made once for all workers of a run: whoever is first makes it, the others wait."""
-    run = factory.getbasetemp()
-    original = (run.parent if "PYTEST_XDIST_WORKER" in os.environ else run) / make.__name__.strip("_")
-    with original.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not original.exists():
-            made = factory.mktemp("made")
-            make(made)
-            made.rename(original)
+    """A copy of a folder that is made once for all workers of a run."""
+    original = made_once(factory, make.__name__.strip("_"), make)
     return shutil.copytree(original, factory.mktemp("library") / original.name)
 
 

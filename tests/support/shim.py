@@ -32,8 +32,8 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, lambda number, _: asking.send(bytes([number])))
     asking.sendall(sent)
-    for number in range(3):  # whoever is at the other end sees that the fork has closed them
-        os.close(number)
+    for stream in range(3):  # whoever is at the other end sees that the fork has closed them
+        os.close(stream)
     said = b""
     while not said.endswith(b"\n"):
         part = asking.recv(64)

@@ -17,10 +17,10 @@ from lorekeeper.cache.milvus.collections import GET_KEYS, Collections
 from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.upgrade import CollectionUpgrade
-from lorekeeper.cache.protocol import Choose, Identity, Ranked, Statistics, ValueCounts
+from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, WriteLock, require_dimension, require_model
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import Entity, Field, Value
+from lorekeeper.entities import Entity, Value
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
 
@@ -198,31 +198,8 @@ class MilvusStore:
         require_model(info.embedding, embedding)
         return self.collections.nearest(selection, vector, limit)
 
-    def names(self, entity_type: str) -> list[str]:
-        return self.companion.names(entity_type) if self._companion_ready(entity_type) else []
-
-    def rank_names(self, selection: Selection, query: str) -> list[Ranked]:
-        return self.companion.rank_names(selection, query) if self._companion_ready(selection.entity_type) else []
-
-    def rank_beginnings(self, selection: Selection, text: str) -> list[Ranked]:
-        return self.companion.rank_beginnings(selection, text) if self._companion_ready(selection.entity_type) else []
-
-    def count_values(
-        self, selection: Selection, fields: Sequence[Field], among: Sequence[Identity] | None = None
-    ) -> dict[str, ValueCounts]:
-        if self._companion_ready(selection.entity_type):
-            return self.companion.count_values(selection, fields, among)
-        return {field.name: ValueCounts({}, 0, 0) for field in fields}
-
-    def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
-        return self.companion.known_words(entity_type, words) if self._companion_ready(entity_type) else set()
-
-    def word_scores(
-        self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
-    ) -> dict[Identity, float]:
-        if not self._companion_ready(entity_type):
-            return {}
-        return self.companion.word_scores(entity_type, words, among, choose)
+    def catalogue(self, entity_type: str) -> Companion | None:
+        return self.companion if self._companion_ready(entity_type) else None
 
     def undeclared(self) -> dict[str, int]:
         self._companion_upgrade.before_reading()

@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -173,6 +173,10 @@ class Catalogue:
         self._names = Kept[NameIndex]()
         self._texts = Kept[Texts]()
         self._spelling = {name: Spelling(name, partial(self.version, entity_type=name)) for name in SPELT}
+
+    def catalogue(self, _entity_type: str) -> Self:
+        """Itself: see `Store.catalogue`."""
+        return self
 
     def count(self, selection: Selection) -> int:
         """Number of entities under the filters."""

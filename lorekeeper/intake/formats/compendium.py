@@ -24,8 +24,13 @@ MAX_OTHER_CHARS = 512 << 20
 HEAD_CHARS = 10_000
 """Characters from which another file of the import is recognised."""
 
-OTHERS = {"collection": "list of compendiums", "source": "index of sources"}
-"""Root elements of files that only name other files."""
+OTHERS = {
+    "collection": "list of compendiums",
+    "source": "index of sources",
+    "notes": "file of notes of Fight Club",
+    "characters": "file of characters of players",
+}
+"""Root elements of files without lore."""
 
 _LOOKS_SO = re.compile(r"\ufeff?\s*<(?:\?xml|!--|compendium\b)", re.IGNORECASE)
 
@@ -50,6 +55,9 @@ def read(file: TextFile) -> Iterator[Entry]:
     if not any(element.tag in READERS for element in root):
         if root.tag in OTHERS:
             file.skip(OTHERS[root.tag])
+            return
+        if root.tag == "compendium" and len(root) == 0:
+            file.skip("compendium without entries")
             return
         known = ", ".join(READERS)
         if root.find("campaign") is not None or root.tag == "campaign":

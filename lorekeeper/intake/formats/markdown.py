@@ -43,7 +43,7 @@ NOTHING = (
 _OTHER_TEXTS = re.compile(
     r"(?:readme|changelog|license|contributing|code.of.conduct|security|todo|legal)\b", re.IGNORECASE
 )
-_NOTE = re.compile(r"\A\s*(?:---|\+\+\+)\n|\[\[[^\]\n]+\]\]|^>? ?\[![\w-]+\]|%%", re.MULTILINE)
+_NOTE = re.compile(r"\A\s*(?:---|\+\+\+)\n|\[\[[^\[\]\n]+\]\]|^>? ?\[![\w-]+\]|%%", re.MULTILINE)
 _OBJECTS = re.compile(r"\s*[\[{<]")
 _GENERIC = frozenset({"src", "docs", "doc", "markdown", "md", "content", "text", "en", "english", "."})
 

@@ -14,8 +14,9 @@ from lorekeeper.errors import FilterError
 from lorekeeper.intake.formats.text_file import Entry, TextFile
 from lorekeeper.normalize.build import Origin, slugify
 from lorekeeper.normalize.lined import spell
-from lorekeeper.normalize.statblocks import INITIATIVE, SOURCE, creature, stored, stored_spells
+from lorekeeper.normalize.statblocks import SOURCE, creature
 from lorekeeper.normalize.statblocks import recognises as is_creature
+from lorekeeper.normalize.stores import INITIATIVE, stored, stored_spells
 from lorekeeper.notes.statblocks import StatBlockError, read_documents
 from lorekeeper.printable import shown
 
@@ -28,7 +29,7 @@ _FENCE = re.compile(r"^```.*$", re.MULTILINE)
 
 
 _STORES = re.compile(
-    r'"monsters"\s*:\s*\[\s*\[\s*"|"Creatures"\s*:\s*\[|"(?:Creatures|Spells)\.[^"]+"\s*:|"HP"\s*:\s*\{\s*"Value"\s*:'
+    r'\A\s*\{\s*"monsters"\s*:\s*\[\s*\]|"monsters"\s*:\s*\[\s*\[\s*"|"Creatures"\s*:\s*\[|"(?:Creatures|Spells)\.[^"]+"\s*:|"HP"\s*:\s*\{\s*"Value"\s*:'
 )
 """What the plugin's own store, and an export of Improved Initiative, have near their beginning."""
 

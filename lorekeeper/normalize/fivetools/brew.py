@@ -20,6 +20,10 @@ BOOKS = {
     "XPHB": "Player's Handbook (2024)",
     "XDMG": "Dungeon Master's Guide (2024)",
     "XMM": "Monster Manual (2024)",
+    "EFA": "Eberron: Forge of the Artificer",
+    "FRHOF": "Forgotten Realms: Heroes of Faerûn",
+    "FRAIF": "Forgotten Realms: Adventures in Faerûn",
+    "ABH": "Astarion's Book of Hungers",
     "XGE": "Xanathar's Guide to Everything",
     "TCE": "Tasha's Cauldron of Everything",
     "SCAG": "Sword Coast Adventurer's Guide",
@@ -30,7 +34,7 @@ BOOKS = {
 }
 """Titles of books by the codes that homebrew refers to them with."""
 
-NEW_BOOKS = frozenset({"XPHB", "XDMG", "XMM"})
+NEW_BOOKS = frozenset({"XPHB", "XDMG", "XMM", "EFA", "FRHOF", "FRAIF", "ABH"})
 """Books of the rules of 2024."""
 
 EDITIONS = {

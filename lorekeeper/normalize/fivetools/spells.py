@@ -38,6 +38,8 @@ DISTANCES = {
 
 ENDS = {"dispel": "dispelled", "trigger": "triggered", "discharge": "discharged"}
 
+_LENGTHS = ("feet", "miles", "yards")
+
 _SINGULAR = {"feet": "foot", "miles": "mile"}
 _TEXT_COMPONENTS = re.compile(r"(?P<letters>[VSMRvsmr, ]+?)\s*(?:\((?P<material>.*)\))?", re.DOTALL)
 
@@ -110,6 +112,8 @@ def _range(subject: Subject) -> Data:
         return _area(kind, named, amount)
     if kind in ("special", "") or not unit:
         return {"range_text": "Special" if kind == "special" else ""}
+    if amount is None and named in _LENGTHS:
+        return {"range_text": ""}
     if unit in DISTANCES:
         return {"range_text": DISTANCES[unit], "range": 0 if unit in ("self", "touch") else None}
     return {
@@ -130,7 +134,7 @@ def _feet(amount: float | None, unit: str) -> float | None:
 def _area(shape: str, unit: str, size: float | None) -> Data:
     """A range that is an area around the caster: "Self (60-foot cone)"."""
     told = f"{text(size)}-{_SINGULAR.get(unit, unit)}" if size is not None else ""
-    is_length = unit in ("feet", "miles", "yards")
+    is_length = unit in _LENGTHS
     return {
         "range_text": f"Self ({f'{told} ' if told else ''}{shape})",
         "range": 0,
@@ -194,7 +198,9 @@ def _one_duration(duration: Object) -> str:
     if kind != "timed":
         return {"instant": "instantaneous"}.get(kind, kind)
     amount, unit = number(length.get("amount")), text(length.get("type"))
-    plural = "s" if amount is not None and amount != 1 and not unit.endswith("s") else ""
+    if amount is None:
+        return ""
+    plural = "s" if amount != 1 and not unit.endswith("s") else ""
     told = f"{text(amount)} {unit}{plural}".strip()
     return f"up to {told}" if duration.get("concentration") is True or length.get("upTo") is True else told
 

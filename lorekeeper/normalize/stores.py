@@ -1,0 +1,100 @@
+"""Stores of creatures and spells in JSON: that of the plugin Fantasy Statblocks, and exports of Improved Initiative.
+
+Creatures of both are given in the keys of Fantasy Statblocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lorekeeper.normalize.build import number
+from lorekeeper.normalize.stat_block import line, text
+from lorekeeper.normalize.statblocks import SOURCE
+from lorekeeper.notes.printed import type_line
+
+INITIATIVE = "improved-initiative"
+
+_LINES = {
+    "damage_vulnerabilities": "DamageVulnerabilities",
+    "damage_resistances": "DamageResistances",
+    "damage_immunities": "DamageImmunities",
+    "condition_immunities": "ConditionImmunities",
+    "senses": "Senses",
+    "languages": "Languages",
+    "speed": "Speed",
+}
+_RUBRICS = {
+    "traits": "Traits",
+    "actions": "Actions",
+    "bonus_actions": "BonusActions",
+    "reactions": "Reactions",
+    "legendary_actions": "LegendaryActions",
+    "mythic_actions": "MythicActions",
+}
+
+
+def stored(value: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The source and the stat block of each creature in a store of a program: the plugin's data, Improved Initiative's export."""
+    if isinstance(value, Mapping) and isinstance(value.get("monsters"), list):
+        pairs = [pair for pair in value["monsters"] if isinstance(pair, list) and len(pair) > 1]
+        yield from ((SOURCE, pair[1]) for pair in pairs if isinstance(pair[1], Mapping))
+        return
+    parts = list(value) if isinstance(value, list) else []
+    parts += [value, *value.values()] if isinstance(value, Mapping) else []
+    yield from (
+        (INITIATIVE, of_initiative(each)) for each in parts if isinstance(each, Mapping) and "Abilities" in each
+    )
+
+
+def stored_spells(value: object) -> Iterator[Mapping[str, Any]]:
+    """The spells in an export of Improved Initiative, as `lined.spell` takes them."""
+    for each in value.values() if isinstance(value, Mapping) else ():
+        if isinstance(each, Mapping) and {"Name", "CastingTime", "School"} <= each.keys():
+            keys = {
+                "name": "Name",
+                "time": "CastingTime",
+                "range": "Range",
+                "components": "Components",
+                "duration": "Duration",
+            }
+            level = each.get("Level")
+            yield {
+                **{key: line(each.get(theirs)) for key, theirs in keys.items()},
+                "level": level if isinstance(level, int) else number(level),
+                "school": line(each["School"]).lower(),
+                "ritual": each.get("Ritual") is True,
+                "classes": [line(name) for name in each.get("Classes") or () if line(name)],
+                "text": text(each.get("Description")),
+                "book": line(each.get("Source")),
+            }
+
+
+def of_initiative(obj: Mapping[str, Any]) -> dict[str, Any]:
+    """A creature of Improved Initiative in the keys of Fantasy Statblocks."""
+
+    def amount(key: str) -> str:
+        found = obj.get(key)
+        return f"{line(found.get('Value'))} {line(found.get('Notes'))}".strip() if isinstance(found, Mapping) else ""
+
+    def listed(key: str) -> list[Mapping[str, Any]]:
+        found = obj.get(key)
+        return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+
+    return {
+        "name": obj.get("Name"),
+        **(type_line(line(obj.get("Type"))) or {"type": line(obj.get("Type"))}),
+        "ac": amount("AC"),
+        "hp": amount("HP"),
+        "stats": obj.get("Abilities"),
+        "cr": line(obj.get("Challenge")),
+        "desc": line(obj.get("Description")),
+        "saves": [{line(each.get("Name")): each.get("Modifier")} for each in listed("Saves")],
+        "skillsaves": [{line(each.get("Name")): each.get("Modifier")} for each in listed("Skills")],
+        "book": line(obj.get("Source")),
+        **{key: line(obj.get(theirs)) for key, theirs in _LINES.items()},
+        **{
+            key: [{"name": each.get("Name"), "desc": each.get("Content")} for each in listed(theirs)]
+            for key, theirs in _RUBRICS.items()
+        },
+    }
