@@ -152,7 +152,7 @@ class Collections:
 
     def opened(self) -> dict[str, CollectionInfo]:
         """The current descriptions of the collections that were used here and are not sealed any more, by type."""
-        types = [entity_type for entity_type in self._infos if self._sealed(entity_type) is None]
+        types = [entity_type for entity_type in list(self._infos) if self._sealed(entity_type) is None]
         return {name: self._described(name) for name in types if self._backend.has_collection(name)}
 
     def create(self, entity_type: str, embedding: str, dimension: int) -> CollectionInfo:
