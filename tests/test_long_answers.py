@@ -117,7 +117,7 @@ async def test_a_long_note_is_read_by_section_and_only_the_game_master_reads_its
     async with vault_library(tmp_path, [write(tmp_path / "saga", {"Chronicle.md": LONG_NOTE})], "sqlite") as library:
         await library.vaults.sync()
 
-        async def read(viewer: Viewer, **asked: Any) -> str:
+        async def read(viewer: Viewer, **asked: object) -> str:
             tool = next(tool for tool in all_tools() if tool.name == "get_entity")
             uri = "lore://notes/saga/Chronicle.md"
             return (await tool.run(library.view(viewer), tool.check({"uri": uri, **asked}))).text

@@ -120,7 +120,7 @@ class Explainer:
             for condition in part.conditions:
                 if condition.field is not NAME and not condition.negate:
                     known = await self._values.known(entity_type, condition.field.name)
-                    sentences.append(_impossible(COLLECTIONS[entity_type], condition, known))
+                    sentences.append(_impossible(COLLECTIONS[entity_type], condition, known, part.text))
         return [sentence for sentence in sentences if sentence]
 
     async def cannot_exist(self, entity_type: str, filters: Filters) -> bool:
@@ -269,7 +269,7 @@ def _called(field: Field) -> str:
     return next((without_bound(name) for name in field.tool), field.name)
 
 
-def _impossible(collection: Collection, condition: Condition, known: ValueCounts) -> str | None:
+def _impossible(collection: Collection, condition: Condition, known: ValueCounts, written: str) -> str | None:
     """Why no entry can meet a condition, and what others could; None if one has such a value."""
     field, called = condition.field, _called(condition.field)
     if condition.op == "any" and not condition.values:
@@ -285,7 +285,9 @@ def _impossible(collection: Collection, condition: Condition, known: ValueCounts
     if condition.op != "any" or field.type is FieldType.FLAG or any(value in known.counts for value in wanted):
         return None
     near = next(filter(None, (nearest(value, known.counts) for value in wanted)), None)
-    never = f"{called} is never {' or '.join(shown(value) for value in wanted)}"
+    name, _, value = written.partition("=")
+    said = [value] if name == called and len(wanted) == 1 else wanted
+    never = f"{called} is never {' or '.join(map(shown, said))}"
     return f"{never}; did you mean {near!r}? {_listed(known)}" if near else f"{never}. {_listed(known)}"
 
 
