@@ -25,6 +25,7 @@ from lorekeeper.normalize.note_creatures import Creatures, creatures_of
 from lorekeeper.notes import Note, read_note
 from lorekeeper.notes.printed import printed
 from tests.support.commands import environment
+from tests.support.libraries import open_library
 
 COLLECTED = Path(__file__).parent / "data" / "collected"
 EXPECTED: dict[str, dict[str, Any]] = json.loads((COLLECTED / "expect.json").read_text("utf-8"))
@@ -394,6 +395,17 @@ def test_problems_are_ten_lines_loss_first_and_all_of_them_are_in_a_file(tmp_pat
     assert len(lines) == 10
     assert lines[-1].startswith("... and 25 more lines; all of them are in ")
     assert len((tmp_path / "last-import.txt").read_text("utf-8").splitlines()) == 34
+
+
+async def test_counts_of_an_import_add_up(tmp_path):
+    for name, level in (("a", 1), ("b", 2), ("c", 2)):
+        homebrew(
+            tmp_path, f"{name}.json", spell=[{"name": "Fog", "source": "PEAT", "level": level, "entries": ["Fog."]}]
+        )
+    async with open_library(tmp_path, backend="sqlite") as library:
+        report = await library.import_paths(sorted(tmp_path.glob("*.json")), dry_run=True)
+    read_ = len(read(*sorted(tmp_path.glob("*.json")))[0]) + 1
+    assert (report.stored, report.repeated, read_) == (2, 2, 4)
 
 
 # --- the corpus ------------------------------------------------------------------------------------------------------

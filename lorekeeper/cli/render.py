@@ -299,8 +299,9 @@ def print_recent(notes: Sequence[Recent]) -> None:
 def print_report(report: ImportReport, *, dry_run: bool, whole: Path | None = None) -> None:
     """What an import did; failures on stderr, in full in the file ``whole`` if they are many."""
     verb = "would be stored" if dry_run else "stored"
+    repeated = f", {report.repeated:,} repeated by later ones" if report.repeated else ""
     console.print(
-        f"{report.stored:,} {verb}, {report.unchanged:,} unchanged, {quantity(report.embedded, 'text')} embedded, "
+        f"{report.stored:,} {verb}, {report.unchanged:,} unchanged{repeated}, {quantity(report.embedded, 'text')} embedded, "
         f"{len(report.failed):,} failed, in {report.seconds:.1f} s"
     )
     print_tables(report, verb)

@@ -129,6 +129,7 @@ class PendingEntities:
             return
         if earlier_hash is not None:
             self._count(-1, unchanged=earlier_hash == stored_hash)
+            self._report.repeated += 1
             if earlier_hash != digest.content_hash and key not in self._rows:
                 self._warn(found, earlier_place)
         self._count(1, unchanged=stored_hash == digest.content_hash)

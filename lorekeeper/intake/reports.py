@@ -63,6 +63,7 @@ class ImportReport(Report):
     Attributes:
         stored: entries that were new or had changed.
         unchanged: entries that the library already has, with the same content.
+        repeated: entries that a later one of the same import has taken the place of, alike or not; they are in no other number.
         removed: entries that the server no longer has; of a sync only.
         failed: what could not be read.
         skipped: entries without lore, by file.
@@ -77,6 +78,7 @@ class ImportReport(Report):
 
     stored: int = 0
     unchanged: int = 0
+    repeated: int = 0
     removed: int = 0
     failed: list[ImportFileError] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
