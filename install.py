@@ -37,6 +37,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 ROOT = Path(__file__).resolve().parent
 
@@ -181,7 +183,7 @@ def clean(environ: Mapping[str, str]) -> dict[str, str]:
 
 CAUSES = (
     (
-        r"No space left on device|\[Errno 28\]|WinError 112",
+        r"No space left on device|quota exceeded|\[Errno 28\]|WinError 112",
         "The disk is full. Free 2 GB and run this again.",
     ),
     (
@@ -189,12 +191,16 @@ CAUSES = (
         "The package index's certificate is not accepted. Behind a company's proxy, point PIP_CERT to its certificate.",
     ),
     (
-        r"NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|ProxyError|name resolution"
-        r"|getaddrinfo failed|nodename nor servname|Network is unreachable|Connection refused|timed out",
+        r"ProxyError|407 Proxy|Proxy Authentication",
+        "The proxy of this network refuses pip. Set HTTPS_PROXY to its address, with your name and password, and run this again.",
+    ),
+    (
+        r"NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|name resolution"
+        r"|getaddrinfo failed|nodename nor servname|Network is unreachable|Connection (refused|reset|aborted)|timed out",
         "The package index cannot be reached. Check the network and run this again. Later, LoreKeeper needs no network.",
     ),
     (
-        r"WinError (5|32)\b|Permission denied",
+        r"WinError (5|32)\b|Permission denied|Read-only file system",
         "A file could not be written. Close the chat apps and terminals that use LoreKeeper, then run this again.",
     ),
     (
@@ -203,8 +209,9 @@ CAUSES = (
         "from https://www.python.org/downloads/. Then run this again.",
     ),
     (
-        r"No matching distribution found|is not a supported wheel",
-        "A package is not available for this Python and this machine. Try another version: 'python3.12 install.py'.",
+        r"No matching distribution found|is not a supported wheel|ResolutionImpossible",
+        "The package index has no version of a package for this Python and this machine. Try another Python, for example "
+        "'python3.12 install.py'.",
     ),
 )
 """What the output of pip or venv shows, and what to tell the user; the first that matches."""
@@ -466,8 +473,11 @@ def choose(answer: str, options: Sequence[str], default: Sequence[str]) -> list[
         options: what there is to choose from.
         default: what an empty answer means.
     """
-    words = answer.lower().replace(",", " ").split()
-    if not words:
+    text = answer.lower()
+    for option in options:
+        text = text.replace(option.replace("-", " "), option)
+    words = [word for word in re.findall(r"[^\s,;&]+", text) if word != "and"]
+    if not words or words in (["yes"], ["y"], ["ok"]):
         return list(default)
     if words == ["all"]:
         return list(options)
@@ -486,11 +496,16 @@ def choose(answer: str, options: Sequence[str], default: Sequence[str]) -> list[
 def typed_folder(text: str, home: Path, system: str) -> Path:
     """The folder that the user typed, pasted in quotes, or dragged into the terminal, which escapes its blanks."""
     text = text.strip()
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        text = text[1:-1]
-    elif system != WINDOWS and "\\" in text:
-        with_escapes = shlex.split(text)
-        text = with_escapes[0] if len(with_escapes) == 1 else text
+    if text.startswith("file://"):
+        text = url2pathname(urlsplit(text).path)
+    elif system == WINDOWS:
+        text = text.removeprefix("& ").strip("\"'")  # PowerShell puts "& '...'" around a dragged path
+    else:
+        try:
+            words = shlex.split(text)
+        except ValueError:  # an apostrophe of a name
+            words = []
+        text = words[0] if len(words) == 1 else text
     if text == "~" or text.startswith(("~/", "~\\")):
         return home / text[2:]
     return Path(text)

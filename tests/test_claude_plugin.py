@@ -10,14 +10,17 @@ from pathlib import Path
 
 import pytest
 import yaml
+from mcp import Client
 
 from lorekeeper.cli.main import parser
+from lorekeeper.server.mcp import build_server
 from lorekeeper.server.prompts import PROMPTS
-from lorekeeper.server.resources import SKILL_FILE
+from lorekeeper.server.resources import SKILL_FILE, SKILL_URI
 from lorekeeper.server.tools import all_tools
 from lorekeeper.version import VERSION
 from scripts.build_plugin import FOLDER, MANIFEST, MARKETPLACE, SKILL, contents, write
 from scripts.release import CLAUDE
+from tests.support.libraries import open_library
 
 PLUGIN = FOLDER / "lorekeeper"
 
@@ -71,6 +74,15 @@ def test_the_skill_is_found_by_its_folder_and_says_when_to_use_it():
 def test_the_skill_names_tools_that_there_are_and_each_of_them():
     named = set(re.findall(r"`((?:lookup|search|get|list|gather|compare|plan)_\w+)`", SKILL_FILE.read_text("utf-8")))
     assert named == {tool.name for tool in all_tools()}
+
+
+async def test_the_server_offers_the_same_skill_as_its_last_resource(tmp_path):
+    async with open_library(tmp_path, backend="sqlite") as library, Client(build_server(library)) as client:
+        *_, last = (await client.list_resources()).resources
+        (content,) = (await client.read_resource(SKILL_URI)).contents
+    head, text = front_matter(SKILL_FILE)
+    assert (str(last.uri), last.name) == (SKILL_URI, head["name"])
+    assert content.text == text.strip()
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=lambda prompt: prompt.name)

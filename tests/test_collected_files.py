@@ -208,6 +208,12 @@ def test_a_note_is_not_imported_by_itself(tmp_path):
     assert "it is a note" in report.failed[0].reason
 
 
+def test_a_code_block_with_a_stat_block_is_imported(tmp_path):
+    fence = (COLLECTED / "fenced" / "09 Zed.md").read_text("utf-8")
+    (found,), report = read(write(tmp_path, {"Zed.md": f"# Zed\n\n{fence}"}) / "Zed.md")
+    assert (found.name, found.fields["hit_points"], report.failed) == ("Zed Lord", 77, [])
+
+
 # --- Foundry, 5etools ------------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from lorekeeper.library import Library
@@ -74,7 +76,7 @@ async def test_entries_that_do_not_say_are_counted(library):
 
 
 async def test_a_name_that_another_kind_or_a_text_has_is_not_denied_without_a_word_of_it(library, tmp_path):
-    others = [
+    others: list[dict[str, Any]] = [
         {"collection": "spells", "name": "Mire Lantern", "level": 1, "desc": "A light over the mire."},
         {"collection": "creatures", "name": "Marsh Warden", "desc": "It takes a second breath at dusk."},
     ]

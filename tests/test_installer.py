@@ -253,6 +253,9 @@ def test_windows_gets_a_script_that_passes_its_arguments_on(tmp_path):
         ("1 3", ["cursor", "zed"]),
         ("3,1,3", ["zed", "cursor"]),
         ("Zed", ["zed"]),
+        ("1 and 3", ["cursor", "zed"]),
+        ("1;3", ["cursor", "zed"]),
+        ("yes", ["cursor"]),
         ("all", ["cursor", "goose", "zed"]),
         ("none", []),
         ("0", []),
@@ -264,6 +267,10 @@ def test_windows_gets_a_script_that_passes_its_arguments_on(tmp_path):
 )
 def test_an_answer_names_clients_by_number_or_name(answer, chosen):
     assert install.choose(answer, ["cursor", "goose", "zed"], ["cursor"]) == chosen
+
+
+def test_a_client_is_also_found_by_its_name_as_people_write_it():
+    assert install.choose("Claude Desktop", ["claude-desktop", "claude-code"], []) == ["claude-desktop"]
 
 
 def test_clients_found_here_are_offered_first_and_an_answer_that_is_not_understood_is_asked_again(capsys):
@@ -283,8 +290,13 @@ def test_clients_found_here_are_offered_first_and_an_answer_that_is_not_understo
         ('"/media/My Campaign"', MAC, Path("/media/My Campaign")),
         (r"/Users/mira/My\ Campaign ", MAC, Path("/Users/mira/My Campaign")),
         ("  notes", LINUX, Path("notes")),
+        (r"/Users/mira/Mira\'s\ Notes", MAC, Path("/Users/mira/Mira's Notes")),
+        (r"'/home/mira/Mira'\''s Notes'", LINUX, Path("/home/mira/Mira's Notes")),
+        ("/home/mira/Mira's Notes", LINUX, Path("/home/mira/Mira's Notes")),
+        ("file:///home/mira/My%20Notes", LINUX, Path("/home/mira/My Notes")),
         (r'"C:\Users\Mira\My Campaign"', WINDOWS, Path(r"C:\Users\Mira\My Campaign")),
         (r"C:\Campaign", WINDOWS, Path(r"C:\Campaign")),
+        (r"& 'C:\My Campaign'", WINDOWS, Path(r"C:\My Campaign")),
         ("~", LINUX, HOME),
     ],
 )
@@ -336,12 +348,17 @@ def test_a_folder_that_is_not_there_is_asked_for_again(tmp_path, capsys):
         ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "disk is full"),
         ("WARNING: Retrying after connection broken by 'NewConnectionError(...)'", "cannot be reached"),
         ("Failed to resolve 'host' ([Errno -3] Temporary failure in name resolution)", "cannot be reached"),
+        ("OSError: [Errno 122] Disk quota exceeded", "disk is full"),
+        ("ProxyError('Cannot connect to proxy.', OSError('Tunnel connection failed: 407", "HTTPS_PROXY"),
+        ("ConnectionResetError(104, 'Connection reset by peer')", "cannot be reached"),
+        ("OSError: [Errno 30] Read-only file system: '/home'", "could not be written"),
         ("socket.gaierror: [Errno 11001] getaddrinfo failed", "cannot be reached"),
         ("SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]", "certificate"),
         ("PermissionError: [WinError 32] The process cannot access the file", "Close the chat apps"),
         ("The virtual environment was not created successfully because ensurepip is not available.", "python3-venv"),
         ("/usr/bin/python3: No module named venv", "python3-venv"),
-        ("ERROR: No matching distribution found for onnxruntime", "Try another version"),
+        ("ERROR: No matching distribution found for onnxruntime", "Try another Python"),
+        ("ERROR: ResolutionImpossible: for help visit", "Try another Python"),
     ],
 )
 def test_a_known_failure_has_its_next_step(output, said):

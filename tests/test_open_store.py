@@ -303,6 +303,11 @@ async def test_vectors_of_a_new_model_replace_the_old_ones(caches: Caches, path:
     assert alike(found, nearest(path, HashingProvider(256).embed([QUESTION])[0], 10))
 
 
+async def test_a_reindex_is_not_called_an_upgrade(caches: Caches, caplog: pytest.LogCaptureFixture) -> None:
+    assert await caches.open(HashingProvider(256)).reindex() == 150
+    assert "upgrad" not in caplog.text
+
+
 # --- types that are as they were left ----------------------------------------------------------------------------------
 
 

@@ -120,7 +120,9 @@ def _command(job: str, streams: Sequence[int]) -> int:
         os.dup2(stream, place)
     os.closerange(3, 256)
     os.environ.clear()
-    os.environ.update(each.split("=", 1) for each in rest[int(number) :])
+    for variable in rest[int(number) :]:
+        name, _, value = variable.partition("=")
+        os.environ[name] = value
     time.tzset()
     tempfile.tempdir = None
     os.chdir(cwd)

@@ -35,7 +35,7 @@ from lorekeeper.cache.milvus.schema import FORMAT, REBUILT, UPGRADED
 from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
-from lorekeeper.cache.protocol import Identity, Ranked, Statistics
+from lorekeeper.cache.protocol import Identity, Progress, Ranked, Statistics
 from lorekeeper.cache.store import Chunked, require_model
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity
@@ -248,25 +248,27 @@ class EmbeddedStore(MilvusStore):
         try:
             with self.write_lock(wait=0):
                 if not self.companion.has_vectors(entity_type, info):
-                    self._copy_vectors(entity_type, info)
+                    number = self.companion.count(Selection(entity_type))
+                    with reported(f"the vectors of {entity_type}", number) as progress:
+                        self._copy_vectors(entity_type, info, progress)
         except CacheError as error:
             logger.info("Milvus Lite searches the vectors of %s: %s", entity_type, error)
             self._copy_after[entity_type] = time.monotonic() + COPY_AGAIN_SECONDS
             return False
         return True
 
-    def _copy_vectors(self, entity_type: str, info: CollectionInfo) -> None:
+    def _copy_vectors(self, entity_type: str, info: CollectionInfo, progress: Progress | None = None) -> None:
         """Copy the vectors of a type from its collection. The caller holds the write lock."""
         self._require_space()
         identities = self.companion.identities(entity_type)
-        with reported(f"the vectors of {entity_type}", len(identities)) as progress:
 
-            def batches() -> Iterator[Passages]:
-                for batch in self.collections.passages(entity_type, identities):
-                    yield batch
+        def batches() -> Iterator[Passages]:
+            for batch in self.collections.passages(entity_type, identities):
+                yield batch
+                if progress:
                     progress(len(batch))
 
-            self.companion.copy_vectors(entity_type, info, batches)
+        self.companion.copy_vectors(entity_type, info, batches)
 
     def _copies(self, chunked: Chunked, vectors: Vectors) -> list[Copy]:
         remaining = iter(vectors)

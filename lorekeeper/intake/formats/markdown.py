@@ -9,17 +9,21 @@ import re
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lorekeeper.errors import FilterError
 from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, TextFile, UnknownFormatError
 from lorekeeper.intake.json_stream import Window
 from lorekeeper.intake.streams import Source
+from lorekeeper.normalize import statblocks
 from lorekeeper.normalize.book import Book, document
 from lorekeeper.normalize.build import Origin, slugify
 from lorekeeper.normalize.lined import SOURCE
 from lorekeeper.normalize.own import DEFAULT_DOCUMENT
 from lorekeeper.notes.printed import printed
+from lorekeeper.notes.statblocks import StatBlockError, read_stat_block
+from lorekeeper.printable import shown
 
 SUFFIXES = (*MARKDOWN, ".txt")
 
@@ -44,6 +48,7 @@ _OTHER_TEXTS = re.compile(
     r"(?:readme|changelog|license|contributing|code.of.conduct|security|todo|legal)\b", re.IGNORECASE
 )
 _NOTE = re.compile(r"\A\s*(?:---|\+\+\+)\n|\[\[[^\[\]\n]+\]\]|^>? ?\[![\w-]+\]|%%", re.MULTILINE)
+_FENCE = re.compile(r"^```statblock[^\n]*\n(.*?)^```[^\n]*$", re.MULTILINE | re.DOTALL)
 _OBJECTS = re.compile(r"\s*[\[{<]")
 _GENERIC = frozenset({"src", "docs", "doc", "markdown", "md", "content", "text", "en", "english", "."})
 
@@ -83,9 +88,10 @@ def read(file: TextFile) -> Iterator[Entry]:
     if text is None:
         return
     alone = file.all_files.alone
-    if alone and not printed(text.split("\n")):
+    fenced, text = _FENCE.findall(text), _FENCE.sub("", text)
+    if alone and not (fenced or printed(text.split("\n"))):
         raise UnknownFormatError(NOTHING)
-    if _NOTE.search(text):
+    if _NOTE.search(text) and file.path.name != PASTED:
         file.fail(IS_NOTE)
         return
     together = file.all_files.once(_together)
@@ -94,7 +100,24 @@ def read(file: TextFile) -> Iterator[Entry]:
     if origin.document not in together.known and origin.document != DEFAULT_DOCUMENT:
         together.known.add(origin.document)
         yield Entry(file.audiences.decided(document(origin, [text])), str(file.path))
+    for block in fenced:
+        yield from _fenced(block, replace(origin, source_api=statblocks.SOURCE), file)
     yield from file.entries(book.read(text), ": ")
+
+
+def _fenced(block: str, origin: Origin, file: TextFile) -> Iterator[Entry]:
+    """The creature of a code block, as the plugin Fantasy Statblocks has it."""
+    try:
+        values, base = read_stat_block(block)
+        entity, problems = statblocks.creature(values, origin)
+    except (StatBlockError, FilterError) as error:
+        file.fail(f"stat block: {error}")
+        return
+    if base:
+        problems.append(f"it changes {shown(base)}, which a note of a vault can; what it says itself is stored")
+    for problem in problems:
+        file.warn(problem, f"{file.path}: {entity.name}")
+    yield Entry(file.audiences.decided(entity), str(file.path))
 
 
 def _origin(file: TextFile, *, alone: bool) -> Origin:
