@@ -38,14 +38,13 @@ def variables(folder: Path, backend: str = "milvus") -> dict[str, str]:
 
 def environment(folder: Path, **settings: str) -> dict[str, str]:
     """The environment of a process whose library is in that folder, without the caller's settings."""
+    return {**forking.variables(), **_environment(folder, **settings)}
+
+
+def _environment(folder: Path, **settings: str) -> dict[str, str]:
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("LOREKEEPER_")}
     chosen = {"OFFLINE": "1", "ENV_FILE": os.devnull, **settings}
-    return {
-        **inherited,
-        **forking.variables(),
-        **variables(folder),
-        **{f"LOREKEEPER_{name}": value for name, value in chosen.items()},
-    }
+    return {**inherited, **variables(folder), **{f"LOREKEEPER_{name}": value for name, value in chosen.items()}}
 
 
 def run_lorekeeper(
@@ -72,7 +71,7 @@ def run_lorekeeper(
 
 def run_inside(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """The same within this process, which is quicker: for what a process of its own would show nothing more of."""
-    chosen = dict(env) if env is not None else environment(folder)
+    chosen = dict(env) if env is not None else _environment(folder)
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         patch.chdir(folder)
