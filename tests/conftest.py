@@ -24,7 +24,7 @@ from lorekeeper.settings import Settings
 from scripts.chromium import BROWSER
 from tests.support import browser, examples, milvus_standalone
 from tests.support.backends import BACKEND_PARAMS, BACKENDS, Caches, drop_collections
-from tests.support.commands import run_lorekeeper
+from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.libraries import settings, starter_folder
 
@@ -114,7 +114,7 @@ PROCESSES = {
     f"tests.support.{name}"
     for name in "command_process library_process milvus_standalone programs raw_client service serving".split()
 }
-"""Modules of which whoever imports anything starts a process, as does whoever imports `run_lorekeeper` or `subprocess`."""
+"""Modules of which whoever imports anything starts a process, as does whoever imports `environment`, `run_lorekeeper` or `subprocess`."""
 
 MODELS = {
     "tests.support.providers",
@@ -229,7 +229,7 @@ def _tier(item: pytest.Item) -> str:
 def _starts_processes(module: ModuleType) -> bool:
     """Whether what a test module imports starts processes, or loads models."""
     known = [each for each in vars(module).values() if callable(each) or each is subprocess]
-    own = (subprocess, run_lorekeeper, starter_folder)
+    own = (subprocess, environment, run_lorekeeper, starter_folder)
     return any(each in own or getattr(each, "__module__", "") in PROCESSES | MODELS for each in known)
 
 
