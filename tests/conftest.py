@@ -114,7 +114,9 @@ PROCESSES = {
     f"tests.support.{name}"
     for name in "command_process library_process milvus_standalone programs raw_client service serving".split()
 }
-"""Modules of which whoever imports anything starts a process, as does whoever imports `environment`, `run_lorekeeper` or `subprocess`."""
+"""Modules of which whoever imports anything starts a process.
+
+So does whoever imports `environment`, `run_lorekeeper` or `subprocess`."""
 
 MODELS = {
     "tests.support.providers",
