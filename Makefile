@@ -110,5 +110,5 @@ release-check: $(READY) $(if $(WHEEL),,wheel)
 	@$(BIN)/python -m scripts.release $(or $(WHEEL),dist/lorekeeper_rpg-*.whl) $(ARGS)
 
 clean:
-	rm -rf $(VENV) .venv-milvus .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist lorekeeper/data/model lorekeeper/data/library.zip
+	rm -rf $(VENV) .venv-milvus .milvus-lite .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist lorekeeper/data/model lorekeeper/data/library.zip
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
