@@ -20,7 +20,7 @@ from lorekeeper.normalize.again import fields_again
 from lorekeeper.normalize.book_tables import book_tables, entry_of, may_have_tables
 from lorekeeper.normalize.table_parts import KIND, MOST, Tables
 from lorekeeper.render.pages import markdown
-from lorekeeper.rolling.tables import tables_of
+from lorekeeper.rolling.tables import numbered_texts, tables_of
 from lorekeeper.server.tool import ToolError
 from lorekeeper.server.tools import all_tools
 from lorekeeper.views.view import View
@@ -332,6 +332,8 @@ def test_all_that_is_rolled_on_in_the_books_of_open5e_becomes_tables_of_differen
     entities = {(entity.type, entity.identity): entity for entity in read}.values()
     rolled_on = [entity for entity in entities if may_have_tables(entity) or tables_of(entity)]
     found = [table for entity in rolled_on for table in book_tables(entity).entities]
-    assert len(found) == sum(len(tables_of(entity)) for entity in rolled_on) == 266
+    numbered = sum(len(list(numbered_texts(entity.name, markdown(entity)))) for entity in rolled_on)
+    assert (len(found), numbered) == (266, 6)  # numbered texts are rolled on within their entry
+    assert sum(len(tables_of(entity)) for entity in rolled_on) == 272
     assert len({table.identity for table in found}) == len({(table.document, table.name) for table in found}) == 266
     assert {table.name for table in found}.isdisjoint(entity.name for entity in entities)

@@ -430,7 +430,7 @@ def test_the_command_reports_warnings_and_what_was_skipped(tmp_path):
     done = run_lorekeeper(tmp_path, "import", str(file), "--dry-run")
     assert done.returncode == 0
     assert "1 would be stored" in done.stdout
-    assert "gulls.orcbrew: selections: 2" in done.stderr
+    assert "skipped 2 without lore: gulls.orcbrew: selections" in done.stderr
     assert "gulls.orcbrew:1:" in done.stderr
     assert "it has no level" in done.stderr
     done = run_lorekeeper(tmp_path, "import", str(file), "--dry-run", "--json")
