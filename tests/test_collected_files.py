@@ -395,6 +395,7 @@ def test_problems_are_ten_lines_loss_first_and_all_of_them_are_in_a_file(tmp_pat
     assert len(lines) == 10
     assert lines[-1].startswith("... and 25 more lines; all of them are in ")
     assert len((tmp_path / "last-import.txt").read_text("utf-8").splitlines()) == 34
+    assert (tmp_path / "last-import.txt").stat().st_mode & 0o077 == 0
 
 
 async def test_counts_of_an_import_add_up(tmp_path):

@@ -37,6 +37,7 @@ from lorekeeper.search.dossier.lines import Dossier, session_of
 from lorekeeper.search.query import MAX_LIMIT
 from lorekeeper.search.recent import Recent
 from lorekeeper.search.results import Result, ResultPage
+from lorekeeper.system import private_file, private_folder
 
 if TYPE_CHECKING:
     from lorekeeper.cache.protocol import Statistics
@@ -346,8 +347,8 @@ def print_problems(report: ImportReport, *, failed: bool = True, whole: Path | N
         where = "--json lists the failures"
         if whole is not None:
             with suppress(OSError):
-                whole.parent.mkdir(parents=True, exist_ok=True)
-                whole.write_text("\n".join(map(one_line, lines)) + "\n", "utf-8")
+                private_folder(whole.parent)
+                private_file(whole).write_text("\n".join(map(one_line, lines)) + "\n", "utf-8")
                 where = f"all of them are in {plain(str(whole))}"
         errors.print(f"... and {len(lines) - SHOWN_PROBLEMS + 1:,} more lines; {where}")
 

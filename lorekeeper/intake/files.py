@@ -183,7 +183,7 @@ class Reader:
                 files.append(path)
             else:
                 others[path.suffix.lower()] += 1
-        chapters = [path for path in texts if markdown.is_chapter(path)] if markdown.is_book(texts) else []
+        chapters = dict.fromkeys(filter(markdown.is_chapter, texts) if markdown.is_book(texts) else ())
         others.update(path.suffix.lower() for path in texts if path not in chapters)
         files += chapters
         for pack in packs:

@@ -15,6 +15,7 @@ from lorekeeper.entities import MAX_KEY_LENGTH, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import equipment, lined
 from lorekeeper.normalize.build import Imported, Origin, build, gold, number, part_key, slugify, without_empty
+from lorekeeper.notes.facts import cells
 from lorekeeper.notes.printed import Printed, plain, printed
 
 EDITIONS = {"5e-2024": "5th Edition 2024", "5e-2014": "5th Edition 2014"}
@@ -281,28 +282,26 @@ class _Table:
 def _priced_tables(text: str) -> Iterator[_Table]:
     caption, table = "", None
     for line in text.split("\n"):
-        cells = [plain(cell) for cell in line.strip().strip("|").split("|")] if line.lstrip().startswith("|") else []
+        row = [plain(cell) for cell in cells(line)] if line.lstrip().startswith("|") else []
         if match := _CAPTION.fullmatch(line):
             caption = re.sub(r" \(.*\)$", "", match[1])
-        if not cells:
+        if not row:
             if table and table.rows:
                 yield table
             table = None
         elif table is None:
-            columns = [cell.lower() for cell in cells]
+            columns = [cell.lower() for cell in row]
             table = _Table(caption, columns if "cost" in columns[1:] and _NAMES.search(columns[0]) else [])
-        elif (
-            table.columns and len(cells) == len(table.columns) and gold(cells[table.columns.index("cost")]) is not None
-        ):
-            table.rows.append(cells)
+        elif table.columns and len(row) == len(table.columns) and gold(row[table.columns.index("cost")]) is not None:
+            table.rows.append(row)
     if table and table.rows:
         yield table
 
 
-def _of_row(table: _Table, cells: Sequence[str], origin: Origin) -> Entity:
+def _of_row(table: _Table, values: Sequence[str], origin: Origin) -> Entity:
     """A weapon, armor or other gear of a row."""
-    row = {key: "" if value in ("\u2014", "-") else value for key, value in zip(table.columns, cells, strict=True)}
-    name, category = cells[0], table.caption
+    row = {key: "" if value in ("\u2014", "-") else value for key, value in zip(table.columns, values, strict=True)}
+    name, category = values[0], table.caption
     damage, armor = _DAMAGE.match(row.get("damage", "")), number(row.get("armor class (ac)") or row.get("armor class"))
     kind = "gear" if armor is None else "armor"
     kind = "weapon" if damage else kind
@@ -332,6 +331,6 @@ def _of_row(table: _Table, cells: Sequence[str], origin: Origin) -> Entity:
         "armor_class": words["armor_class"],
         "damage": equipment.damage(words["damage_dice"]),
         "properties": [re.sub(r" \(.*", "", each).lower() for each in properties] or None,
-        "category": equipment.categories(category, f"{kind}" if kind != "gear" else None),
+        "category": equipment.categories(category, kind if kind != "gear" else None),
     }
     return build("equipment", without_empty(data), origin, name=name, kind=kind, fields=fields)

@@ -258,9 +258,11 @@ async def entity_answer(
     record = await view.cache.get_entity("documents", entity.document, entity.document)
     source = attribution(record, entity)
     named, related = await subclasses(view, entity), await related_of(view, entity)
-    page = markdown(entity, subclasses=named, related=related)
-    whole = markdown(entity, subclasses=named, related=related, whole=True) if entity.type == "notes" else page
-    given = part(whole, section, offset, MAX_PAGE_CHARS if entity.type == "notes" else MAX_PART)
+    most = MAX_PAGE_CHARS if entity.type == "notes" else MAX_PART
+    page = whole = markdown(entity, subclasses=named, related=related, whole=True)
+    if len(whole) > most:
+        page = markdown(entity, subclasses=named, related=related)
+    given = part(whole, section, offset, most)
     is_part = section is not None or offset > 0
     content: JsonObject = {
         "uri": entity.uri,

@@ -7,6 +7,7 @@ stays marked. The page and the REST interface have every entry whole.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from lorekeeper.printable import one_line
@@ -83,10 +84,13 @@ def _cut(value: Any, longest: int, most: int) -> Any:
 
 def _to_line_end(text: str, most: int) -> str:
     """The beginning of a text up to the end of a line, or of a word; at least half of what may be left."""
-    for mark in ("\n", " "):
-        if (end := text.rfind(mark, most // 2, most)) > 0:
-            return text[:end].rstrip()
-    return text[:most]
+    return text[: end_within(text, 0, most)].rstrip()
+
+
+def end_within(text: str, start: int, most: int, marks: Sequence[str] = ("\n", " ")) -> int:
+    """Where a part of a text that begins at ``start`` ends: at the first of the marks that is in its second half."""
+    ends = (text.rfind(mark, start + most // 2, start + most) for mark in marks)
+    return next((end for end in ends if end > start), start + most)
 
 
 def _chars(content: object) -> int:

@@ -11,6 +11,7 @@ from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.render.note import MAX_PAGE_CHARS
 from lorekeeper.render.prose import HEADING
+from lorekeeper.server.cutting import end_within
 from lorekeeper.text.notes import BETWEEN
 
 LONG = 20_000
@@ -56,7 +57,7 @@ def part(page: str, wanted: str | None = None, offset: int = 0, most: int = MAX_
     path, whole = ("", page) if wanted is None else _section(page, wanted)
     if offset >= max(len(whole), 1):
         raise NotFoundError(f"there are {len(whole):,} characters, and none from offset={offset} on")
-    end = _end_of_line(whole, offset, most)
+    end = len(whole) if offset + most >= len(whole) else end_within(whole, offset, most, ("\n\n", "\n", " "))
     text = whole[offset:end].strip("\n")
     return Part(f"{_standing(whole[:offset])}{text}" if offset else text, path, end, len(whole))
 
@@ -122,11 +123,3 @@ def _standing(before: str) -> str:
     last = sections[-1]
     marks = [row for row in before[last.start :].split("\n") if _MARK.fullmatch(row)]
     return "\n\n".join([f"({_name(last) or 'main text'}, continued)", *marks[-1:], ""])
-
-
-def _end_of_line(text: str, start: int, most: int) -> int:
-    """Where a part ends: at the end of a line, or of a word; at least half of what it may have."""
-    if start + most >= len(text):
-        return len(text)
-    ends = (text.rfind(mark, start + most // 2, start + most) for mark in ("\n\n", "\n", " "))
-    return next((end for end in ends if end > start), start + most)

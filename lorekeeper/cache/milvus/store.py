@@ -318,10 +318,8 @@ class MilvusStore:
         try:
             outdated = self.companion.outdated()
         except OlderLibraryError:
-            for entity_type in self.types:
-                self.collections.is_current(
-                    entity_type
-                )  # refused if they are as old; else the companion is built again
+            for entity_type in self.types:  # refused if one is as old; else the companion is built again
+                self.collections.is_current(entity_type)
             self.companion.discard()
             return False
         if outdated:
