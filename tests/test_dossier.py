@@ -97,6 +97,15 @@ async def test_a_theme_has_no_main_entry_but_notes_and_sessions_about_it(library
     assert any("She burnt it unread" in text for text in texts(lines_of(dossier, "said")))
 
 
+async def test_a_word_that_only_phrases_have_is_not_said_to_be_in_what_is_shown(library):
+    """The shipped phrases of a vampire have it, and no text of the library."""
+    dossier = await library.topic("Strahd")
+    shown = [line.entity for part in dossier.parts for line in part.lines]
+    assert shown
+    assert not any("strahd" in json.dumps(dict(entity.data)).lower() for entity in shown)
+    assert dossier.note == "Nothing shown here has a word of 'Strahd': it is what is nearest in meaning."
+
+
 async def test_of_something_unknown_it_says_so_and_suggests_names(library):
     dossier = await library.topic("Eelgait Stylt")
     assert (dossier.main, dossier.parts) == (None, [])

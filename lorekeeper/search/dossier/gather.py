@@ -17,9 +17,11 @@ from lorekeeper.search.dossier.mentions import notes_naming, said_lines, said_of
 from lorekeeper.search.dossier.packing import Draft, fitted
 from lorekeeper.search.dossier.relations import relation_lines
 from lorekeeper.search.dossier.sources import Sources, Subject
+from lorekeeper.search.dossier.stretches import stretches
 from lorekeeper.search.nothing import what_brings
 from lorekeeper.search.query import MAX_LIMIT, MAX_QUERY_CHARS
 from lorekeeper.text.keywords import content_words
+from lorekeeper.text.matching import occurring, word_stems
 from lorekeeper.text.names import SIMILAR, closest, nearest
 
 SUGGESTED = 3
@@ -47,6 +49,9 @@ async def gather(sources: Sources, topic: str, limit: int = 10) -> Dossier:
     drafts = await _drafts(sources, subject) if is_known else []
     filled = {draft.title for draft in drafts if draft.lines}
     note = subject.note if filled else await _unknown(sources, subject)
+    is_theme = subject.called is None and not note
+    if filled and is_theme and not await asyncio.to_thread(_has_word, subject, drafts):
+        note = f"Nothing shown here has a word of {shown(subject.topic)}: it is what is nearest in meaning."
     if filled == {BELONGING} and not note:
         note = f"No note is about {shown(subject.topic)}; these entries are the nearest in meaning."
     return await asyncio.to_thread(fitted, Dossier(topic.strip(), subject.main, [], note), drafts, limit)
@@ -63,6 +68,17 @@ async def _drafts(sources: Sources, subject: Subject) -> list[Draft]:
         Draft(LINKED, _others(linked, said), 0.2, silent=True),
         Draft(BELONGING, belonging, 0.1),
     ]
+
+
+def _has_word(subject: Subject, drafts: Sequence[Draft]) -> bool:
+    """Whether the name or text of an entry of a line has a word of the topic: search finds some by their phrases or by meaning."""
+    stems = word_stems(subject.topic)
+    entities = {line.entity.uri: line.entity for draft in drafts for line in draft.lines}.values()
+    return not stems or any(
+        occurring(stems, f"{entity.name} {part.section} {part.text}")
+        for entity in entities
+        for part in stretches(entity)
+    )
 
 
 def _others(lines: Sequence[Line], before: Sequence[Line]) -> list[Line]:
