@@ -44,29 +44,20 @@ from lorekeeper.version import VERSION
 
 commands = Commands()
 
-TOPICS = (
-    serving.commands,
-    browser.commands,
-    clients.commands,
-    lookup.commands,
-    topics.commands,
-    at_table.commands,
-    intake.commands,
-    vaults.commands,
-    people.commands,
-    audit.commands,
-    audience.commands,
-    editions.commands,
-    maintenance.commands,
-    commands,
-    completion.commands,
-)
-"""All topics, in the order in which the help lists their commands."""
+GROUPS = {
+    "search and read": (lookup.commands, topics.commands),
+    "play": (at_table.commands,),
+    "add books and notes": (intake.commands, vaults.commands, editions.commands),
+    "connect apps and browsers": (serving.commands, browser.commands, clients.commands),
+    "let players ask": (people.commands, audience.commands, audit.commands),
+    "maintain": (maintenance.commands, commands, completion.commands),
+}
+"""The topics by group, in the order in which the help lists their commands."""
 
 EPILOG = """examples:
   lorekeeper demo
   lorekeeper search "which spell saves us when we fall"
-  lorekeeper show "adult red dragon"
+  lorekeeper show adult red dragon
 
 Settings are environment variables, LOREKEEPER_...; 'lorekeeper doctor' lists them with their values.
 'lorekeeper help COMMAND' explains a command."""
@@ -187,10 +178,16 @@ def parser() -> argparse.ArgumentParser:
 
 def declared() -> list[Command]:
     """All commands, in the order in which the help lists them."""
-    return [command for topic in TOPICS for command in topic.declared]
+    return [command for group in GROUPS.values() for topic in group for command in topic.declared]
 
 
 COMMANDS = tuple(command.name for command in declared())
+
+LONGEST = 4 + max(map(len, COMMANDS))
+"""Columns of the longest command, as the help indents it."""
+
+HEADINGS = {topics[0].declared[0].name: title for title, topics in GROUPS.items()}
+"""The heading of each group, by its first command."""
 
 
 def _epilog(command: Command) -> str:
@@ -200,7 +197,17 @@ def _epilog(command: Command) -> str:
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Breaks lines between words only, also those that are shown as they are written."""
+    """Breaks lines between words only, also those that are shown as they are written, and lists commands in groups."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        self._action_max_length = max(self._action_max_length, LONGEST)
+
+    def _format_action(self, action: argparse.Action) -> str:
+        listed = super()._format_action(action)
+        is_command = action.dest == action.metavar  # arguments have another placeholder
+        heading = HEADINGS.get(action.dest) if is_command else None
+        return f"\n  {heading}:\n{listed}" if heading else listed
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return wrapped(" ".join(text.split()), width).split("\n")

@@ -21,7 +21,7 @@ def print_shares(shares: Sequence[Shares]) -> None:
         counts = each.counts
         people = f" ({', '.join(sorted(each.names))})" if each.names else ""
         said = [
-            f"{counts['everybody']:,} for everybody",
+            f"{counts['everybody']:,} for everyone",
             f"{counts['part']:,} shared in part" if counts["part"] else "",
             f"{counts['named']:,} for people by name{plain(people)}" if counts["named"] else "",
             f"{counts['dm']:,} for the game master only" if counts["dm"] else "",
@@ -36,7 +36,7 @@ def print_counts(counts: Mapping[str, int]) -> None:
     for key, number in counts.items():
         console.print(f"[bold]{plain(key)}[/]  {quantity(number, 'entry')}")
     if not counts:
-        console.print("Nothing can be seen.")
+        console.print("There is nothing to see.")
 
 
 def print_explained(told: Mapping[str, Any]) -> None:

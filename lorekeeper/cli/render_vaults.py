@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SHOWN_FINDINGS = 100
 
-NEXT = "'lorekeeper vault add PATH --key {0}' keeps them in step with it, 'lorekeeper vault remove {0}' removes them"
+NEXT = "'lorekeeper vault add PATH --key {0}' keeps them up to date, 'lorekeeper vault remove {0}' removes them"
 """What to do with notes whose folder is not known, by the key of their vault."""
 
 
@@ -50,7 +50,7 @@ def print_vault_report(report: VaultReport) -> None:
     counts = report.as_dict()
     console.print(
         f"{quantity(report.notes, 'note')}, {quantity(counts['sections'], 'section')}, "
-        f"{quantity(counts['links_resolved'], 'link')} ({counts['links_dangling']:,} more dangle), "
+        f"{quantity(counts['links_resolved'], 'link')} ({counts['links_dangling']:,} broken), "
         f"{quantity(report.tags, 'tag')}, {quantity(counts['aliases'], 'alias')}, "
         f"{quantity(counts['creatures'], 'creature')}, {quantity(counts['tables'], 'table')} to roll on",
     )
@@ -60,7 +60,7 @@ def print_vault_report(report: VaultReport) -> None:
     )
     if report.passed:
         passed = ", ".join(f"{reason} {number:,}" for reason, number in report.passed.most_common())
-        console.print(f"[dim]passed over: {plain(passed)}[/]")
+        console.print(f"[dim]Skipped: {plain(passed)}[/]")
     print_problems(report)
 
 

@@ -12,7 +12,7 @@ commands = Commands()
 
 @commands.add(
     "topic",
-    "gather what the library has on a person, place or theme",
+    "gather everything about a person, place or theme",
     argument("topic", nargs="+", metavar="WORDS", help="a name, a theme in a few words, or a uri"),
     TYPE,
     argument("--limit", type=int, default=10, metavar="N", help="lines of each part, 1 to 50 (default: 10)"),
@@ -37,8 +37,8 @@ async def topic(call: Call) -> int:
 
 @commands.add(
     "recent",
-    "list the newest notes: by the date of their session, else by when they were changed",
-    argument("--since", metavar="DATE", help="only from that date on: 2026-11-20, or 24h, 7d, 2w ago"),
+    "list the newest notes, by session or by change",
+    argument("--since", metavar="DATE", help="only since this date, 2026-11-20, or for this long: 24h, 7d, 2w"),
     argument("--limit", type=int, default=10, metavar="N", help="number of notes, 1 to 50 (default: 10)"),
     JSON,
     examples=("lorekeeper recent", "lorekeeper recent --since 7d --limit 20"),
