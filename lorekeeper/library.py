@@ -53,9 +53,8 @@ logger = logging.getLogger(__name__)
 class Library(View, AsyncClosing):
     """A user's library: one cache, one embedding service, search over both. Use it as an async context manager.
 
-    What it reads itself is what the game master sees; `view` gives what somebody else does.
-
-    It owns both, and the reranker: they are closed with it.
+    Its own methods read what the game master sees; `view` gives what another viewer sees. Closing the library closes the cache,
+    the embedding service and the reranker.
 
     Args:
         cache: where the entries are.
@@ -147,7 +146,7 @@ class Library(View, AsyncClosing):
         )
 
     def view(self, viewer: Viewer | None = None) -> View:
-        """What somebody sees of the library: by default who the settings say.
+        """What a viewer sees of the library: by default the viewer of the settings.
 
         Raises:
             ConfigError: the library has no place for what players see.
@@ -309,7 +308,7 @@ class Library(View, AsyncClosing):
             await self.load_starter()
 
     async def load_starter(self, *, notes: bool = False, **callbacks: Any) -> ImportReport:
-        """Load the starter compendium that ships with the package: with its own vectors if the model is not to be had now.
+        """Load the starter compendium of the package: with its own vectors if the model is not available now.
 
         Args:
             notes: whether the campaign notes of the demo come along; no library of a user's has them.

@@ -50,7 +50,7 @@ class EmbeddingProvider(Protocol):
     """A loaded model. Blocking; the service calls it in a thread, one call at a time.
 
     Attributes:
-        name: the provider's name, as in ``LOREKEEPER_EMBEDDING_PROVIDER``.
+        name: the provider's name such as ``LOREKEEPER_EMBEDDING_PROVIDER``.
         fingerprint: identifies the space of the passages' vectors; only vectors of equal fingerprints may be compared.
         dimension: length of its vectors.
         prefixes: what it puts before texts itself.

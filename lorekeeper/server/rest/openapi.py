@@ -60,7 +60,7 @@ SAID: Mapping[str, str] = {
 
 DESCRIPTION = (
     "Search over the books and campaign notes of a LoreKeeper library, with the words and shapes of its MCP tools. "
-    "Answers depend on who asks: what somebody may not see is answered as if it were not there."
+    "Answers depend on who asks: what a person may not see is answered as if it did not exist."
 )
 
 
