@@ -21,7 +21,7 @@ ACTIONS = {
 }
 
 GIVEN = """Token for {name}; it is shown only once, since only a hash of it is stored.
-Clients send it as 'Authorization: Bearer TOKEN' to 'lorekeeper serve --transport http'."""
+Clients send it as 'Authorization: Bearer TOKEN' to 'lorekeeper serve --transport http'. Browsers ask for it when they sign in."""
 
 NOBODY_LEFT = """You removed the last person. A running server still requires tokens. A server that you start from now on answers
 every user of this machine, unless LOREKEEPER_HTTP_TOKEN is set."""

@@ -28,7 +28,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from lorekeeper.cli.terminal import columns
+from lorekeeper.cli.terminal import columns, shortened
 from lorekeeper.dates import written
 from lorekeeper.intake.reports import by_weight
 from lorekeeper.printable import counted, one_line, quantity, shown
@@ -214,23 +214,38 @@ def _table(*columns: str, right: Sequence[str] = ()) -> Table:
     return table
 
 
-def print_dossier(dossier: Dossier) -> None:
-    """A dossier: a heading for each part, its entries with what they say."""
+def print_dossier(dossier: Dossier, *, whole: bool) -> None:
+    """A dossier: a heading for each part, its entries with what they say.
+
+    Args:
+        dossier: what was gathered.
+        whole: whether each quote is printed in full, with the uri of its entry; else a quote is one line.
+    """
     from lorekeeper.server.topics import label, where
 
     if dossier.note:
         console.print(f"[yellow]{plain(dossier.note)}[/]")
     for part in dossier.parts:
-        console.print(f"\n[bold]{plain(part.title)}[/]")
+        console.print(f"{chr(10) if whole else ''}[bold]{plain(part.title)}[/]")
         before = ""
         for line in part.lines:
             if line.entity.uri != before:
-                console.print(f"[green]{plain(label(line))}[/]  [dim]{plain(line.entity.uri)}[/]")
+                uri = f"  [dim]{plain(line.entity.uri)}[/]" if whole else ""
+                console.print(f"[green]{plain(label(line))}[/]{uri}")
                 before = line.entity.uri
             if line.quote.sentences:
-                console.print_indented(f"[cyan]{plain(where(line.quote))}[/]{plain(line.quote.text)}", 3)
+                place, quoted = one_line(where(line.quote)), one_line(line.quote.text)
+                if not whole:
+                    quoted = shortened(quoted, max(console.columns - 3 - cell_len(place), LEAST_QUOTED))
+                console.print_indented(f"[cyan]{plain(place)}[/]{plain(quoted)}", 3)
         if part.left_out:
             console.print(f"[dim]{part.left_out} more: {plain(part.more or '')}[/]")
+    if dossier.main and not whole:
+        console.print(f"[dim]Read it: lorekeeper show {plain(dossier.main.uri)}[/]")
+
+
+LEAST_QUOTED = 40
+"""Characters of a quote that are shown at least."""
 
 
 def print_recent(notes: Sequence[Recent]) -> None:
@@ -337,6 +352,9 @@ def print_backup(report: ArchiveReport) -> None:
 
 def print_restore(report: ArchiveReport) -> None:
     """What a restore changed."""
+    if not (report.stored or report.removed):
+        console.print(f"Nothing to change: the library has all {quantity(report.unchanged, 'entry')} of the archive.")
+        return
     console.print(
         f"{report.stored:,} stored, {report.unchanged:,} unchanged, {report.removed:,} removed, "
         f"{quantity(report.embedded, 'text')} embedded, in {report.seconds:.1f} s"
