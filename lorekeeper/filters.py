@@ -261,7 +261,7 @@ def _stored_values(field: Field, values: list[Any]) -> list[str | int | bool]:
 
 
 def where_text(text: object) -> str:
-    """The text of ``where``; FilterError if it is none."""
+    """The text of ``where``; FilterError if it is not valid."""
     if not isinstance(text, str):
         raise FilterError(f"where must be a text, such as {EXAMPLE}")
     return require_unicode(WHERE, text)

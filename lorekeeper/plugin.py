@@ -101,7 +101,7 @@ class EntityCache(AsyncClosing):
             progress: called with the number of further entities stored.
 
         Raises:
-            EntityError: one cannot be stored, for want of a name or by a field of the wrong type; nothing is stored then.
+            EntityError: one cannot be stored, because it has no name, or a field of the wrong type; nothing is stored then.
         """
         checked = await asyncio.to_thread(_entities, entities, entity_type)
         return await self._cache.store_entities(checked, entity_type, progress)

@@ -259,7 +259,7 @@ class Settings(BaseModel):
 
     @property
     def viewer(self) -> Viewer:
-        """Who asks where no token says so."""
+        """Who asks if no token identifies the caller."""
         if self.view == DM:
             return GAME_MASTER
         person, *characters = (name.strip() for name in (self.person or "").split(","))

@@ -248,6 +248,7 @@ def test_a_dossier_fits_a_terminal_and_leads_to_its_entry(screen):
         ["demon"],
         ["fireball", "--limit", "1"],
         "how does grappling work".split(),
+        "help me out of a grapple".split(),
     ],
 )
 def test_words_that_are_no_command_are_searched_for(screen, words):

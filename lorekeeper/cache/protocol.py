@@ -1,4 +1,4 @@
-"""What a cache backend must do, and what our own search needs of it besides. One contract suite runs over all of them."""
+"""What a cache backend must do, and what our own search needs in addition. One contract suite runs over all of them."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class CacheProtocol(Protocol):
 
     A package offers one by an entry point of the group ``lorekeeper.cache_backends``: a function of `Settings` and an
     `EmbeddingService` that returns a cache, which must open nothing before its first use. LOREKEEPER_CACHE_BACKEND chooses it by
-    the entry point's name. What our own search needs besides (`SearchCache`) is derived from these methods, more slowly.
+    the entry point's name. What our own search needs in addition (`SearchCache`) is derived from these methods, more slowly.
     `lorekeeper.testing.CacheContract` tests a backend against this description.
 
     All methods except `iterate` are coroutines; none may block the event loop. A ``document`` is one key, several (any of

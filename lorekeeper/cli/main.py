@@ -64,6 +64,9 @@ Settings are environment variables, LOREKEEPER_...; 'lorekeeper doctor' lists th
 
 CONTINUES = " Progress is saved; run the same command again to continue."
 
+HELP_WORDS = 2
+"""Words of a request for help; more are a question, for example "help me out of a grapple"."""
+
 LASTING = ("serve", "open")
 """Commands that work until they are ended: what they log is shown as a log."""
 
@@ -77,7 +80,8 @@ _NEGATED = re.compile(r"-\w\w")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 done, 1 failed, 2 usage error, 130 interrupted."""
     words = _attached(sys.argv[1:] if argv is None else argv)
-    if not words or words[0].startswith("-") or words[0] in COMMANDS:
+    is_command = bool(words) and words[0] in COMMANDS and not (words[0] == "help" and len(words) > HELP_WORDS)
+    if not words or words[0].startswith("-") or is_command:
         return _guarded(parser().parse_args(words))
     arguments = parser().parse_args(["search", *words])  # what begins with no command is searched for
     arguments.instead_of = words[0]

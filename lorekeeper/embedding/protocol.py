@@ -77,7 +77,7 @@ class EmbeddingProvider(Protocol):
 class StoredProvider:
     """A vector space without its model: all that is known of it are vectors that were computed before.
 
-    With such a provider, an `EmbeddingService` embeds those texts alone whose vectors are in its cache.
+    With such a provider, an `EmbeddingService` embeds only texts whose vectors are in its cache.
     """
 
     name = "stored"

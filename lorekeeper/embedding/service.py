@@ -175,7 +175,7 @@ class EmbeddingService:
     async def embed(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> Vectors:
         """Vectors of passages, shape (len(texts), dimension), float32, of length 1, in the order of the texts.
 
-        Equal texts are embedded once, and those with cached vectors not at all. ``progress`` is called with the number of
+        Equal texts are embedded once. Texts with cached vectors are not embedded again. ``progress`` is called with the number of
         further texts that are done.
 
         Raises:
@@ -205,7 +205,7 @@ class EmbeddingService:
     async def file_under(self, texts: Mapping[str, str]) -> None:
         """Cache vectors of texts that mean what others mean: by new text, the one whose cached vector it gets.
 
-        What has a vector of its own keeps it, and what is not cached stays so.
+        A text that has a vector already is unchanged; a text whose source is not cached gets none.
 
         Raises:
             EmbeddingError: the model cannot be loaded.

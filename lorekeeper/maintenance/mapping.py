@@ -49,7 +49,7 @@ class TableMapping:
                 f"{shown(text)} is not a mapping; write TABLE=TYPE or TABLE=TYPE:KEY=COLUMN,..., for example {EXAMPLE}"
             )
         if entity_type not in COLLECTIONS:
-            raise ConfigError(f"{shown(entity_type)} is no type of entry; known: {', '.join(COLLECTIONS)}")
+            raise ConfigError(f"{shown(entity_type)} is not a type of entry; known: {', '.join(COLLECTIONS)}")
         return cls(table, entity_type, dict(pairs))
 
     def require_columns(self, present: Iterable[str]) -> None:
