@@ -16,6 +16,7 @@ from lorekeeper.errors import FilterError, ImportFileError
 from lorekeeper.folding import fold
 from lorekeeper.intake.changes import IMPORT_BATCH, store_in_batches
 from lorekeeper.normalize.build import Origin, build
+from lorekeeper.normalize.note_characters import characters_of
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.notes import SOURCE, Resolve, note_entity
@@ -33,7 +34,7 @@ from lorekeeper.vaults.state import Row, State, Summary, all_entities
 
 NOTES = "notes"
 
-TYPES = (NOTES, "creatures", "rules", "spells", "equipment")
+TYPES = (NOTES, "creatures", "rules", "spells", "equipment", "characters")
 """The types of entities that notes give."""
 
 BATCH = IMPORT_BATCH
@@ -227,7 +228,8 @@ class VaultSync:
             creatures = creatures_of(note, self._vault.key, self._vault.name, bases.get)
             entities, failed = self._note_of(read, partial(plan.links.resolve, source=path))
             tables = note_tables(note, self._vault.key, self._vault.name)
-            entities += creatures.entities + tables.entities
+            characters, unread = characters_of(note, self._vault.key, self._vault.name)
+            entities += creatures.entities + tables.entities + characters
             links = {link.target: self._target(plan, link.target, path) for link in note.links}
             rows[path] = Row(
                 *_times(read.content),
@@ -239,7 +241,7 @@ class VaultSync:
                 _counts(note, links, sum(e.type == "creatures" for e in creatures.entities), len(tables.entities)),
                 list(note.tags),
                 creatures.bases,
-                problems=[*note.problems, *note.doubts, *creatures.problems, *tables.problems],
+                problems=[*note.problems, *note.doubts, *creatures.problems, *tables.problems, *unread],
                 failed=failed,
             )
             found |= {_key(e): e for e in entities}
