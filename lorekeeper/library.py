@@ -20,6 +20,7 @@ from lorekeeper.composition import (
     path_beside,
     registry_of,
     reranker_of,
+    shares_of,
     starter_record_of,
 )
 from lorekeeper.embedding import EmbeddingService
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from lorekeeper.intake.sync import Step
     from lorekeeper.search.rerank import Reranker
     from lorekeeper.vaults.marks import MarksFile
+    from lorekeeper.vaults.shares import SharesFile
     from lorekeeper.views.view_cache import Projections
 
 logger = logging.getLogger(__name__)
@@ -72,6 +74,7 @@ class Library(View, AsyncClosing):
         views: folder of what players see of it (see `cache.projections`); None if it has no other viewers.
         asks: who reads where nothing else says so, as on the command line.
         marks: the file with the user's own marks of who may see notes and parts of them; None for none.
+        shares: the file with what the game master has shared of the vaults; None for none.
     """
 
     cache: LibraryCache
@@ -93,6 +96,7 @@ class Library(View, AsyncClosing):
         views: Path | None = None,
         asks: Viewer = GAME_MASTER,
         marks: MarksFile | None = None,
+        shares: SharesFile | None = None,
     ) -> None:
         super().__init__(self, cache, cache, Searcher(cache, edition, reranker), GAME_MASTER)
         self.cache = cache
@@ -108,7 +112,7 @@ class Library(View, AsyncClosing):
         self.books_file = books_file
         self.questions = Questions()
         """Those of clients, which `keep_fresh` lets go first."""
-        self.vaults = Vaults(vaults, cache, embedding, self.searcher.documents.forget, marks)
+        self.vaults = Vaults(vaults, cache, embedding, self.searcher.documents.forget, marks, shares)
         self._imports = imports
         self._filling = asyncio.Lock()
         self._ready = ready
@@ -144,6 +148,7 @@ class Library(View, AsyncClosing):
             views=path_beside(settings, ".views"),
             asks=settings.viewer,
             marks=marks_of(settings),
+            shares=shares_of(settings),
         )
 
     def view(self, viewer: Viewer | None = None) -> View:

@@ -23,6 +23,7 @@ KINDS = {
     "stat-block": "is no creature",
     "table": "is no entry of its own",
     "template": "is a template outside a folder of templates, and is not read",
+    "conflict": "is a copy of a sync conflict, and is not read; compare it with the note, and delete one",
     "dangling": "leads nowhere",
     "ambiguous": "may mean several notes",
 }
@@ -60,6 +61,7 @@ def check(vault: Vault, own: OwnMarks = BUILT_IN) -> list[Finding]:
     """All that is wrong with a vault, by kind and path. Blocking; reads every note."""
     found = scan(vault.path, vault.exclude)
     findings = [Finding("unreadable", vault.key, p.where, what=p.reason) for p in found.problems]
+    findings += [Finding("conflict", vault.key, path) for path in found.conflicts]
     if found.root is None:
         findings.append(Finding("unreadable", vault.key, "", what="the folder is missing"))
     notes: dict[str, Note] = {}
