@@ -43,6 +43,7 @@ from lorekeeper.views.view import ADDED, STARTED, View
 if TYPE_CHECKING:
     from lorekeeper.cache.store import Store
     from lorekeeper.intake.audiences import ListedAudience
+    from lorekeeper.intake.imports import Agree
     from lorekeeper.intake.sync import Step
     from lorekeeper.search.rerank import Reranker
     from lorekeeper.vaults.marks import MarksFile
@@ -184,35 +185,39 @@ class Library(View, AsyncClosing):
 
     async def import_paths(
         self,
-        paths: Iterable[Path],
+        paths: Iterable[Path | bytes],
         *,
         document: str | None = None,
         audience: ListedAudience | None = None,
         dry_run: bool = False,
         start: Progress | None = None,
         progress: Progress | None = None,
+        agree: Agree | None = None,
     ) -> ImportReport:
         """Import files and folders. What cannot be read is reported; everything else is stored.
 
         Args:
-            paths: files or folders of Open5e JSON, JSON lines (also .gz), OrcBrew packs, or our own JSON.
+            paths: files and folders of the supported formats; bytes are text that was pasted.
             document: key of the document to file everything under; each entry's own by default.
             audience: "dm" keeps everything for the game master, "players" opens what is not marked itself; by default what the
                 library keeps secret stays so.
             dry_run: read and count only.
             start: called with the bytes of the files to read; pipes count as none.
             progress: called, for each further batch, with the bytes of the files that it was read from.
+            agree: is given all that was read, and says whether it is to be stored; without it entries are stored as they are read.
 
         Raises:
             ImportFileError: a path does not exist.
         """
         from lorekeeper.intake.imports import FileImport
+        from lorekeeper.intake.pasted import as_files
 
         report = ImportReport()
         with report.measured(self.embedding):
             files = FileImport(self.cache, self.cache.given, report, self._imports, dry_run=dry_run)
             try:
-                await files.run(list(paths), document, audience, start, progress)
+                async with as_files(paths, report) as on_disk:
+                    await files.run(on_disk, document, audience, start, progress, agree)
             finally:
                 self.cache.given.clear()
         self.searcher.documents.forget()

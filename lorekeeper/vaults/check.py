@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from lorekeeper.folding import fold
+from lorekeeper.normalize.note_characters import characters_of
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.notes import Note, passed_over, read_note
@@ -98,6 +99,8 @@ def _of_note(vault: Vault, note: Note, links: Links, creatures: set[str]) -> Ite
     for problem in made.problems:
         if problem in of_the_vault:
             continue
+        yield Finding("stat-block", vault.key, note.path, what=problem)
+    for problem in characters_of(note, vault.key, vault.name)[1]:
         yield Finding("stat-block", vault.key, note.path, what=problem)
     for problem in note_tables(note, vault.key, vault.name).problems:
         yield Finding("table", vault.key, note.path, what=problem)

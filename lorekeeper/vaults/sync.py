@@ -18,6 +18,7 @@ from lorekeeper.errors import FilterError, ImportFileError
 from lorekeeper.folding import fold
 from lorekeeper.intake.changes import IMPORT_BATCH, store_in_batches
 from lorekeeper.normalize.build import Origin, build
+from lorekeeper.normalize.note_characters import characters_of
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.notes import SOURCE, Resolve, note_entity
@@ -36,7 +37,7 @@ from lorekeeper.vaults.state import Row, State, Summary, all_entities
 
 NOTES = "notes"
 
-TYPES = (NOTES, "creatures", "rules", "spells", "equipment")
+TYPES = (NOTES, "creatures", "rules", "spells", "equipment", "characters")
 """The types of entities that notes give."""
 
 BATCH = IMPORT_BATCH
@@ -251,7 +252,8 @@ class VaultSync:
             creatures = creatures_of(note, self._vault.key, self._vault.name, bases.get)
             entities, failed = self._note_of(read, partial(plan.links.resolve, source=path))
             tables = note_tables(note, self._vault.key, self._vault.name)
-            entities += creatures.entities + tables.entities
+            characters, unread = characters_of(note, self._vault.key, self._vault.name)
+            entities += creatures.entities + tables.entities + characters
             links = {link.target: self._target(plan, link.target, path) for link in note.links}
             rows[path] = Row(
                 *_times(read.content),
@@ -263,7 +265,7 @@ class VaultSync:
                 _counts(note, links, sum(e.type == "creatures" for e in creatures.entities), len(tables.entities)),
                 list(note.tags),
                 creatures.bases,
-                problems=[*note.problems, *note.doubts, *creatures.problems, *tables.problems],
+                problems=[*note.problems, *note.doubts, *creatures.problems, *tables.problems, *unread],
                 failed=failed,
                 shared=self._own.shares.recorded(path, note.tags),
                 secret=note.name if note.audience == DM else "",
