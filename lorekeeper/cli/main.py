@@ -29,6 +29,7 @@ from lorekeeper.cli import (
     maintenance,
     people,
     serving,
+    sharing,
     topics,
     vaults,
 )
@@ -49,7 +50,7 @@ GROUPS = {
     "play": (at_table.commands,),
     "add books and notes": (intake.commands, vaults.commands, editions.commands),
     "connect apps and browsers": (serving.commands, browser.commands, clients.commands),
-    "let players ask": (people.commands, audience.commands, audit.commands),
+    "let players ask": (people.commands, audience.commands, sharing.commands, audit.commands),
     "maintain": (maintenance.commands, commands, completion.commands),
 }
 """The topics by group, in the order in which the help lists their commands."""

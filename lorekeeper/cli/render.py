@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -173,6 +173,13 @@ class Bars:
     def embedding(self, library: Library) -> None:
         """Show in a bar of its own how many texts a library has embedded."""
         library.embedding.watched = lambda more, done: self.step("Embedding", more, done)
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Take the bars off the terminal while something else is printed or asked."""
+        self._progress.stop()
+        yield
+        self._progress.start()
 
     def __enter__(self) -> Self:
         self._progress.start()
