@@ -22,7 +22,7 @@ from lorekeeper.printable import shown
 
 KEYS = ("dm", "players", "none")
 
-RULES = 3
+RULES = 4
 """Raised whenever the built-in rules let a note say something else of who may see it: every vault is read again then, and players
 see nothing of it before. Libraries without a number were written before 1."""
 
