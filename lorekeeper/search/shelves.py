@@ -17,6 +17,9 @@ from lorekeeper.search.fusion import LEXICAL_WEIGHTS, WEIGHTS, Shelf
 
 BOOKS, NOTES = "books", "notes"
 
+CAMPAIGN = ("notes", "characters")
+"""The types of what is the user's own: names in questions are mostly of these."""
+
 K = TypeVar("K", bound=tuple[str, Any])
 
 V = TypeVar("V")
@@ -48,7 +51,7 @@ LEAST = 0.1
 
 def shelf_name(entity_type: str) -> str:
     """The shelf on which entries of a type stand."""
-    return NOTES if entity_type == "notes" else BOOKS
+    return NOTES if entity_type in CAMPAIGN else BOOKS
 
 
 def shelves(
