@@ -96,14 +96,6 @@ async def test_a_name_among_the_wordings_is_found_by_its_name(library):
     assert page.results[0].wording == "ember hand"
 
 
-async def test_what_is_like_a_name_does_not_hide_what_the_other_wordings_find(library):
-    other = make("ember-palm", "Ember, hand: an ember in a hand.", name="Ember Palm")
-    await library.cache.store_entities([other], "spells")
-    page = await library.search(asked("body floats like a cork under the surface", "ember hand", mode="semantic"))
-    found = [result.entity.slug for result in page.results]
-    assert found.index("cork-skin") < found.index("ember-palm")
-
-
 @pytest.mark.parametrize(("name", "named"), [("embr hand", True), ("amber land", False)])
 async def test_a_name_among_the_wordings_may_have_a_slip_but_is_not_another_name(library, name, named):
     alone, together = await library.search(asked(name)), await library.search(asked("something about flames", name))
