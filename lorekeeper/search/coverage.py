@@ -106,7 +106,9 @@ async def unknown_words(cache: SearchCache, types: Sequence[str], text: str, ret
         if unknown:
             return f"No entry has the word {' or '.join(repr(one_line(word, MAX_SHOWN)) for word in unknown)}."
     apart = _DEFINED.match(text) and 1 < len(words) <= MAX_UNKNOWN and not unknown
-    apart = apart and not any(ranked.complete for ranked in retrieved.keyword.values())
+    if apart:  # the query may have further words, which are too short to be missed
+        ranked = await all_of(cache.rank_keyword(each, " ".join(words), 1) for each in types)
+        apart = not any(first.complete for hits in ranked for first in hits)
     return f"No entry has {_listed(words)} together; these are the nearest in meaning." if apart else None
 
 

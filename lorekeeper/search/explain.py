@@ -181,7 +181,8 @@ class Explainer:
             listed = " or ".join(f"{each.label} ({each.tool})" for each in named)
             return f" Entries of another kind have it in theirs: {listed}."
         is_in_texts = any(each.complete for each in ranked)
-        return " Texts have it: semantic_query searches them." if is_in_texts else ""
+        what = "it" if len(wanted.split()) == 1 else "its words"
+        return f" Texts have {what}: semantic_query searches them." if is_in_texts else ""
 
     async def _closed_part(self, entity_type: str, part: Part) -> str:
         """The same of the name that a filter asks for, if it asks for one."""

@@ -54,6 +54,8 @@ FOREIGN_NOTES = "No note is close to this query; ask in the language of the note
 
 FOREIGN_UNSURE = "None of these notes is surely meant; ask in the language of the notes, or by a note's name."
 
+FOREIGN_NAMED = "It is only sure that {} is meant; for the rest, ask in the language of the notes."
+
 
 _ENGLISH = STOP_WORDS - {"im"}
 """Words that show no other language on their own, since English sentences have them: "in", "no". "im" has an apostrophe."""
@@ -116,9 +118,12 @@ def in_language(page: ResultPage, language: str, types: Sequence[str]) -> tuple[
         return page, [] if set(types) == {NOTES} else [FOREIGN_BOOKS]
     results = [result if result.match == "name" else replace(result, sure=False) for result in page.results]
     named = list(dict.fromkeys(result.entity.name for result in results if result.match == "name"))[:MAX_NAMED]
-    names = [f"It names {', '.join(one_line(name, MAX_SHOWN) for name in named)}."] if named else []
-    said = FOREIGN_UNSURE if set(types) == {NOTES} else FOREIGN
-    return replace(page, results=results), [said, *names]
+    names = ", ".join(one_line(name, MAX_SHOWN) for name in named)
+    if set(types) == {NOTES}:
+        said = FOREIGN_NAMED.format(names) if named else FOREIGN_UNSURE
+    else:
+        said = f"{FOREIGN} It names {names}." if named else FOREIGN
+    return replace(page, results=results), [said]
 
 
 def _answered_by_notes(language: str, results: Sequence[Result]) -> bool:

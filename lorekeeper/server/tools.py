@@ -37,11 +37,15 @@ WHERE_EXAMPLES = {
     "creatures": "cr:5..8 ac>15 -type:beast,undead",
     "equipment": "cost<50 -property:heavy",
     "notes": "session>=3 -tags:dead",
+    "characters": "languages:elvish darkvision>=60 prepared:fireball",
 }
 """Tests that show the grammar of ``where``, by entity type."""
 
 
-SUBJECTS = {"notes": "notes of the user's own campaign (people, places, sessions)"}
+SUBJECTS = {
+    "notes": "notes of the user's own campaign (people, places, sessions)",
+    "characters": "the players' characters: what they can do, cast and carry",
+}
 """What a lookup finds, where the label does not say it."""
 
 NOTE_ORDERS = (RELEVANCE, NEWEST, "name")

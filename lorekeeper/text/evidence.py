@@ -16,7 +16,7 @@ from lorekeeper.folding import fold
 from lorekeeper.repairs import repaired_excerpt
 from lorekeeper.text.cleaning import clean, sentences
 from lorekeeper.text.excerpts import ELLIPSIS, SNIPPET_CHARS, snippet
-from lorekeeper.text.facts import distance, facts, figure
+from lorekeeper.text.facts import distance, facts, figure, range_of
 from lorekeeper.text.keywords import ASKING_WORDS, subject_words
 from lorekeeper.text.matching import occurring, possible, word_stems
 from lorekeeper.text.notes import BETWEEN, marked, said
@@ -206,7 +206,7 @@ def field_line(entity: Entity, query: str, asked: Collection[str] = ()) -> str:
         if not value or name not in wanted:
             continue
         _, label, unit = FIELDS[name]
-        text = _value(value, unit)
+        text = range_of(entity) if name == "range" else _value(value, unit)
         if text not in facts(entity):
             parts.append(f"{label}: {text}.".replace("..", "."))
     return " ".join(parts)
