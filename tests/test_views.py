@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -67,7 +67,8 @@ def homebrew(random: Random, viewer: Viewer) -> tuple[list[Entity], list[Entity]
     seen += [
         replace(each, fields={name: value for name, value in each.fields.items() if name != "audience"})
         for each in characters
-        if not viewer.names.isdisjoint(each.fields.get("audience", ())) or "audience" not in each.fields
+        if "audience" not in each.fields
+        or not viewer.names.isdisjoint(cast("tuple[str, ...]", each.fields["audience"]))
     ]
     return [*spells, *characters], seen
 
