@@ -109,13 +109,13 @@ def foreign_note(types: Sequence[str]) -> str:
     return FOREIGN_NOTES if set(types) == {NOTES} else FOREIGN
 
 
-def in_language(page: ResultPage, language: str, types: Sequence[str]) -> ResultPage:
-    """A page that answers a question in another language, with a note, and sure only of what the question names.
+def in_language(page: ResultPage, language: str, types: Sequence[str]) -> tuple[ResultPage, list[str]]:
+    """A page that answers a question in another language, sure only of what the question names, and notes on it.
 
     A page with notes in that language keeps its order: they may answer the question. That the books do not is still said.
     """
     if _answered_by_notes(language, page.results):
-        return page if set(types) == {NOTES} else replace(page, note=" ".join(filter(None, [FOREIGN_BOOKS, page.note])))
+        return page, [] if set(types) == {NOTES} else [FOREIGN_BOOKS]
     results = [result if result.match == "name" else replace(result, sure=False) for result in page.results]
     named = list(dict.fromkeys(result.entity.name for result in results if result.match == "name"))[:MAX_NAMED]
     names = ", ".join(one_line(name, MAX_SHOWN) for name in named)
@@ -123,8 +123,7 @@ def in_language(page: ResultPage, language: str, types: Sequence[str]) -> Result
         said = FOREIGN_NAMED.format(names) if named else FOREIGN_UNSURE
     else:
         said = f"{FOREIGN} It names {names}." if named else FOREIGN
-    note = " ".join(filter(None, [said, page.note]))
-    return replace(page, results=results, note=note)
+    return replace(page, results=results), [said]
 
 
 def _answered_by_notes(language: str, results: Sequence[Result]) -> bool:

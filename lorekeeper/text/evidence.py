@@ -95,6 +95,9 @@ _ASKING_STEMS = frozenset(word_stems(" ".join(ASKING_WORDS)))
 _SUMMARY = re.compile(r"\b(?:summary|recap|overview|synopsis)\b", re.IGNORECASE)
 """What the heading says of a section that tells a note in short."""
 
+LIST_CHARS = 70
+"""Most characters of a snippet in a long list: one clause, by which a reader chooses what to read."""
+
 MAX_LIST = 60
 """Most characters of a field's values."""
 
@@ -371,4 +374,6 @@ def lengths(results: int) -> Sequence[int]:
         return [480] * results
     if results <= 5:
         return [300] * results
-    return [220] * 3 + [150] * (min(results, 10) - 3) + [SNIPPET_CHARS] * (results - 10)
+    if results <= 10:
+        return [220] * 3 + [150] * (results - 3)
+    return [SNIPPET_CHARS] * 3 + [LIST_CHARS] * (results - 3)

@@ -215,6 +215,12 @@ def _levels(entity: Entity) -> str:
     return ", ".join(texts) or _words(_field("classes")(entity), _LEVEL(entity))
 
 
+def _player(entity: Entity) -> str:
+    """Who plays a character, as written."""
+    player = entity.data.get("player")
+    return f"played by {player}" if isinstance(player, str) and player else ""
+
+
 def _words(*parts: object) -> str:
     return " ".join(str(part) for part in parts if part not in (None, ""))
 
@@ -258,7 +264,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
         _labelled("AC", "armor_class"),
         _labelled("HP", "hit_points"),
         _labelled("passive Perception", "passive_perception"),
-        _labelled("played by", "player"),
+        _player,
     ),
     "documents": (_field("publisher"), _field("game_system"), _field("licenses")),
 }
