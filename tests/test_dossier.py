@@ -104,6 +104,8 @@ async def test_a_word_that_only_phrases_have_is_not_said_to_be_in_what_is_shown(
     assert shown
     assert not any("strahd" in json.dumps(dict(entity.data)).lower() for entity in shown)
     assert dossier.note == "Nothing shown here has a word of 'Strahd': it is what is nearest in meaning."
+    assert {part.title for part in dossier.parts} <= {"Nearest in meaning", "Stat blocks and rules"}
+    assert not lines_of(dossier, "links to", "linked from")
 
 
 async def test_of_something_unknown_it_says_so_and_suggests_names(library):

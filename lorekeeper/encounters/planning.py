@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from lorekeeper.editions import edition_label
 from lorekeeper.encounters.arithmetic import limit_lines, limits, party_line, rated
-from lorekeeper.encounters.asked import parse_monster, singulars
+from lorekeeper.encounters.asked import parse_monsters, singulars
 from lorekeeper.encounters.proposals import PROPOSALS, Encounter, Monster, chosen, encounters, rating_of, xp_of
 from lorekeeper.encounters.shapes import Budget, Pattern, hardest, patterns
 from lorekeeper.encounters.shelf import CREATURES, Shelf, Wanted
@@ -106,11 +106,12 @@ async def rate(view: View, levels: tuple[int, ...], rules: str, monsters: Sequen
         FilterError: a number or a uri is wrong, or there are too many kinds.
         NotFoundError: there is no such creature; the message has the nearest names.
     """
-    if len(monsters) > MAX_KINDS:
-        raise FilterError(f"at most {MAX_KINDS} kinds of monsters, not {len(monsters)}; give a number with each name")
+    asked = parse_monsters(monsters)
+    if len(asked) > MAX_KINDS:
+        raise FilterError(f"at most {MAX_KINDS} kinds of monsters, not {len(asked)}; give a number with each name")
     notes: list[str] = []
     found: dict[str, Monster] = {}
-    for count, name in map(parse_monster, monsters):
+    for count, name in asked:
         entity, note = await _creature(view, name, rules)
         before = found[entity.uri].count if entity.uri in found else 0
         found[entity.uri] = Monster(entity, before + count)
