@@ -159,7 +159,9 @@ async def _creature(view: View, name: str, rules: str) -> tuple[Entity, str | No
                 break
             continue
         if found.entity.type != CREATURES:
-            raise FilterError(f"{shown(name)} is no creature, but of {found.entity.type}; take uris of creatures")
+            raise FilterError(
+                f"{shown(name)} is not a creature, but one of the {found.entity.type}; take uris of creatures"
+            )
         return found.entity, found.note
     if any(is_closed(fold(each)) for each in names):
         closed = CLOSED.format("It")
