@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -64,12 +64,10 @@ def homebrew(random: Random, viewer: Viewer) -> tuple[list[Entity], list[Entity]
         if audience is None or any(who == PLAYERS or who in viewer.names for who in audience):
             seen.append(spell)
     characters = [character(random, number) for number in range(5)]
-    seen += [
-        replace(each, fields={name: value for name, value in each.fields.items() if name != "audience"})
-        for each in characters
-        if "audience" not in each.fields
-        or not viewer.names.isdisjoint(cast("tuple[str, ...]", each.fields["audience"]))
-    ]
+    for each in characters:
+        people = each.fields.get("audience")
+        if not isinstance(people, tuple) or not viewer.names.isdisjoint(people):
+            seen.append(replace(each, fields={n: value for n, value in each.fields.items() if n != "audience"}))
     return [*spells, *characters], seen
 
 
