@@ -64,11 +64,10 @@ def homebrew(random: Random, viewer: Viewer) -> tuple[list[Entity], list[Entity]
         if audience is None or any(who == PLAYERS or who in viewer.names for who in audience):
             seen.append(spell)
     characters = [character(random, number) for number in range(5)]
-    seen += [
-        replace(each, fields={name: value for name, value in each.fields.items() if name != "audience"})
-        for each in characters
-        if not viewer.names.isdisjoint(each.fields.get("audience", ())) or "audience" not in each.fields
-    ]
+    for each in characters:
+        people = each.fields.get("audience")
+        if not isinstance(people, tuple) or not viewer.names.isdisjoint(people):
+            seen.append(replace(each, fields={n: value for n, value in each.fields.items() if n != "audience"}))
     return [*spells, *characters], seen
 
 

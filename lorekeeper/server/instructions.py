@@ -34,7 +34,7 @@ def instructions(books: dict[str, str]) -> str:
     """How to use the tools, and the books by key and title, as far as they fit into `MAX_INSTRUCTIONS` characters."""
     if not books:
         return USE
-    text = f"{USE} Books on the shelf, by key: "
+    text = f"{USE} Books, by key: "
     labels = [_label(key, title) for key, title in books.items()]
     for number, label in enumerate(labels):
         more = f"and {len(labels) - number} more (list_documents)."
