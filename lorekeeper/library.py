@@ -20,6 +20,7 @@ from lorekeeper.composition import (
     path_beside,
     registry_of,
     reranker_of,
+    shares_of,
     starter_record_of,
 )
 from lorekeeper.embedding import EmbeddingService
@@ -42,9 +43,11 @@ from lorekeeper.views.view import ADDED, STARTED, View
 if TYPE_CHECKING:
     from lorekeeper.cache.store import Store
     from lorekeeper.intake.audiences import ListedAudience
+    from lorekeeper.intake.imports import Agree
     from lorekeeper.intake.sync import Step
     from lorekeeper.search.rerank import Reranker
     from lorekeeper.vaults.marks import MarksFile
+    from lorekeeper.vaults.shares import SharesFile
     from lorekeeper.views.view_cache import Projections
 
 logger = logging.getLogger(__name__)
@@ -72,6 +75,7 @@ class Library(View, AsyncClosing):
         views: folder of what players see of it (see `cache.projections`); None if it has no other viewers.
         asks: who reads where nothing else says so, as on the command line.
         marks: the file with the user's own marks of who may see notes and parts of them; None for none.
+        shares: the file with what the game master has shared of the vaults; None for none.
     """
 
     cache: LibraryCache
@@ -93,6 +97,7 @@ class Library(View, AsyncClosing):
         views: Path | None = None,
         asks: Viewer = GAME_MASTER,
         marks: MarksFile | None = None,
+        shares: SharesFile | None = None,
     ) -> None:
         super().__init__(self, cache, cache, Searcher(cache, edition, reranker), GAME_MASTER)
         self.cache = cache
@@ -108,7 +113,7 @@ class Library(View, AsyncClosing):
         self.books_file = books_file
         self.questions = Questions()
         """Those of clients, which `keep_fresh` lets go first."""
-        self.vaults = Vaults(vaults, cache, embedding, self.searcher.documents.forget, marks)
+        self.vaults = Vaults(vaults, cache, embedding, self.searcher.documents.forget, marks, shares)
         self._imports = imports
         self._filling = asyncio.Lock()
         self._ready = ready
@@ -144,6 +149,7 @@ class Library(View, AsyncClosing):
             views=path_beside(settings, ".views"),
             asks=settings.viewer,
             marks=marks_of(settings),
+            shares=shares_of(settings),
         )
 
     def view(self, viewer: Viewer | None = None) -> View:
@@ -179,35 +185,39 @@ class Library(View, AsyncClosing):
 
     async def import_paths(
         self,
-        paths: Iterable[Path],
+        paths: Iterable[Path | bytes],
         *,
         document: str | None = None,
         audience: ListedAudience | None = None,
         dry_run: bool = False,
         start: Progress | None = None,
         progress: Progress | None = None,
+        agree: Agree | None = None,
     ) -> ImportReport:
         """Import files and folders. What cannot be read is reported; everything else is stored.
 
         Args:
-            paths: files or folders of Open5e JSON, JSON lines (also .gz), OrcBrew packs, or our own JSON.
+            paths: files and folders of the supported formats; bytes are text that was pasted.
             document: key of the document to file everything under; each entry's own by default.
             audience: "dm" keeps everything for the game master, "players" opens what is not marked itself; by default what the
                 library keeps secret stays so.
             dry_run: read and count only.
             start: called with the bytes of the files to read; pipes count as none.
             progress: called, for each further batch, with the bytes of the files that it was read from.
+            agree: is given all that was read, and says whether it is to be stored; without it entries are stored as they are read.
 
         Raises:
             ImportFileError: a path does not exist.
         """
         from lorekeeper.intake.imports import FileImport
+        from lorekeeper.intake.pasted import as_files
 
         report = ImportReport()
         with report.measured(self.embedding):
             files = FileImport(self.cache, self.cache.given, report, self._imports, dry_run=dry_run)
             try:
-                await files.run(list(paths), document, audience, start, progress)
+                async with as_files(paths, report) as on_disk:
+                    await files.run(on_disk, document, audience, start, progress, agree)
             finally:
                 self.cache.given.clear()
         self.searcher.documents.forget()

@@ -18,6 +18,7 @@ from lorekeeper.embedding import EmbeddingService
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.shipped_notes import shipped_notes
+from lorekeeper.normalize.book_tables import book_tables
 from lorekeeper.settings import load_settings
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import SHIPPED_BOOKS, SHIPPED_VECTORS, hint_text
@@ -26,6 +27,7 @@ from lorekeeper.text.phrases import SHIPPED_BOOKS, SHIPPED_VECTORS, hint_text
 def starter_texts() -> list[str]:
     """Every text that loading the entries of a new library and the notes of the demo embeds, each once."""
     entries = [entity for entity, _ in Reader(list(SHIPPED_BOOKS), None, ImportReport()).read()]
+    entries += [table for entity in entries for table in book_tables(entity).entities]
     entries += [entity for entities in shipped_notes().values() for entity in entities]
     return sorted({p.embedded for entity in entries for p in passages(entity, hint=hint_text(entity))})
 

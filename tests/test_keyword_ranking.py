@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from lorekeeper.cache.protocol import Identity, Ranked
-from lorekeeper.cache.sqlite.ranking import COLUMN_WEIGHTS
-from lorekeeper.cache.sqlite.sql import fts_query, quoted
+from lorekeeper.cache.sqlite.keywords import COLUMN_WEIGHTS, fts_query, quoted
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError

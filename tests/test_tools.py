@@ -319,7 +319,9 @@ async def test_results_come_in_the_order_asked_for(library, query):
 async def test_where_restricts_search_lore_to_the_types_that_have_the_field(library):
     answer = await call(library, "search_lore", query="ash lamp tide", where="cr<=1")
     assert {result["type"] for result in answer.structured["results"]} == {"creatures"}
-    with pytest.raises(FilterError, match=r"level is a filter of spells: .*types=\['spells'\]"):
+    with pytest.raises(
+        FilterError, match=r"level is a filter of spells and characters: .*types=\['spells', 'characters'\]"
+    ):
         await call(library, "search_lore", query="ash", types=["rules", "creatures"], where="level:3")
 
 

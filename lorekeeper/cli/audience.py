@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from lorekeeper.audience import Viewer
@@ -21,23 +22,66 @@ commands = Commands()
     "say who sees what and why: of all documents, or of one entry",
     argument("uri", nargs="?", metavar="URI", help="of an entry; without it, all documents are listed"),
     argument("--person", metavar="NAME", help="show what that player would see instead (characters after commas)"),
+    argument("--suspicious", action="store_true", help="list what players see and what looks like a secret"),
+    argument("--fix", action="store_true", help="with --suspicious: keep that for the game master; no note is changed"),
+    argument(
+        "--marks",
+        action="store_true",
+        help="print the words that keep something for the game master, and where they count",
+    ),
     argument("--as", dest="role", choices=["player"], help="the same for a player to whom nothing is given by name"),
     JSON,
     examples=(
         "lorekeeper audience",
         "lorekeeper audience lore://notes/my-vault/Skara.md",
         "lorekeeper audience lore://notes/my-vault/Skara.md --person Ana",
+        "lorekeeper audience --suspicious",
     ),
 )
 async def audience(call: Call) -> int:
     """Say who sees what; FAILED if a player would see nothing of the entry."""
     if not call.settings.viewer.sees_all:
         raise ConfigError("'lorekeeper audience' tells what is kept from players: it needs LOREKEEPER_VIEW=dm")
+    if call.arguments.marks:
+        return _marks(call)
+    if call.arguments.fix and not call.arguments.suspicious:
+        raise ConfigError("--fix belongs to 'lorekeeper audience --suspicious' and to 'lorekeeper share'")
     async with call.library() as library:
         await library.refresh()
+        if call.arguments.suspicious:
+            return await _suspicious(call, library)
         if call.arguments.person or call.arguments.role:
             return await _as_seen(call, library, _player(call.arguments.person or ""))
         return await (_entry(call, library) if call.arguments.uri else _documents(call, library))
+
+
+def _marks(call: Call) -> int:
+    from lorekeeper.cli.render_audience import print_marks
+    from lorekeeper.notes.secrets import declared
+
+    rows = declared()
+    call.show({"marks": rows}, lambda: print_marks(rows))
+    return DONE
+
+
+async def _suspicious(call: Call, library: Library) -> int:
+    """List what looks like a secret and is seen; FAILED if there is any that is not kept."""
+    from lorekeeper.cli.render_audience import print_preview
+    from lorekeeper.views.sharing import fixed, store, suspicious
+
+    content, left = [], 0
+    for vault in await asyncio.to_thread(library.vaults.registry.vaults) if library.vaults.exist else []:
+        seen = await asyncio.to_thread(suspicious, library.vaults, vault)
+        content.append({"vault": vault.key, **seen.as_dict()})
+        left += len(seen.secrets)
+        if call.arguments.fix and seen.secrets:
+            before = await asyncio.to_thread(library.vaults.shares.all)
+            after = await asyncio.to_thread(fixed, library.vaults, vault, seen.secrets, before)
+            await store(library.vaults, before, after)
+        if not call.json:
+            print_preview(seen, vault.key, "players", fixed=call.arguments.fix)
+    call.show({"vaults": content}, lambda: None if content else show("There is no vault yet."))
+    return FAILED if left and not call.arguments.fix else DONE
 
 
 def _player(person: str) -> Viewer:

@@ -29,6 +29,7 @@ from lorekeeper.cli import (
     maintenance,
     people,
     serving,
+    sharing,
     topics,
     vaults,
 )
@@ -56,6 +57,7 @@ TOPICS = (
     people.commands,
     audit.commands,
     audience.commands,
+    sharing.commands,
     editions.commands,
     maintenance.commands,
     commands,

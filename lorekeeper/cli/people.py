@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from lorekeeper.audience import ROLES
 from lorekeeper.cli.command import DONE, JSON, Call, Commands, argument
+from lorekeeper.cli.serving import PORT
 from lorekeeper.cli.terminal import say, show
 from lorekeeper.errors import ConfigError
-from lorekeeper.printable import shown
+from lorekeeper.printable import one_line, shown
+
+if TYPE_CHECKING:
+    from lorekeeper.people.person import Person
 
 commands = Commands()
 
@@ -23,10 +29,14 @@ ACTIONS = {
 GIVEN = """This is the token of {name}; it is shown only now, and kept only as a hash.
 Clients send it as 'Authorization: Bearer TOKEN' to 'lorekeeper serve --transport http'."""
 
+LINKED = """This link, also as a QR code, signs in the browser of {name}, once, within seven days:
+  {link}
+It leads to a server that the browser can reach, as 'lorekeeper serve --transport http --host 0.0.0.0'; --url names another."""
+
 NOBODY_LEFT = """Nobody is at the table any more. A server that runs goes on refusing everybody who has no token; one that is
 started from now on, on this machine and without LOREKEEPER_HTTP_TOKEN, answers every user of it."""
 
-OPTIONS = {"role": ("add",), "character": ("add",), "expires": ("add", "rotate")}
+OPTIONS = {"role": ("add",), "character": ("add",), "expires": ("add", "rotate"), "url": ("add", "rotate")}
 """The options, with the actions that they belong to."""
 
 
@@ -53,6 +63,9 @@ def _notes() -> str:
         action="append",
         metavar="NAME",
         help="a character of the player: what is shared with the character is shared with the player (may be repeated)",
+    ),
+    argument(
+        "--url", metavar="URL", help="where people open the pages (default: port 8765 of this machine in its network)"
     ),
     JSON,
     examples=(
@@ -86,7 +99,7 @@ async def _add(call: Call) -> int:
     person, token = await asyncio.to_thread(
         table.add, arguments.name, arguments.role, arguments.character or (), expires
     )
-    return _show_token(call, person.name, person.as_dict(), token)
+    return await _show_token(call, person, token)
 
 
 async def _rotate(call: Call) -> int:
@@ -95,15 +108,32 @@ async def _rotate(call: Call) -> int:
 
     expires = expiry(call.arguments.expires) if call.arguments.expires else None
     person, token = await asyncio.to_thread(people_of(call.settings).rotate, call.arguments.name, expires)
-    return _show_token(call, person.name, person.as_dict(), token)
+    return await _show_token(call, person, token)
 
 
-def _show_token(call: Call, name: str, content: dict[str, object], token: str) -> int:
-    """The token alone on stdout, what there is to say of it on stderr."""
+async def _show_token(call: Call, person: Person, token: str) -> int:
+    """The token alone on stdout, what there is to say of it on stderr, with the link that signs in a browser."""
+    from lorekeeper.cli.running import network_address
+    from lorekeeper.composition import people_of
+    from lorekeeper.people.sessions import Sessions
+
+    key = await asyncio.to_thread(Sessions(people_of(call.settings)).link, person)
+    address = (call.arguments.url or f"http://{network_address()}:{PORT}").rstrip("/")
+    link = f"{address}/sign-in?key={key}"
     if not call.json:
-        say(GIVEN.format(name=shown(name)))
-    call.show(content | {"token": token}, lambda: print(token))
+        say(GIVEN.format(name=shown(person.name)))
+        say(LINKED.format(name=shown(person.name), link=one_line(link)))
+        if sys.stderr.isatty():
+            _print_code(link)
+    call.show(person.as_dict() | {"token": token, "link": link}, lambda: print(token))
     return DONE
+
+
+def _print_code(link: str) -> None:
+    """A link as a QR code, for the camera of a phone."""
+    import segno
+
+    segno.make(link, error="l").terminal(out=sys.stderr, border=2, compact=True)
 
 
 async def _list(call: Call) -> int:

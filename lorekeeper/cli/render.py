@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -157,6 +157,13 @@ class Bars:
             self._tasks[label] = self._progress.add_task(label, total=None)
         task = self._progress.tasks[self._tasks[label]]
         self._progress.update(task.id, advance=done, total=(task.total or 0) + more if more else task.total)
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Take the bars off the terminal while something else is printed or asked."""
+        self._progress.stop()
+        yield
+        self._progress.start()
 
     def __enter__(self) -> Self:
         self._progress.start()

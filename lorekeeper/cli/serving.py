@@ -24,6 +24,9 @@ To try it here, run 'lorekeeper search QUERY' in another terminal. Press Ctrl-C 
 """Printed first: reading the program and opening the library take seconds on a slow machine."""
 
 
+PORT = 8765
+
+
 def _port(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:6]) <= 65535:
         raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535, not {shown(text)}")
@@ -32,7 +35,7 @@ def _port(text: str) -> int:
 
 HTTP = (
     argument("--host", default="127.0.0.1", help="address to listen on with http (default: 127.0.0.1)"),
-    argument("--port", type=_port, default=8765, help="port to listen on with http (default: 8765)"),
+    argument("--port", type=_port, default=PORT, help=f"port to listen on with http (default: {PORT})"),
 )
 """Where a server over HTTP is."""
 

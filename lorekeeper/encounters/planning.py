@@ -48,6 +48,7 @@ class Plan:
         encounters: the one that was given, or proposals.
         notes: what the reader should know.
         seed: repeats the proposals, None if monsters were given.
+        characters: the party, if it is the characters of the library.
     """
 
     levels: tuple[int, ...]
@@ -56,6 +57,7 @@ class Plan:
     encounters: list[Encounter]
     notes: list[str] = field(default_factory=list)
     seed: int | None = None
+    characters: Sequence[Entity] = ()
 
     @property
     def limits(self) -> dict[str, int]:

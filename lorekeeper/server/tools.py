@@ -37,11 +37,12 @@ WHERE_EXAMPLES = {
     "creatures": "cr:5..8 ac>15 -type:beast,undead",
     "equipment": "cost<50 -property:heavy",
     "notes": "session>=3 -tags:dead",
+    "characters": "languages:elvish darkvision>=60 prepared:fireball",
 }
 """Tests that show the grammar of ``where``, by entity type."""
 
 
-MORE_KINDS = {"rules": ("table", "action", "hazard", "trap", "weapon mastery", "language")}
+MORE_KINDS = {"rules": ("table", "action", "hazard", "trap", "weapon mastery")}
 """Kinds of an open type that its declaration does not name, and nobody would look for there."""
 
 EXAMPLES = {
@@ -50,11 +51,15 @@ EXAMPLES = {
     "equipment": "kind='magic-item', rarity='rare'",
     "character_options": "name='fighter', kind='class'",
     "rules": "name='grappled', or semantic_query=['hold breath', 'drowning']",
+    "characters": "class_key='wizard', level_min=3",
     "notes": "semantic_query='who owes the guild money', order='newest'",
 }
 """One call of each lookup."""
 
-SUBJECTS = {"notes": "notes of the user's own campaign (people, places, sessions)"}
+SUBJECTS = {
+    "notes": "notes of the user's own campaign (people, places, sessions)",
+    "characters": "the players' characters: what they can do, cast and carry",
+}
 """What a lookup finds, where the label does not say it."""
 
 NOTE_ORDERS = (RELEVANCE, NEWEST, "name")
@@ -90,19 +95,19 @@ def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> d
     return {
         "where": (str | None, Field(None, description=f"tests, as in {example}{further}")),
         "order": (str | None, Field(None, description=", ".join(orders))),
-        "seed": (int | None, Field(None, description="repeats a random order")),
+        "seed": (int | None, Field(None, description="for random")),
     }
 
 
 _PAGING: dict[str, Parameter] = {
-    "similar_to": (str | None, Field(None, description="uri of an entry: what is like it", max_length=MAX_URI_LENGTH)),
-    "documents": (Texts | None, Field(None, description="only these books, by key (list_documents)")),
+    "similar_to": (str | None, Field(None, description="uri of a like entry", max_length=MAX_URI_LENGTH)),
+    "documents": (Texts | None, Field(None, description="keys: only these books")),
     "edition": (
         str | None,
         Field(None, description=f"comes first: {', '.join(LABELS)} or keys", max_length=MAX_EDITION),
     ),
-    "limit": (int, Field(10, ge=1, le=MAX_LIMIT, description="few results show more text each")),
-    "offset": (int, Field(0, ge=0, description="results to skip")),
+    "limit": (int, Field(10, ge=1, le=MAX_LIMIT, description="fewer show more")),
+    "offset": (int, Field(0, ge=0, description="to skip")),
     "detail": (Literal["concise", "full"], Field("concise", description="full: whole entries")),
 }
 

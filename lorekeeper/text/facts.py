@@ -49,6 +49,8 @@ def lead(entity: Entity) -> str:
             return _words(_SIZE(entity), _TYPE(entity))
         case "equipment":
             return _words(fields.get("rarity"), _CATEGORY(entity) or entity.kind)
+        case "characters":
+            return _words(_levels(entity), entity.kind if entity.kind != "character" else "")
         case "character_options":
             return _words(fields.get("parent"), entity.kind)
         case _:
@@ -194,6 +196,17 @@ def _damage(entity: Entity) -> str:
     return _words(dice, entity.fields.get("damage_type"))
 
 
+def _levels(entity: Entity) -> str:
+    """The classes of a character with their levels: "rogue 5 (thief), wizard 2"."""
+    listed = entity.data.get("class_levels")
+    found = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, (list, tuple)) else []
+    texts = []
+    for each in found:
+        subclass = f"({each['subclass']})" if each.get("subclass") else ""
+        texts.append(_words(each.get("name"), each.get("level"), subclass).lower())
+    return ", ".join(texts) or _words(_field("classes")(entity), _LEVEL(entity))
+
+
 def _words(*parts: object) -> str:
     return " ".join(str(part) for part in parts if part not in (None, ""))
 
@@ -231,6 +244,14 @@ FACTS: dict[str, tuple[Fact, ...]] = {
     ),
     "character_options": (lead, _labelled("hit die", "hit_die")),
     "notes": (lead, folder, session, tags),
+    "characters": (
+        _levels,
+        _field("race"),
+        _labelled("AC", "armor_class"),
+        _labelled("HP", "hit_points"),
+        _labelled("passive Perception", "passive_perception"),
+        _labelled("played by", "player"),
+    ),
     "documents": (_field("publisher"), _field("game_system"), _field("licenses")),
 }
 """The facts of each entity type, in order."""
@@ -262,6 +283,7 @@ INDEXED_FACTS: dict[str, tuple[Fact, ...]] = {
     ),
     "character_options": (lead, _labelled("hit die", "hit_die")),
     "notes": (lead, folder, session, tags),
+    "characters": (_levels, _field("race"), _field("background"), _labelled("played by", "player")),
     "documents": (_field("publisher"), _field("game_system"), _field("licenses")),
 }
 """The same of the facts that are embedded and indexed."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from lorekeeper.folding import fold
+from lorekeeper.normalize.note_characters import characters_of
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.notes import Note, passed_over, read_note
@@ -22,6 +23,7 @@ KINDS = {
     "stat-block": "is no creature",
     "table": "is no entry of its own",
     "template": "is a template outside a folder of templates, and is not read",
+    "conflict": "is a copy of a sync conflict, and is not read; compare it with the note, and delete one",
     "dangling": "leads nowhere",
     "ambiguous": "may mean several notes",
 }
@@ -59,6 +61,7 @@ def check(vault: Vault, own: OwnMarks = BUILT_IN) -> list[Finding]:
     """All that is wrong with a vault, by kind and path. Blocking; reads every note."""
     found = scan(vault.path, vault.exclude)
     findings = [Finding("unreadable", vault.key, p.where, what=p.reason) for p in found.problems]
+    findings += [Finding("conflict", vault.key, path) for path in found.conflicts]
     if found.root is None:
         findings.append(Finding("unreadable", vault.key, "", what="the folder is missing"))
     notes: dict[str, Note] = {}
@@ -96,6 +99,8 @@ def _of_note(vault: Vault, note: Note, links: Links, creatures: set[str]) -> Ite
     for problem in made.problems:
         if problem in of_the_vault:
             continue
+        yield Finding("stat-block", vault.key, note.path, what=problem)
+    for problem in characters_of(note, vault.key, vault.name)[1]:
         yield Finding("stat-block", vault.key, note.path, what=problem)
     for problem in note_tables(note, vault.key, vault.name).problems:
         yield Finding("table", vault.key, note.path, what=problem)

@@ -1,7 +1,7 @@
-"""Ranking by keywords: FTS5 scores the rows of a full-text table by BM25, and the weighted scores of a query's words are added up.
+"""Keyword search in SQLite: a full-text table per type, whose rows FTS5 scores by BM25.
 
-A score is a sum over words, so words of equal weight are scored by one query. A table of 3,500 creatures takes 4 ms for a question
-of common words, and 0.5 ms for one of rare words.
+A score is a sum over words, so words of equal weight are scored by one query, and the weighted scores are added up here. A table of
+3,500 creatures takes 4 ms for a question of common words, and 0.5 ms for one of rare words.
 """
 
 from __future__ import annotations
@@ -9,23 +9,123 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from lorekeeper.cache.protocol import Ranked
+from lorekeeper.cache.protocol import ALIASES_BETWEEN, Ranked
 from lorekeeper.cache.sqlite.columns import Rows
 from lorekeeper.cache.sqlite.file import DamagedFileError
-from lorekeeper.cache.sqlite.sql import fts_query, fts_query_for_word, quoted
-from lorekeeper.cache.sqlite.words import COLUMNS
+from lorekeeper.entities import Entity
+from lorekeeper.text.facts import indexed_facts
 from lorekeeper.text.keywords import RELATED, KeywordQuery
+from lorekeeper.text.names import nearest
+from lorekeeper.text.notes import aliases
+from lorekeeper.text.phrases import Hint, hint_of
+from lorekeeper.text.sections import full_text
+from lorekeeper.text.stems import stem
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"
 
 COLUMN_WEIGHTS = {"name": 4.0, "body": 1.0, "phrases": 1.0, "description": 0.5}
-"""How much a word counts in the name, the text, the phrases and the description of the hint."""
+"""The columns of a full-text table, in the order of `words_of`, and how much a word counts in each."""
 
-_BM25 = ", ".join(str(COLUMN_WEIGHTS[name]) for name in COLUMNS)
+_BM25 = ", ".join(map(str, COLUMN_WEIGHTS.values()))
+
+SPELT = frozenset({"notes"})
+"""The types of entities whose texts are searched for misspelt words.
+
+Names of a campaign are in no dictionary, and are asked for by ear. The names of entries are found misspelt anyway; this is about
+names within texts.
+"""
+
+SHORTEST = 4
+"""Letters of a word that is worth correcting."""
+
+
+# --- the words of entities -------------------------------------------------------------------------------------------
+
+
+def fts_statement(entity_type: str) -> str:
+    """The statement that creates the full-text table of a type."""
+    return f"CREATE VIRTUAL TABLE {entity_type}_fts USING fts5({', '.join(COLUMN_WEIGHTS)}, tokenize = '{TOKENIZER}')"
+
+
+def insert_words(c: sqlite3.Connection, entity: Entity, row: int) -> None:
+    """Store the words of an entity under its row id."""
+    sql = f"INSERT INTO {entity.type}_fts (rowid, {', '.join(COLUMN_WEIGHTS)}) VALUES (?, ?, ?, ?, ?)"
+    c.execute(sql, (row, *words_of(entity)))
+
+
+def words_of(entity: Entity) -> tuple[str, str, str, str]:
+    """What keywords are looked up in: name, text, phrases and description of the hint."""
+    hint = hint_of(entity) or Hint("", ())
+    names = ALIASES_BETWEEN.join([entity.name, *aliases(entity)])
+    return names, f"{indexed_facts(entity)}\n{full_text(entity)}", "\n".join(hint.asked_as), hint.description
+
+
+# --- expressions -----------------------------------------------------------------------------------------------------
+
+
+def fts_query(words: Sequence[str]) -> str | None:
+    """An FTS5 expression that matches any of the words or phrases; None without any."""
+    return " OR ".join(map(quoted, words)) or None
+
+
+def quoted(phrase: str) -> str:
+    """An FTS5 expression that matches a word or a phrase."""
+    return '"' + phrase.replace("\0", " ").replace('"', '""') + '"'
+
+
+@lru_cache(maxsize=4096)
+def _fts_query_for_word(word: str) -> str | None:
+    """An expression that matches a word in any form; None for a word that says nothing."""
+    return fts_query(KeywordQuery.of(word).words)
+
+
+# --- misspelt words --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """The stems that occur in the texts of a type.
+
+    Attributes:
+        stems: all of them.
+        long: those that a word may be corrected to.
+    """
+
+    stems: frozenset[str]
+    long: Sequence[str]
+
+    @classmethod
+    def of(cls, c: sqlite3.Connection, entity_type: str) -> Self:
+        """The stems of a type, from FTS5's vocabulary table.
+
+        That is made for this connection only; a connection that may only read may not even do that.
+        """
+        table = f"{entity_type}_vocabulary"
+        if not c.execute("SELECT 1 FROM temp.sqlite_schema WHERE name = ?", (table,)).fetchone():
+            (read_only,) = c.execute("PRAGMA query_only").fetchone()
+            c.execute("PRAGMA query_only = 0")
+            try:
+                c.execute(f"CREATE VIRTUAL TABLE temp.{table} USING fts5vocab(main, {entity_type}_fts, row)")
+            finally:
+                c.execute(f"PRAGMA query_only = {read_only}")
+        stems = [term for (term,) in c.execute(f"SELECT term FROM temp.{table}")]
+        return cls(frozenset(stems), [term for term in stems if len(term) >= SHORTEST and term.isalpha()])
+
+    def corrected(self, query: KeywordQuery) -> KeywordQuery:
+        """A query with the nearest stems that occur for those of its words that do not."""
+        unknown = [word for word in query.words if len(word) >= SHORTEST and stem(word) not in self.stems]
+        found = [name for word in unknown for name, _ in nearest(stem(word), self.long)[:1]]
+        return replace(query, alternatives=(*query.alternatives, *found)) if found else query
+
+
+# --- ranking ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -91,7 +191,8 @@ class Keywords:
         having_phrases = matched.copy()
         for weight, words in query.by_weight.items():
             add(fts_query(words), weight)
-        add(fts_query(query.related), self._related_weights(query))
+        alone = RELATED if self.entity_type == "notes" else query.alone
+        add(fts_query(query.related), np.where(self.texts.phrased, RELATED, alone))
         if phrases:
             matched = having_phrases
         places = np.flatnonzero(matched if allowed is None else matched & allowed)
@@ -107,13 +208,8 @@ class Keywords:
 
     def counts(self, words: Iterable[str]) -> dict[str, int]:
         """In how many rows each word occurs, in any form with the same stem; words that occur in none are left out."""
-        expressions = ((word, fts_query_for_word(word)) for word in words)
+        expressions = ((word, _fts_query_for_word(word)) for word in words)
         return {word: number for word, test in expressions if test and (number := self._count(test))}
-
-    def _related_weights(self, query: KeywordQuery) -> npt.NDArray[np.float64]:
-        """How much a related word counts in each row."""
-        alone = RELATED if self.entity_type == "notes" else query.alone
-        return np.where(self.texts.phrased, RELATED, alone)
 
     def _best(
         self, places: npt.NDArray[np.intp], scores: npt.NDArray[np.float64], limit: int, query: KeywordQuery
@@ -135,8 +231,7 @@ class Keywords:
         every = " OR ".join(f"({' AND '.join(map(quoted, words))})" for words in query.complete)
         if not every:
             return set()
-        rows = self._matching("rowid", every, ids)
-        return {row for (row,) in rows}
+        return {row for (row,) in self._matching("rowid", every, ids)}
 
     def _count(self, expression: str) -> int:
         """How many rows an expression matches."""
