@@ -80,7 +80,7 @@ MAX_RECORD_BYTES = 1 << 20
 
 T = FieldType
 
-_AUDIENCE = Field(AUDIENCE, T.TEXTS, "who may see it, unless everybody sees all of it: dm, players, names")
+_AUDIENCE = Field(AUDIENCE, T.TEXTS, "who may see it, if not everyone: dm, players, names")
 
 COLLECTIONS: dict[str, Collection] = {
     c.name: replace(c, fields=(*c.fields, _AUDIENCE))
@@ -515,7 +515,7 @@ def uri_of(entity_type: str, document: str, slug: str) -> str:
 def parse_uri(uri: str) -> tuple[str, str, str]:
     """Split ``lore://type/document/slug`` into its three decoded parts; ValueError if it is not one.
 
-    A slash of the slug may stand as it is, as in ``lore://notes/my-vault/World/Skara.md``.
+    A slash of the slug needs no encoding, for example in ``lore://notes/my-vault/World/Skara.md``.
     """
     scheme, _, rest = uri.partition("://")
     parts = [unquote(p) for p in rest.split("/", 2)]

@@ -346,6 +346,63 @@ def test_other_notes_give_no_character() -> None:
     assert not sheets_of("---\ntype: character\n---\nA man of few words.\n")
 
 
+BOOKISH = """# Seren
+
+## Basic Information
+| | |
+|---|---|
+| **Class** | Cleric (Grave Domain) |
+| **Level** | 3 |
+| **Hit Points** | 20/24 |
+
+## Ability Scores
+| STR | DEX | CON | INT | WIS | CHA |
+|:---:|:---:|:---:|:---:|:---:|:---:|
+| 10 | 13 | 15 | 8 | 16 | 14 |
+| +0 | +1 | +2 | -1 | +3 | +2 |
+
+### Saving Throws
+- **Proficient**: Wisdom, Charisma
+
+## Skills
+**Proficient** (add the bonus):
+- Insight (WIS) +5
+- Perception +5
+
+## Features & Traits
+- **Darkvision**: 60 ft
+- **Eyes of the Grave**: As an action, you notice the undead, and more.
+
+## Spellcasting
+### Cantrips
+- Guidance
+### Prepared Spells
+You can prepare some spells, and more later.
+
+**1st Level** (always prepared too: Bane):
+- Healing Word
+- [x] Bless
+"""
+
+
+def test_a_sheet_in_tables_and_lists_is_read_as_people_write_it() -> None:
+    (made,) = sheets_of(f"---\ntype: pc\n---\n{BOOKISH}")
+    assert {name: made.fields[name] for name in ("classes", "subclasses", "level", "hit_points", "darkvision")} == {
+        "classes": ("cleric",), "subclasses": ("grave domain",), "level": 3, "hit_points": 24, "darkvision": 60,
+    }  # fmt: skip
+    assert made.data["ability_scores"]["wisdom"] == 16
+    assert made.data["saving_throws"] == {
+        "strength": 0, "dexterity": 1, "constitution": 2, "intelligence": -1, "wisdom": 5, "charisma": 4,
+    }  # fmt: skip
+    assert made.data["skill_bonuses"] == {"insight": 5, "perception": 5}
+    assert made.data["features"] == ["Eyes of the Grave"]
+    assert made.data["spells"] == [
+        {"name": "Healing Word", "level": 1, "prepared": True},
+        {"name": "Bless", "level": 1, "prepared": True},
+        {"name": "Guidance", "level": 0, "prepared": True},
+    ]
+
+
 BLOCK = """```statblock
 name: Tovin
 player: true

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -163,6 +165,10 @@ def test_notes_are_filtered_and_listed_without_reading_them(tmp_path: Path) -> N
         assert store.find(Selection("notes", parse_filters("notes", filters)), 10, 0) == []
         assert store.find(Selection("notes"), 10, 0) == []
         store.file.read(lambda c: c.set_trace_callback(None))
-        explained = {q: store.file.read(lambda c, q=q: c.execute(f"EXPLAIN QUERY PLAN {q}").fetchall()) for q in asked}
-    plans = [[row[-1] for row in plan] for query, plan in explained.items() if " FROM notes" in query]
+
+        def explained(c: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
+            return {query: c.execute(f"EXPLAIN QUERY PLAN {query}").fetchall() for query in asked}
+
+        queries = store.file.read(explained)
+    plans = [[row[-1] for row in plan] for query, plan in queries.items() if " FROM notes" in query]
     assert plans.count(["SCAN notes USING COVERING INDEX notes_listed"]) >= 2  # the fields, and the list by name

@@ -200,7 +200,7 @@ def test_who_reads_the_file_answers_a_challenge(sessions):
 )
 def test_a_damaged_file_is_an_error_that_says_what_to_do(people, sessions, content):
     people.file.with_name(f"{people.file.name}.sessions").write_text(content)
-    with pytest.raises(CacheError, match="everybody signs in again"):
+    with pytest.raises(CacheError, match="all people sign in again"):
         sessions.owner(b"key")
     with pytest.raises(CacheError):
         sessions.link()

@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 from lorekeeper.composition import people_of
-from lorekeeper.notes.shares import FOLDER, NOTE
+from lorekeeper.notes.shares import NOTE, TAG
 from lorekeeper.vaults.shares import SharesFile, kept, shared
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import settings, shelf_folder
@@ -91,9 +91,9 @@ class Table:
             self.ended.wait(chance.uniform(0, 0.2))
 
     def share(self, name: str, word: str, chance: Random) -> None:
-        """Share a note without a mark, by itself or by its folder, and keep it again."""
-        kind, shared_as = chance.choice([(NOTE, f"{name}.md"), (FOLDER, "")])
-        save(self.folder / f"{name}.md", UNMARKED.format(name, word))
+        """Share a note without a mark, by itself or by its tag, and keep it again."""
+        kind, shared_as = chance.choice([(NOTE, f"{name}.md"), (TAG, name.lower())])
+        save(self.folder / f"{name}.md", f"{UNMARKED.format(name, word)}\n#{name.lower()}\n")
         self.shares.edit(lambda rows: shared(rows, "harbour", kind, shared_as))
         self.ended.wait(chance.uniform(0.1, 0.4))
         self.shares.edit(lambda rows: kept(rows, "harbour", kind, shared_as))

@@ -19,17 +19,17 @@ commands = Commands()
 
 @commands.add(
     "audience",
-    "say who sees what and why: of all documents, or of one entry",
-    argument("uri", nargs="?", metavar="URI", help="of an entry; without it, all documents are listed"),
-    argument("--person", metavar="NAME", help="show what that player would see instead (characters after commas)"),
-    argument("--suspicious", action="store_true", help="list what players see and what looks like a secret"),
-    argument("--fix", action="store_true", help="with --suspicious: keep that for the game master; no note is changed"),
+    "show who can see each document, or one entry, and why",
+    argument("uri", nargs="?", metavar="URI", help="an entry (default: list all documents)"),
+    argument("--person", metavar="NAME", help="show what this player sees: the name, then characters after commas"),
+    argument("--suspicious", action="store_true", help="list what players see that looks like a secret"),
+    argument("--fix", action="store_true", help="with --suspicious: hide it from players; no note is changed"),
     argument(
-        "--marks",
-        action="store_true",
-        help="print the words that keep something for the game master, and where they count",
+        "--marks", action="store_true", help="print the words that hide something from players, and where they count"
     ),
-    argument("--as", dest="role", choices=["player"], help="the same for a player to whom nothing is given by name"),
+    argument(
+        "--as", dest="role", choices=["player"], help="show what a player sees with whom nothing is shared by name"
+    ),
     JSON,
     examples=(
         "lorekeeper audience",
@@ -41,7 +41,9 @@ commands = Commands()
 async def audience(call: Call) -> int:
     """Say who sees what; FAILED if a player would see nothing of the entry."""
     if not call.settings.viewer.sees_all:
-        raise ConfigError("'lorekeeper audience' tells what is kept from players: it needs LOREKEEPER_VIEW=dm")
+        raise ConfigError(
+            "'lorekeeper audience' reveals what only the game master may see: it needs LOREKEEPER_VIEW=dm"
+        )
     if call.arguments.marks:
         return _marks(call)
     if call.arguments.fix and not call.arguments.suspicious:
@@ -128,8 +130,8 @@ async def _as_seen(call: Call, library: Library, viewer: Viewer) -> int:
         entity, *_ = await entries_of(view.entities_at, call.arguments.uri)
     except NotFoundError:
         nothing: dict[str, Any] = {"uri": call.arguments.uri, "visible": False}
-        call.show(nothing, lambda: show(f"{one_line(viewer.person) or 'A player'} sees nothing of it."))
+        call.show(nothing, lambda: show(f"{one_line(viewer.person) or 'A player'} cannot see this entry."))
         return FAILED
     answer = await entity_answer(view, entity)
-    call.show({"visible": True, **answer.structured}, lambda: print_entry(answer, [], markdown=False))
+    call.show({"visible": True, **answer.structured}, lambda: print_entry(answer.page, [], markdown=False))
     return DONE

@@ -23,7 +23,7 @@ LISTED = (
     "This looks like secrets, and nothing keeps it: '--fix' keeps all of it for the game master, without a change in the vault; "
     "a mark in the note keeps a part."
 )
-KEPT = "All of this is kept for the game master now: 'lorekeeper shared' lists it."
+KEPT = "All of this is hidden from players now: 'lorekeeper shared' lists it."
 
 WHO = {DM: "the game master", PLAYERS: "everybody"}
 
@@ -34,7 +34,7 @@ def print_shares(shares: Sequence[Shares]) -> None:
         counts = each.counts
         people = f" ({', '.join(sorted(each.names))})" if each.names else ""
         said = [
-            f"{counts['everybody']:,} for everybody",
+            f"{counts['everybody']:,} for everyone",
             f"{counts['part']:,} shared in part" if counts["part"] else "",
             f"{counts['named']:,} for people by name{plain(people)}" if counts["named"] else "",
             f"{counts['dm']:,} for the game master only" if counts["dm"] else "",
@@ -49,7 +49,7 @@ def print_counts(counts: Mapping[str, int]) -> None:
     for key, number in counts.items():
         console.print(f"[bold]{plain(key)}[/]  {quantity(number, 'entry')}")
     if not counts:
-        console.print("Nothing can be seen.")
+        console.print("There is nothing to see.")
 
 
 def print_explained(told: Mapping[str, Any]) -> None:

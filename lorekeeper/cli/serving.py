@@ -42,7 +42,7 @@ HTTP = (
 
 @commands.add(
     "serve",
-    "serve the library to MCP clients",
+    "serve the library to chat apps and other MCP clients",
     argument("--transport", choices=["stdio", "http"], default="stdio", help="how clients connect (default: stdio)"),
     *HTTP,
     argument(
@@ -61,11 +61,12 @@ async def serve(call: Call) -> int:
     if call.arguments.transport == "stdio" and sys.stdin.isatty():
         say(NO_CLIENT)
     with collector_paused():
+        from lorekeeper.cli.asking import answering
         from lorekeeper.composition import people_of
         from lorekeeper.server.mcp import serve_http, serve_stdio
 
         library = call.library()
-    async with library:
+    async with library, answering(library, call.settings):
         if call.arguments.transport == "stdio":
             await serve_stdio(library, call.settings.audit_log)
         else:

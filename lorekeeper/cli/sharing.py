@@ -38,7 +38,7 @@ def _with(help_: str) -> Argument:
     "share",
     "share a note, a folder or a tag of a vault with players, and list first what looks like a secret in it",
     WHAT,
-    _with("only with this person, or the player of this character (may be repeated); by default with everybody"),
+    _with("only with this person, or the player of this character (may be repeated); by default with everyone"),
     VAULT,
     argument("--fix", action="store_true", help="keep what looks like a secret, and share the rest"),
     argument("--yes", action="store_true", help="do not ask, whatever looks like a secret"),
@@ -50,8 +50,8 @@ def _with(help_: str) -> Argument:
         "lorekeeper share '#town' --fix",
     ),
     notes=lambda: (
-        "What is shared is remembered beside the library; nothing is written into the vault. It counts from the next question "
-        "on, also\nfor servers that run. Marks of secrecy in what is shared go on holding."
+        "Shares are stored next to the library; nothing is written into the vault. They apply from the next question on, "
+        "also to running servers. A mark in a shared note still hides what it marks."
     ),
 )
 async def share(call: Call) -> int:
@@ -89,8 +89,8 @@ async def share(call: Call) -> int:
     JSON,
     examples=("lorekeeper unshare Places", "lorekeeper unshare People/Mira.md --with Ana"),
     notes=lambda: (
-        "What lies in a shared folder, has a shared tag, or is opened by a mark of its own, is kept by this command all the same: "
-        "'lorekeeper\nshared' lists it as kept, and 'lorekeeper share' opens it again."
+        "This also hides a note that is in a shared folder, has a shared tag, or is opened by a mark of its own. "
+        "'lorekeeper shared' lists it as hidden, and 'lorekeeper share' opens it again."
     ),
 )
 async def unshare(call: Call) -> int:
@@ -109,7 +109,7 @@ async def unshare(call: Call) -> int:
         open_to_all = any((s.vault, s.kind, s.name, s.audience) == (vault, kind, name, PLAYERS) for s in before)
         if people and open_to_all:
             raise ConfigError(
-                f"{shown(target.written)} is shared with everybody: unshare it, then share it with those who may see it"
+                f"{shown(target.written)} is shared with everyone: unshare it, then share it with those who may see it"
             )
         after = unshared(before, vault, kind, name, people)
         left = await asyncio.to_thread(still_open, library.vaults, target, after, people)
@@ -128,7 +128,7 @@ async def unshare(call: Call) -> int:
 
 @commands.add(
     "shared",
-    "list what is shared, and what is kept, beside the marks in the notes themselves",
+    "list what is shared or hidden by these commands, apart from marks in the notes",
     VAULT,
     JSON,
     examples=("lorekeeper shared",),
@@ -156,9 +156,7 @@ async def shared_list(call: Call) -> int:
         for each in rows:
             show(one_line(f"{each.vault}  {each.kind}  {each.written}  for {who(each.audience)}"))
         if not rows:
-            show(
-                "Nothing is shared beside what the notes themselves open: 'lorekeeper share PLACES --dry-run' tries it."
-            )
+            show("Nothing is shared except what marks in the notes open: 'lorekeeper share PLACES --dry-run' tries it.")
 
     call.show({"shared": content}, people)
     return DONE
@@ -221,7 +219,7 @@ async def _warn_of_strangers(call: Call, people: Sequence[str]) -> None:
     for name in people:
         if fold(name) not in known:
             remedy = f"'lorekeeper people add {name} --role player' adds them"
-            say(one_line(f"Nobody at the table is called {name} yet: {remedy}."))
+            say(one_line(f"No person is called {name} yet: {remedy}."))
 
 
 def _few(paths: Sequence[str]) -> str:

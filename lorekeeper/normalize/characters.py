@@ -274,9 +274,12 @@ def _scores(added: _Additions) -> dict[str, int]:
 
 def _saves(added: _Additions, scores: Mapping[str, int], bonus: int) -> None:
     trained = texts(added.get("trained_saves")) or _saves_of_first_class(added)
-    if trained and scores:
+    stated = mapping(added.get("saving_throws"))
+    if trained and scores and not scores.keys() <= stated.keys():
         folded = {ABILITY_OF.get(fold(each)[:3], "") for each in trained}
-        added.add("saving_throws", {a: modifier(s) + (bonus if a in folded else 0) for a, s in scores.items()})
+        found = {a: modifier(s) + (bonus if a in folded else 0) for a, s in scores.items()}
+        added.data.pop("saving_throws", None)
+        added.add("saving_throws", {**found, **stated})
 
 
 def _saves_of_first_class(added: _Additions) -> Sequence[str]:

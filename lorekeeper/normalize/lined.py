@@ -28,7 +28,9 @@ def entity(entry: Printed, origin: Origin) -> tuple[Entity, list[str]]:
 
 
 def spell(values: Mapping[str, Any], origin: Origin) -> Entity:
-    """A spell: ``level``, ``school``, ``ritual``, ``classes``, ``archetype``; the lines ``time``, ``range``, ``components`` and
+    """A spell.
+
+    Values: ``level``, ``school``, ``ritual``, ``classes``, ``archetype``; lines ``time``, ``range``, ``components``,
     ``duration``; ``text``.
 
     Raises:

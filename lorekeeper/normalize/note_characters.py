@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.errors import FilterError
@@ -37,7 +37,10 @@ from lorekeeper.render.prose import inline
 from lorekeeper.terms import ABILITIES, ABILITY_OF, MOVEMENTS, PASSIVES, SENSES
 
 KINDS = frozenset({"character", "pc", "player character", "companion"})
-"""Kinds of notes that may be the sheet of a character: one is made of those that state a class or a level."""
+"""Kinds of notes that may be the sheet of a character: one is made of those that state a class or hit points."""
+
+LONGEST = 80
+"""Longest value of a list, in characters."""
 
 MAX_VALUES = 200
 """Most values of a list that are read from a note."""
@@ -68,7 +71,7 @@ KEYS = {
     "known": "spells, spells known, known spells, spellbook, spell list",
     "cantrips": "cantrips, cantrips known",
     "spell_dc": "spell save dc, spell dc, save dc",
-    "features": "features, class features, features and traits, traits, racial traits, abilities and features",
+    "features": "features, class features, features and traits, features traits, traits, racial traits, abilities and features",
     "feats": "feats, feat",
     "items": "items, inventory, equipment, gear, magic items, possessions",
     "attuned": "attuned, attunement, attuned items, attunements",
@@ -152,10 +155,13 @@ def _of_note(note: Note) -> Character | None:
     if fold(note.kind) not in KINDS:
         return None
     said = {name: value for key, value in note.facts.items() if (name := _BY_WORD.get(fold(key)))}
-    if not {"classes", "level", "player", "hit_points"} & said.keys():
+    if not {"classes", "hit_points"} & said.keys():
         return None
     kind = COMPANION if fold(note.kind) == COMPANION else CHARACTER
-    return _record(note.name, kind, said, dict(_lists(note)))
+    said = {**{ability: str(score) for ability, score in _table_of_scores(note).items()}, **said}
+    lists = _lists(note)
+    said = {**{sense: lists[sense][0][0] for sense in SENSES if sense in lists}, **said}
+    return _record(note.name, kind, said, lists)
 
 
 def of_values(values: Mapping[str, Any], name: str = "") -> Character:
@@ -173,41 +179,99 @@ _OTHERWISE = frozenset({"abilities", "player"})
 """What a stat block says in another way than a note."""
 
 
-def _lists(note: Note) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """What stands in lists, by what it is: items of text, each with the heading or label that it stands under."""
+def _lists(note: Note) -> dict[str, list[tuple[str, str]]]:
+    """What stands in lists, by what it is: items of text, each with the headings and labels that it stands under."""
     found: dict[str, list[tuple[str, str]]] = {}
     for section in note.sections:
         if section.audience is not None or section.mark:
             continue
         headings = section.path.split(PATH_SEPARATOR) if section.path else []
-        known = [(name, heading) for heading in headings if (name := _BY_WORD.get(fold(heading)))]
-        levels = [heading for heading in headings if _SPELL_LEVEL.search(heading)]
-        for text in section.text.splitlines():
-            name, under = (known[-1][0], " ".join(levels)) if known else ("", "")
-            match = _BULLET.match(text)
-            body = match["text"] if match else text.strip()
-            if label := _LABEL.match(body):
-                own = _BY_WORD.get(fold(label["label"]))
-                if own and own not in ABILITIES and (own != name or not known):
-                    name, under, body = own, under, label["rest"]
-                elif name in ("known", "prepared") and _SPELL_LEVEL.search(label["label"]):
-                    under, body = label["label"], label["rest"]
-            if not name or not (match or label or known) or text.lstrip().startswith(("#", "|", ">")):
-                continue
-            box = match["box"] if match else None
-            under = f"{under} prepared" if box in ("x", "X") else under
-            parts = _parts(body, whole=bool(match) and not label)
-            found.setdefault(name, []).extend((each, under) for each in parts)
-            if name == "items" and len(parts) == 1 and _ATTUNED.search(body):
+        name = next((known for heading in reversed(headings) if (known := _known(heading))), "")
+        for row in _rows(section.text, name, " ".join(filter(_SPELL_LEVEL.search, headings))):
+            parts = _parts(row.body)
+            found.setdefault(row.name, []).extend((each, row.under) for each in parts)
+            if row.name == "items" and len(parts) == 1 and _ATTUNED.search(row.body):
                 found.setdefault("attuned", []).append((parts[0], ""))
-    yield from found.items()
+    return found
 
 
-def _parts(text: str, *, whole: bool = False) -> list[str]:
-    """The values of a text that commas or semicolons divide; of an item of a list without these, the whole."""
-    parts = re.split(r"[,;](?![^(]*\))", text)
+class _Row(NamedTuple):
+    """A line of a list: what it is one of, what it stands under, and its text."""
+
+    name: str
+    under: str
+    body: str
+
+
+def _rows(text: str, name: str, under: str) -> Iterator[_Row]:
+    """The lines of a section that belong to lists; a line that ends with a colon says what those after it are."""
+    within, below = name, under
+    for each in text.splitlines():
+        match = _BULLET.match(each)
+        body = match["text"] if match else each.strip()
+        if body.startswith(("#", "|", ">")) or not body:
+            continue
+        if not match and body.rstrip("*_ ").endswith(":"):
+            within = _known(body.strip("*_: ")) or name
+            below = body if _SPELL_LEVEL.search(body) else under
+            continue
+        label = _LABEL.match(body)
+        own, said = (_known(label["label"]), label["rest"]) if label else ("", "")
+        at, told = within, below
+        if label and own and own not in ABILITIES and own != within:
+            at, body = own, said
+        elif label and within in _LABELLED:
+            told = label["label"] if _SPELL_LEVEL.search(label["label"]) else below
+            body = said if re.search(r"[^\W\d_]", said) else f"{label['label']} {said}"
+        elif match and within in _EXPLAINED:
+            body = body.partition(":")[0]
+        elif not match and (not within or "," not in body or body.endswith(".")):
+            continue  # prose
+        if at:
+            ticked = match is not None and match["box"] in ("x", "X")
+            yield _Row(at, f"{told} prepared" if ticked else told, body)
+
+
+_LABELLED = frozenset("saves skills expertise languages known prepared cantrips resistant immune conditions".split())
+"""Lists in which a label says something of the values behind it; in others it is the value, and what is behind it explains it."""
+
+
+_EXPLAINED = frozenset({"features", "feats", "items", "attuned"})
+"""Lists whose items may be explained behind a colon."""
+
+
+def _known(heading: str) -> str:
+    """What a heading or label says that its list is, "" for nothing: "Prepared Spells", "Domain Spells (Always Prepared)"."""
+    words = fold(heading)
+    if found := _BY_WORD.get(words) or _BY_WORD.get(fold(heading.partition("(")[0])):
+        return found
+    if "spells" not in words.split():
+        return ""
+    return "prepared" if "prepared" in words else "known"
+
+
+def _parts(text: str) -> list[str]:
+    """The values of a text that commas, semicolons or bars divide."""
+    parts = re.split(r"[,;|](?![^(]*\))", text)
     plain = [inline(_BEHIND.sub("", part.strip().strip("*_")).strip(" .*_")) for part in parts]
-    return [part for part in plain if 0 < len(part) <= (120 if whole else 80)][:MAX_VALUES]
+    return [part for part in plain if 0 < len(part) <= LONGEST and fold(part) not in ("none", "")][:MAX_VALUES]
+
+
+def _table_of_scores(note: Note) -> dict[str, int]:
+    """The ability scores of a table whose head names the abilities."""
+    for section in note.sections:
+        if section.audience is not None or section.mark or "|" not in section.text:
+            continue
+        lines = [[cell.strip(" *") for cell in row.strip().strip("|").split("|")] for row in section.text.splitlines()]
+        for place, head in enumerate(lines):
+            abilities = [ABILITY_OF.get(fold(cell)[:3], "") if fold(cell)[:3] == fold(cell) or fold(cell) in ABILITIES else ""
+                         for cell in head]  # fmt: skip
+            if sum(map(bool, abilities)) == len(ABILITIES):
+                rows = [row for row in lines[place + 1 : place + 4] if len(row) == len(head)]
+                values = [[re.match(r"\d{1,2}(?!\d)", cell) for cell in row] for row in rows]
+                full = next((row for row in values if all(row)), [])
+                return {a: int(m[0]) for a, m in zip(abilities, full, strict=False) if a and m}
+    return {}
 
 
 def _record(name: str, kind: str, said: Mapping[str, str], lists: Mapping[str, list[tuple[str, str]]]) -> Character:
@@ -240,7 +304,7 @@ def _record(name: str, kind: str, said: Mapping[str, str], lists: Mapping[str, l
             **_scores(said.get("abilities", "")),
             **{ability: score for ability in ABILITIES if (score := whole(ability)) is not None},
         },
-        trained_saves=[ability for each in values("saves") if (ability := ABILITY_OF.get(fold(each)[:3]))],
+        trained_saves=_trained(values("saves")),
         saving_throws={
             ability: bonus
             for each in values("saves")
@@ -262,6 +326,13 @@ def _record(name: str, kind: str, said: Mapping[str, str], lists: Mapping[str, l
         conditions=[each for each in values("conditions") if fold(each) not in ("none", "no")],
         gold=number(said.get("gold")),
     )
+
+
+def _trained(saves: list[str]) -> list[str]:
+    """The abilities whose saves are listed without a bonus; of a list of a few with bonuses, all of them."""
+    named = [(ability, _bonus(each)) for each in saves if (ability := ABILITY_OF.get(fold(each)[:3]))]
+    bare = [ability for ability, bonus in named if bonus is None]
+    return bare or ([ability for ability, _ in named] if len(named) < len(ABILITIES) else [])
 
 
 def _plain(text: str) -> str:

@@ -107,7 +107,7 @@ LANGUAGES: tuple[Language, ...] = (
         r"ignore(?:nt)?|ne (?:\w+ )?(?:savent|sait|connaissent|voient|doivent) (?:pas|rien)?",
         (r"ce qu\w*", r"cache(?:nt)?|dissimule(?:nt)?|tait"),
         r"(?:dans les |en )?coulisses|derriere l ecran|ce qui s est (?:vraiment|reellement) passe|ce que personne ne sait",
-        r"en secret|secretement",
+        r"secretement",
     ),
     Language(
         "es",
@@ -126,7 +126,7 @@ LANGUAGES: tuple[Language, ...] = (
         r"(?:aun |todavia )?no (?:\w+ )?(?:saben?|conocen?|ven?|deben?)|ignoran?|desconocen?",
         (r"lo que", r"esconden?|ocultan?|callan?"),
         r"entre bastidores|(?:tras|detras de) la pantalla|lo que (?:realmente|de verdad) \w+(?: \w+)?|lo que nadie sabe",
-        r"en secreto|secretamente",
+        r"secretamente",
     ),
     Language(
         "it",
@@ -145,7 +145,7 @@ LANGUAGES: tuple[Language, ...] = (
         r"(?:ancora )?non (?:\w+ )?(?:sanno|sa|conoscono|vedono|devono)|ignorano",
         (r"(?:che )?(?:cosa|cio che|quello che)", r"nascond(?:e|ono)|cela(?:no)?|tace"),
         r"dietro (?:le quinte|lo schermo)|(?:cosa|quello che) (?:e )?(?:davvero|veramente) \w+(?: \w+)?|quello che nessuno sa",
-        r"in segreto|segretamente",
+        r"segretamente",
     ),
     Language(
         "pt",
@@ -164,7 +164,7 @@ LANGUAGES: tuple[Language, ...] = (
         r"(?:ainda )?nao (?:\w+ )?(?:sabem?|conhecem?|veem?|devem?)|ignoram?|desconhecem?",
         (r"o que", r"escond(?:e|em)|ocultam?"),
         r"(?:nos )?bastidores|por tras (?:do escudo|da tela)|o que (?:realmente|de verdade) \w+(?: \w+)?|o que ninguem sabe",
-        r"em segredo|secretamente",
+        r"secretamente",
     ),
     Language(
         "nl",
@@ -183,7 +183,7 @@ LANGUAGES: tuple[Language, ...] = (
         r"(?:nog )?niet (?:\w+ )?(?:weten|weet|kennen|kent|zien|mogen)",
         (r"wat", r"verbergt|verbergen|verzwijgt|geheimhoudt"),
         r"achter (?:de schermen|het scherm)|wat (?:er )?(?:echt|werkelijk) \w+(?: \w+)?|wat niemand weet",
-        r"stiekem|in het geheim|heimelijk",
+        r"stiekem|heimelijk",
     ),
     Language(
         "pl",
@@ -202,7 +202,7 @@ LANGUAGES: tuple[Language, ...] = (
         r"(?:jeszcze )?nie (?:\w+ )?(?:wiedza|wie|znaja|widza|powinni)",
         (r"co", r"ukrywa(?:ja)?|zataja"),
         r"za (?:kulisami|kulisy|ekranem|zaslonka)|co (?:sie )?naprawde \w+(?: \w+)?|czego nikt nie wie",
-        r"potajemnie|w tajemnicy|skrycie",
+        r"potajemnie|skrycie",
     ),
 )
 

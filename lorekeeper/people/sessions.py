@@ -36,7 +36,7 @@ MOST = 20
 SUFFIX = ".sessions"
 """How the name of the file ends, behind that of the file of the people."""
 
-REMEDY = "delete it, and everybody signs in again"
+REMEDY = "delete it, and all people sign in again"
 
 Kind = Literal["session", "link"]
 
@@ -173,7 +173,7 @@ class Sessions:
             return None
         person = next((each for each in self._people.everyone() if each.name == session.person), None)
         if person is None or person.expired:
-            raise TokenError(f"a session of {shown(session.person)}, who is not at the table any more")
+            raise TokenError(f"a session of {shown(session.person)}, who was removed")
         return person
 
     def _begin(self, person: Person | None, rows: list[Session]) -> Opened:

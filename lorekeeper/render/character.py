@@ -79,7 +79,9 @@ def character(source: Source, rules: Rules = UNKNOWN) -> Iterator[str]:
         f"played by {player}" if player else "", f"rules of {source.words('rules')}" if source.value("rules") else "",
         separator=" · ",
     )  # fmt: skip
+    derived = [title(words(name)).replace("Dc", "DC") for name in source.items("derived")]
     yield labelled(source, LINES)
+    yield f"*Not stated, but worked out by the rules: {', '.join(derived)}.*" if derived else ""
     growing = {**rules.growing, **{name: words(value) for name, value in source.mapping("scales").items()}}
     yield labelled(source, [("At These Levels", lambda _: ", ".join(f"{k} {v}" for k, v in growing.items()))])
     yield section("Spells", *_spells(source, rules))
@@ -87,8 +89,6 @@ def character(source: Source, rules: Rules = UNKNOWN) -> Iterator[str]:
     yield section("Entries of the Rules", *_references(rules))
     yield section("Items", _items(source))
     yield section("Description", source.prose("desc"))
-    derived = [title(words(name)) for name in source.items("derived")]
-    yield f"*Not stated, but worked out by the rules: {', '.join(derived)}.*" if derived else ""
 
 
 def _levels(source: Source) -> str:

@@ -80,6 +80,9 @@ FEW = frozenset({"casting_time", "alignment", "category", "rarity", "property", 
 _WORDINGS = ", in 2-3 short wordings"
 """What makes a model ask in more than one way."""
 
+LIMIT, UNSURE_LIMIT = 10, 20
+"""Results a page, and where their order is unsure: what answers is among 20 more often than first, and a model can tell which."""
+
 
 def _typed(kind: FieldType, description: str, *, several: bool = True) -> Parameter:
     return accepted(kind, several=several), Field(None, description=description or None)
@@ -106,7 +109,7 @@ _PAGING: dict[str, Parameter] = {
         str | None,
         Field(None, description=f"comes first: {', '.join(LABELS)} or keys", max_length=MAX_EDITION),
     ),
-    "limit": (int, Field(10, ge=1, le=MAX_LIMIT, description="fewer show more")),
+    "limit": (int, Field(LIMIT, ge=1, le=MAX_LIMIT, description="fewer show more")),
     "offset": (int, Field(0, ge=0, description="to skip")),
     "detail": (Literal["concise", "full"], Field("concise", description="full: whole entries")),
 }
@@ -202,7 +205,8 @@ async def _search(
         filters=filters,
         documents=arguments.get("documents"),
         edition=None if edition is None else parse_edition(edition),
-        limit=arguments.get("limit", 10),
+        limit=arguments.get("limit", LIMIT),
+        unsure_limit=None if "limit" in arguments or arguments.get("detail") == "full" else UNSURE_LIMIT,
         offset=arguments.get("offset", 0),
         where=arguments.get("where"),
         order=arguments.get("order"),
@@ -266,7 +270,9 @@ SEARCH_LORE = Tool(
             "query": (
                 Wordings,
                 Field(
-                    description=f"a name, a uri (finds similar entries), or a meaning{_WORDINGS}: effect, looks, game term"
+                    description=(
+                        f"a name, a uri (finds similar entries), or a meaning{_WORDINGS}, or parts: ['ghost', 'speak with dead']"
+                    )
                 ),
             ),
             "types": (Texts | None, Field(None, description=f"only these: {', '.join(SEARCHED)}")),

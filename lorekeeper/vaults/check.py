@@ -19,12 +19,12 @@ from lorekeeper.vaults.scan import TEMPLATE, scan
 KINDS = {
     "unreadable": "cannot be read",
     "front-matter": "was left out",
-    "mark": "does not say who may see the note",
-    "stat-block": "is no creature",
-    "table": "is no entry of its own",
+    "mark": "does not state who may see the note",
+    "stat-block": "is not a creature",
+    "table": "is not an entry of its own",
     "template": "is a template outside a folder of templates, and is not read",
     "conflict": "is a copy of a sync conflict, and is not read; compare it with the note, and delete one",
-    "dangling": "leads nowhere",
+    "dangling": "there is no such note",
     "ambiguous": "may mean several notes",
 }
 """The kinds of what can be wrong, in the order of the list, and what is said of it."""
