@@ -32,6 +32,8 @@ DOCUMENTS = {
     "srd": "2014",
     "wotc-srd": "2014",
     "srd-2024": "2024",
+    "lorekeeper-rules-2024": "2024",
+    "lorekeeper-starter-2024": "2024",
     "a5e": "a5e",
     "menagerie": "a5e",
     "bfrd": "black-flag",
@@ -44,6 +46,9 @@ TWINS = (("srd-2014", "wotc-srd"),)
 
 REFERENCES = ("srd-2024", "srd-2014", "srd", "wotc-srd")
 """The system reference documents of the two main editions, which other books build on, in order of preference."""
+
+ORDER = ("srd-2024", "lorekeeper-rules-2024", *REFERENCES[1:], "lorekeeper-starter", "lorekeeper-starter-2024")
+"""The references with what ships beside them: the rules of 2024 that Open5e lacks come after the book that they complete."""
 
 MAIN = ("2014", "2024")
 """The editions that most third-party books are written for; the others are games of their own."""
@@ -125,8 +130,12 @@ def in_order(books: Iterable[Book], wanted: Sequence[str]) -> list[str]:
     return [book.key for book in sorted(newest_first, key=lambda book: _place(book, wanted))]
 
 
-def _place(book: Book, wanted: Sequence[str]) -> tuple[int, bool, int, bool]:
-    names = (book.key,) if book.last else (book.key, book.edition)
-    position = next((place for place, name in enumerate(wanted) if name in names), len(wanted))
-    reference = REFERENCES.index(book.key) if book.key in REFERENCES else len(REFERENCES)
-    return position, book.last, reference, book.edition not in MAIN
+def _place(book: Book, wanted: Sequence[str]) -> tuple[int, bool, int, int, bool]:
+    by_edition = _position((book.key, book.edition), wanted)
+    position = _position((book.key,), wanted) if book.last else by_edition
+    reference = ORDER.index(book.key) if book.key in ORDER else len(ORDER)
+    return position, book.last, by_edition, reference, book.edition not in MAIN
+
+
+def _position(names: Sequence[str], wanted: Sequence[str]) -> int:
+    return next((place for place, name in enumerate(wanted) if name in names), len(wanted))

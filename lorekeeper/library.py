@@ -30,12 +30,12 @@ from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, Upgrading
 from lorekeeper.intake.background import Questions, keep_fresh
 from lorekeeper.intake.ready import ReadyLibrary
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.intake.starter_record import LOADED, NOT_NEEDED, StarterRecord, is_missing
+from lorekeeper.intake.starter_record import LOADED, NOT_NEEDED, StarterRecord, missing
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.settings import Settings, load_settings
 from lorekeeper.system import AsyncClosing
-from lorekeeper.text.phrases import STARTER
+from lorekeeper.text.phrases import RULES_2024, SHIPPED_BOOKS, STARTER_DOCUMENT
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.vaults import Vaults
 from lorekeeper.views.view import ADDED, STARTED, View
@@ -257,12 +257,12 @@ class Library(View, AsyncClosing):
             await self._copy_ready()
         try:
             with at_once():
-                missing = await self._lacks_starter()
+                lacking = await self._lacking()
         except UpgradingError:
             return  # a question goes on, and the next one looks again
         async with self._filling:
-            if missing and not self._begun:
-                await self._load_missing_starter()
+            if lacking and not self._begun:
+                await self._load_missing(lacking)
             self._begun = True
 
     async def _copy_ready(self) -> None:
@@ -274,25 +274,24 @@ class Library(View, AsyncClosing):
                 self._news = STARTED
                 await self._record_starter()
 
-    async def _lacks_starter(self) -> bool:
-        """Whether the library never had the starter, and needs it."""
+    async def _lacking(self) -> Sequence[Path]:
+        """The folders of entries that ship which the library never had, and needs."""
         if self._starter is None or await asyncio.to_thread(self._starter.holds):
-            return False
+            return ()
+        recorded, _ = await asyncio.to_thread(self._starter.read)
         try:
-            missing = await is_missing(self.cache)
+            return await missing(self.cache, recorded)
         except CacheError as error:
             logger.info("whether the starter compendium is missing is not known yet: %s", error)
-            return False
-        if not missing:
-            await self._record_starter(NOT_NEEDED)
-        return missing
+            return ()
 
-    async def _load_missing_starter(self) -> None:
-        """Load the starter; if that is not possible now, another time."""
+    async def _load_missing(self, books: Sequence[Path]) -> None:
+        """Load them; if that is not possible now, another time."""
         try:
-            has_entries = any((await self.cache.documents()).values())
-            await self.load_starter()
-            self._news = ADDED if has_entries else STARTED
+            before = await self.cache.documents()
+            await self.load_starter(books)
+            if STARTER_DOCUMENT not in before and len(books) > 1:
+                self._news = ADDED if any(before.values()) else STARTED
         except (CacheError, EmbeddingError) as error:
             logger.info("the starter compendium is not loaded yet: %s", error)
 
@@ -317,10 +316,11 @@ class Library(View, AsyncClosing):
         async with self._filling:
             await self.load_starter()
 
-    async def load_starter(self, *, notes: bool = False, **callbacks: Any) -> ImportReport:
-        """Load the starter compendium of the package: with its own vectors if the model is not available now.
+    async def load_starter(self, books: Sequence[Path] = (), *, notes: bool = False, **callbacks: Any) -> ImportReport:
+        """Load the entries that ship with the package: with their own vectors if the model is not available now.
 
         Args:
+            books: some of their folders; none for all.
             notes: whether to load the campaign notes of the demo too; no user's library has them.
             callbacks: as for `import_paths`.
         """
@@ -333,17 +333,17 @@ class Library(View, AsyncClosing):
                 raise
             library = Library(ThreadedCache(self.cache.store, shipped), shipped, imports=self._imports)
             try:
-                report = await library._load_shipped(notes=notes, **callbacks)
+                report = await library._load_shipped(books, notes=notes, **callbacks)
             except EmbeddingError:
                 raise error from None  # without the shipped vectors nothing is loaded, for want of the model
-            await self._record_starter()
+            await self._record_starter(_record_of(books))
             self.searcher.documents.forget()
             return report
-        return await self._load_shipped(notes=notes, **callbacks)
+        return await self._load_shipped(books, notes=notes, **callbacks)
 
-    async def _load_shipped(self, *, notes: bool, **callbacks: Any) -> ImportReport:
-        report = await self.import_paths([STARTER], **callbacks)
-        await self._record_starter()
+    async def _load_shipped(self, books: Sequence[Path], *, notes: bool, **callbacks: Any) -> ImportReport:
+        report = await self.import_paths(books or SHIPPED_BOOKS, **callbacks)
+        await self._record_starter(_record_of(books))
         if notes:
             from lorekeeper.intake.changes import store_in_batches
             from lorekeeper.intake.shipped_notes import shipped_notes
@@ -424,3 +424,8 @@ class Library(View, AsyncClosing):
         self.embedding.close()
         if self.reranker:
             await self.reranker.close()
+
+
+def _record_of(books: Sequence[Path]) -> str:
+    """What a record says once these were loaded."""
+    return NOT_NEEDED if tuple(books) == (RULES_2024,) else LOADED

@@ -20,18 +20,18 @@ from lorekeeper.embedding.model import default_space
 from lorekeeper.intake.ready import MANIFEST, SHIPPED, contents
 from lorekeeper.library import Library
 from lorekeeper.settings import PREFIX, load_settings
-from lorekeeper.text.phrases import STARTER
+from lorekeeper.text.phrases import SHIPPED_BOOKS
 
 
-async def build(out: Path, entries: Path = STARTER) -> None:
-    """Load the starter, or some of its files, into a new library, and pack that into a file."""
+async def build(out: Path, *entries: Path) -> None:
+    """Load what a new library begins with, or some files of it, into a new library, and pack that into a file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "milvus.db"
         settings = load_settings({f"{PREFIX}MILVUS_DB_PATH": str(path)}, Path(folder) / "no.env")[0]
         embedding = EmbeddingService(default_space, vector_cache(settings))
         imports = path.with_name(f"{path.name}.imports")
         async with Library(open_cache(settings, embedding), embedding, imports=imports) as library:
-            await library.import_paths([entries])
+            await library.import_paths(entries or SHIPPED_BOOKS)
         with ZipFile(out, "w", ZIP_DEFLATED, compresslevel=9) as archive:
             archive.writestr(MANIFEST, json.dumps(contents(default_space().fingerprint)))
             pack(archive, path)

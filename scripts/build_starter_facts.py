@@ -108,12 +108,12 @@ def _comparable(value: Value | None) -> Value | None:
 
 def _merged(entry: Mapping[str, Any], facts: Fields) -> Object:
     """The entry with those values: in place of its own, new ones before its texts in the order of their declaration."""
-    values = {name: _plain(facts[name]) for name in COLLECTIONS[entry["collection"]].filters if name in facts}
+    values = {name: plain(facts[name]) for name in COLLECTIONS[entry["collection"]].filters if name in facts}
     head = {name: value for name, value in entry.items() if name not in TEXTS}
     return head | values | {name: entry[name] for name in TEXTS}
 
 
-def _plain(value: Value) -> Any:
+def plain(value: Value) -> Any:
     """The value as JSON, whole numbers without a point."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
@@ -129,13 +129,14 @@ def _by_name(folder: Path, collection: str) -> dict[str, list[Entity]]:
     """The source's entries of a collection by base name, without the rows of tables that lists of items repeat."""
     result: dict[str, list[Entity]] = {}
     for endpoint in ENDPOINTS[collection]:
-        for entity in (e for obj in _objects(folder, endpoint) for e in normalize(obj, hint=endpoint)):
+        for entity in (e for obj in objects(folder, endpoint) for e in normalize(obj, hint=endpoint)):
             if (entity.type, entity.document) == (collection, DOCUMENT) and not is_table_row(entity):
                 result.setdefault(base_name(entity.name), []).append(entity)
     return result
 
 
-def _objects(folder: Path, endpoint: str) -> Iterator[Object]:
+def objects(folder: Path, endpoint: str) -> Iterator[Object]:
+    """The objects of an endpoint."""
     packed = folder / f"{endpoint}.jsonl.gz"
     content = gzip.decompress(packed.read_bytes()) if packed.exists() else (folder / f"{endpoint}.jsonl").read_bytes()
     yield from map(json.loads, content.decode("utf-8").strip().split("\n"))

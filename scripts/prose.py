@@ -123,7 +123,7 @@ def prose(path: str, content: str) -> Iterator[Text]:
         words = _CODE.sub("X", _LINK.sub(r"\1", found[0]))
         if words.lstrip().startswith("|"):
             words = words.replace("|", "\n\n")
-        if not words.lstrip().startswith("#"):
+        if not words.lstrip().startswith(("#", ">")):  # headings, and words of others
             yield Text(path, line, words)
 
 

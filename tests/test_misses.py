@@ -39,7 +39,7 @@ def small_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         lines = file.read_text("utf-8").splitlines(keepends=True)
         (folder / file.name).write_text("".join(lines[:STARTER_ENTRIES]), "utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(library_module, "STARTER", folder)
+        patch.setattr(library_module, "SHIPPED_BOOKS", (folder,))
         yield
 
 

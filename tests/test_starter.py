@@ -18,10 +18,20 @@ from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
+from lorekeeper.render import markdown
 from lorekeeper.search.query import Query
 from lorekeeper.text.names import base_name
-from lorekeeper.text.phrases import PHRASES, SHIPPED_VECTORS, STARTER
+from lorekeeper.text.phrases import (
+    PHRASES,
+    RULES_2024,
+    RULES_2024_DOCUMENT,
+    SHIPPED_BOOKS,
+    SHIPPED_VECTORS,
+    STARTER,
+    STARTER_2024,
+)
 from scripts.build_starter_facts import shared_facts
+from scripts.build_starter_stat_blocks import creature, read, spell
 from scripts.build_starter_vectors import starter_texts
 from tests.support.libraries import settings
 
@@ -32,6 +42,11 @@ ASKED = 5
 """So many words in a row, shared with a graded query, count as fitted to it."""
 
 FILES = sorted(STARTER.glob("*.jsonl"))
+SHIPPED = sorted(file for folder in SHIPPED_BOOKS for file in folder.glob("*.jsonl"))
+QUESTIONS = Path(__file__).parent / "data" / "questions_2024.tsv"
+"""Names of the rules of 2024, each with a question of every day that none of its phrases repeats."""
+TERMS = 155
+"""Terms of the rules glossary."""
 PHRASE_FILES = sorted(PHRASES.glob("*.jsonl"))
 
 
@@ -56,14 +71,18 @@ def test_every_file_is_of_a_collection_and_has_enough_entries():
     assert min(counts["equipment"] - 400, counts["rules"] - 95, counts["character_options"] - 38) >= 0, counts
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_entries_are_sorted_unique_and_valid(file):
     found = entries(file)
     slugs = [entry["slug"] for entry in found]
     assert slugs == sorted(set(slugs))
     for entry in found:
         (entity,) = normalize(entry)
-        assert (entity.type, entity.slug, entity.document) == (file.stem, entry["slug"], "lorekeeper-starter")
+        assert (entity.type, entity.slug, entity.document) == (
+            file.stem,
+            entry["slug"],
+            f"lorekeeper-{file.parent.name}",
+        )
 
 
 @pytest.mark.parametrize("file", [f for f in FILES if f.stem != "documents"], ids=lambda file: file.stem)
@@ -194,6 +213,97 @@ def test_no_sentence_is_copied_from_a_source():
     assert copied == set()
 
 
+def srd52() -> str:
+    """The SRD 5.2 in Markdown."""
+    files = sorted((Path(os.environ["LOREKEEPER_CORPUS"]) / "srd52").rglob("*.md"))
+    if not files:
+        pytest.skip("the SRD 5.2 is not there")
+    return "\n".join(file.read_text("utf-8") for file in files)
+
+
+def letters(text: str) -> str:
+    """A text without its tables and figures, which are facts."""
+    return re.sub(r"\S*\d\S*", "", "\n".join(row for row in text.splitlines() if not row.startswith("|")))
+
+
+def numbers(text: str) -> list[str]:
+    return re.findall(r"\d+d\d+|\d+", re.sub(r"(?<=\d),(?=\d{3})", "", text).replace("½", " 1/2").replace("⅓", " 1/3"))
+
+
+@pytest.mark.corpus
+def test_no_sentence_of_the_rules_of_2024_is_copied():
+    theirs = set(runs(letters(srd52())))
+    ours = entries(RULES_2024 / "rules.jsonl")
+    copied = [
+        (entry["name"], " ".join(run))
+        for entry in ours
+        for text in [entry["description"], *entry["asked_as"]]
+        for run in runs(letters(text))
+        if run in theirs
+    ]
+    assert copied == []
+
+
+@pytest.mark.corpus
+def test_the_figures_of_the_rules_of_2024_are_those_of_the_srd():
+    """Each row of a table has the numbers of the source's row of that name, and each other number stands in the source."""
+    text = srd52()
+    rows: dict[str, list[str]] = {}
+    for row in text.splitlines():
+        if row.startswith("|"):
+            first, *cells = (cell.strip() for cell in row.strip("|").split("|"))
+            rows.setdefault(fold(first.split("(")[0]), []).extend(numbers(" ".join(cells)))
+    everywhere = set(numbers(text)) | {"18", "38"}  # degrees Celsius
+    wrong: list[tuple[str, Any]] = []
+    for entry in entries(RULES_2024 / "rules.jsonl"):
+        wrong += [(entry["name"], n) for n in numbers(entry["description"]) if n not in everywhere]
+        if entry["name"] == "Sample Poisons":
+            continue  # each has a heading of its own in the source
+        for row in entry["description"].splitlines():
+            first, *cells = (cell.strip() for cell in row.strip("|").split("|")) if row.startswith("|") else [""]
+            if first and not set(first) <= set("-| "):
+                wrong += [(entry["name"], row) for n in numbers(" ".join(cells)) if n not in rows.get(fold(first), [])]
+    assert wrong == []
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("collection", ["creatures", "spells"])
+def test_what_creatures_and_spells_do_is_what_the_source_says(collection):
+    """Run scripts/build_starter_stat_blocks.py where this fails."""
+    make = {"creatures": creature, "spells": spell}[collection]
+    ours = {(f.parent, e["slug"]): e for f in SHIPPED if f.stem == collection for e in entries(f)}
+    folders = {"srd-2014": STARTER, "srd-2024": STARTER_2024}
+    seen = 0
+    for obj, entity in read(Path(os.environ["LOREKEEPER_CORPUS"]) / "entities", collection):
+        made, entry = make(obj), ours[folders[obj["document"]["key"]], entity.slug]
+        assert {key: entry.get(key) for key in made} == made, entity.name
+        stated = set(numbers(json.dumps(obj, ensure_ascii=False)))
+        for feature in [f for key in ("traits", "actions", "legendary_actions") for f in made.get(key, [])]:
+            damage = set(re.findall(r"\d+d\d+", feature["desc"])) | set(re.findall(r"(?<=DC )\d+", feature["desc"]))
+            assert damage <= stated, (entity.name, feature)
+        seen += 1
+    assert seen == len(ours)
+
+
+@pytest.mark.corpus
+def test_no_sentence_of_a_stat_block_is_copied():
+    """Lists of spells and of demons that may come are facts."""
+    sections = ("traits", "actions", "bonus_actions", "reactions", "legendary_actions")
+
+    def texts(obj: dict[str, Any]) -> Iterator[str]:
+        yield from (
+            f["desc"] for key in sections for f in obj.get(key) or () if not re.search("pellcasting|Summon", f["name"])
+        )
+        yield from (obj[key] for key in ("desc", "effects_desc", "higher_level") if obj.get(key))
+
+    theirs = {
+        run for name in ("creatures", "spells") for obj in source(name) for t in texts(obj) for run in runs(letters(t))
+    }
+    files = [file for file in SHIPPED if file.stem in ("creatures", "spells")]
+    ours = {run: e["name"] for file in files for e in entries(file) for t in texts(e) for run in runs(letters(t))}
+    assert {(name, " ".join(run)) for run, name in ours.items() if run in theirs} == set()
+
+
 @pytest.mark.corpus
 def test_no_phrase_is_taken_from_a_graded_query():
     queries = Path(os.environ["LOREKEEPER_CORPUS"]).parent / "eval" / "queries.jsonl"
@@ -226,3 +336,48 @@ async def test_first_questions_find_what_they_ask_for_among_all_types(tmp_path):
         await library.import_paths([STARTER])
         for text, name in [("we are falling off a cliff", "Feather Fall"), ("stats of a wolf", "Wolf")]:
             assert (await library.search(Query(list(COLLECTIONS), text))).results[0].entity.name == name
+
+
+def test_the_rules_of_2024_are_complete_and_asked_for():
+    found = entries(RULES_2024 / "rules.jsonl")
+    assert sum(entry["parent"] == "Rules Glossary" for entry in found) == TERMS
+    asked = dict(row.split("\t") for row in QUESTIONS.read_text("utf-8").splitlines())
+    assert asked.keys() == {entry["name"] for entry in found}
+    for entry in found:
+        assert 20 <= len(entry["description"]) <= 1500, entry["slug"]
+        assert 3 <= len(set(map(fold, entry["asked_as"]))) == len(entry["asked_as"]) <= 8, entry["slug"]
+        assert fold(asked[entry["name"]]) not in set(map(fold, entry["asked_as"])), entry["slug"]
+
+
+async def test_a_stat_block_of_the_starter_runs_the_fight():
+    for folder, breath in ((STARTER, "63 (18d6) fire"), (STARTER_2024, "59 (17d6) fire")):
+        (entry,) = (e for e in entries(folder / "creatures.jsonl") if e["name"] == "Adult Red Dragon")
+        (dragon,) = normalize(entry)
+        page = markdown(dragon)
+        for text in (
+            "Melee attack +14, reach 10 ft.",
+            "Fire Breath (Recharge 5\u20136)",
+            "DC 21 Dexterity save",
+            breath,
+        ):
+            assert text in page
+        assert "## Legendary Actions" in page
+        assert "## Details" not in page
+
+
+@pytest.mark.slow
+async def test_each_rule_of_2024_is_found_by_its_name_its_first_phrase_and_a_question(tmp_path):
+    """Measured: by name 204 of 204 come first, by the first phrase 185, by a question written apart from the phrases 93, of which
+    169 are among the first ten."""
+    phrases = [(entry["name"], entry["asked_as"][0]) for entry in entries(RULES_2024 / "rules.jsonl")]
+    rows = [row.split("\t") for row in QUESTIONS.read_text("utf-8").splitlines()]
+    async with Library.from_settings(settings(milvus_db_path=tmp_path / "milvus.db", offline=1)) as library:
+        await library.import_paths(SHIPPED_BOOKS)
+
+        async def found(**asked: Any) -> list[str]:
+            page = await library.search(Query(["rules"], edition=("2024",), **asked))
+            return [hit.entity.name for hit in page.results if hit.entity.document == RULES_2024_DOCUMENT]
+
+        assert [name for name, _ in rows if (await found(filters={"name": name}))[:1] != [name]] == []
+        assert sum([(await found(text=text))[:1] == [name] for name, text in phrases]) >= 0.88 * len(phrases)
+        assert sum([name in await found(text=text) for name, text in rows]) >= 0.8 * len(rows)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
 from mcp import Client, StdioServerParameters
 
-from lorekeeper.intake.starter_record import DECLINED, NOT_NEEDED, TYPES
+from lorekeeper.intake.starter_record import DECLINED, LOADED, NOT_NEEDED, TYPES
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.settings import Settings, load_settings
-from lorekeeper.text.phrases import STARTER_DOCUMENT
+from lorekeeper.text.phrases import RULES_2024_DOCUMENT, STARTER_DOCUMENT
 from lorekeeper.views.view import ADDED, STARTED
 from tests.support.commands import STARTER_RECORDS, environment, run_lorekeeper
 from tests.support.entities import make
@@ -44,6 +45,11 @@ def notes(folder: Path) -> Path:
 async def number(folder: Path, document: str | None = STARTER_DOCUMENT) -> int:
     async with Library.from_settings(of(folder)) as library:
         return await library.cache.count_entities("spells", document)
+
+
+async def rules(folder: Path) -> int:
+    async with Library.from_settings(of(folder)) as library:
+        return await library.cache.count_entities("rules", RULES_2024_DOCUMENT)
 
 
 async def test_a_vault_first_and_then_a_question_about_the_rules(tmp_path):
@@ -122,7 +128,40 @@ async def test_a_library_with_an_srd_needs_no_starter(tmp_path):
     async with Library.from_settings(of(tmp_path)) as library:
         assert (await library.search(FIREBALL)).note != ADDED
     assert await number(tmp_path) == 0
-    assert (tmp_path / "cache.db.starter").read_text().strip() == NOT_NEEDED
+    assert (tmp_path / "cache.db.starter").read_text().startswith(NOT_NEEDED)
+    assert await rules(tmp_path) > 150
+
+
+@pytest.mark.parametrize("recorded", [LOADED, NOT_NEEDED])
+async def test_a_library_of_an_earlier_release_gets_the_rules_that_no_book_has(tmp_path, recorded):
+    async with Library.from_settings(of(tmp_path)) as library:
+        await library.cache.store_entities([make("own", "Mine.")], "spells")
+    (tmp_path / "cache.db.starter").write_text(recorded)
+    async with Library.from_settings(of(tmp_path)) as library:
+        page = await library.search(Query(["rules"], filters={"name": "influence"}))
+        assert [hit.entity.document for hit in page.results] == [RULES_2024_DOCUMENT]
+        assert page.note is None or ADDED not in page.note
+    assert await number(tmp_path) == 0
+    async with Library.from_settings(of(tmp_path)) as library:
+        await library.cache.delete_document(RULES_2024_DOCUMENT)
+    async with Library.from_settings(of(tmp_path)) as library:
+        assert (await library.search(Query(["rules"], filters={"name": "influence"}))).total == 0
+
+
+async def test_a_starter_of_an_earlier_release_gets_what_its_entries_lack(tmp_path):
+    row = {
+        "collection": "creatures",
+        "slug": "lich",
+        "name": "Lich",
+        "document": STARTER_DOCUMENT,
+        "description": "A bone mage.",
+    }
+    async with Library.from_settings(of(tmp_path)) as library:
+        await library.import_paths([write_lines(tmp_path / "old.jsonl", [row])])
+    (tmp_path / "cache.db.starter").write_text(LOADED)
+    async with Library.from_settings(of(tmp_path)) as library:
+        page = await library.search(Query(["creatures"], filters={"name": "lich"}, documents=[STARTER_DOCUMENT]))
+        assert page.results[0].entity.data["actions"][0]["name"] == "Paralyzing Touch"
 
 
 async def test_a_record_may_decline_it(tmp_path):

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, columns, log_files
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.text.phrases import STARTER_DOCUMENT
+from lorekeeper.text.phrases import SHIPPED_DOCUMENTS
 
 BUSY_SECONDS = 1.0
 
@@ -39,8 +39,8 @@ class Glance:
 
     @property
     def books(self) -> int:
-        """How many documents there are beside the starter compendium."""
-        return len(self.documents.keys() - {STARTER_DOCUMENT})
+        """How many documents there are beside those that ship."""
+        return len(self.documents.keys() - SHIPPED_DOCUMENTS)
 
 
 def glance_at(file: Path, location: str, process: int | None = None) -> Glance:

@@ -18,7 +18,7 @@ from zipfile import BadZipFile, ZipFile
 from lorekeeper.cache.store import Store
 from lorekeeper.errors import CacheError
 from lorekeeper.intake.rules import rules
-from lorekeeper.text.phrases import SHIPPED_VECTORS, STARTER
+from lorekeeper.text.phrases import SHIPPED_BOOKS, SHIPPED_VECTORS, STARTER
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +61,6 @@ class ReadyLibrary:
 def contents(space: str) -> dict[str, str]:
     """What an archive has to be made from: this package, this starter, and the vector space of that fingerprint."""
     digest = hashlib.blake2b(rules().encode())
-    for path in (*sorted(STARTER.glob("*.jsonl")), SHIPPED_VECTORS):
+    for path in (*(file for folder in SHIPPED_BOOKS for file in sorted(folder.glob("*.jsonl"))), SHIPPED_VECTORS):
         digest.update(path.read_bytes())
     return {"package": digest.hexdigest(), "space": space}

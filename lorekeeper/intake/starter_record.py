@@ -1,4 +1,4 @@
-"""Whether the starter compendium was ever loaded into a library: a file next to the library says so.
+"""Which of the entries that ship were ever loaded into a library: a file next to the library says so.
 
 That a library has entries does not tell: notes may have come first. That it lacks the starter does not tell either: its user may
 have deleted it.
@@ -7,13 +7,14 @@ have deleted it.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.editions import REFERENCES
 from lorekeeper.system import private_file
-from lorekeeper.text.phrases import STARTER_DOCUMENT
+from lorekeeper.text.phrases import RULES_2024, SHIPPED_BOOKS, STARTER_DOCUMENT
 
 logger = logging.getLogger(__name__)
 
@@ -23,38 +24,56 @@ TYPES = ("spells", "creatures", "equipment", "character_options", "rules")
 LOADED, NOT_NEEDED, DECLINED = "loaded", "not needed: the library had an SRD", "declined"
 """What a record says. A library without the starter may be given one by hand, "declined", and never gets it unless it is empty."""
 
+REVISION = "with the rules of 2024"
+"""What the second line of a record says of the entries; raise it when they have grown, and libraries get what they lack."""
+
 
 @dataclass(frozen=True)
 class StarterRecord:
     """The record of one library. Blocking.
 
     Attributes:
-        file: exists once the starter was loaded, or was not needed; its text says which, see `LOADED`.
+        file: exists once the starter was loaded, or was not needed; its first line says which, see `LOADED`.
         library: where the library is; None for one on a server.
     """
 
     file: Path
     library: Path | None = None
 
-    def holds(self) -> bool:
-        """Whether the starter was loaded before, or is declined; once the library was removed, only the latter counts."""
+    def read(self) -> tuple[str, str]:
+        """What it says, and the revision; "" twice without one. Once the library was removed, only `DECLINED` counts."""
         try:
-            said = self.file.read_text("utf-8").strip()
+            what, _, revision = self.file.read_text("utf-8").strip().partition("\n")
         except OSError:
-            return False
-        return said == DECLINED or self.library is None or self.library.exists()
+            return "", ""
+        if what != DECLINED and self.library is not None and not self.library.exists():
+            return "", ""
+        return what, revision
+
+    def holds(self) -> bool:
+        """Whether all that ships was loaded before, or is declined."""
+        what, revision = self.read()
+        return what == DECLINED or revision == REVISION
 
     def write(self, what: str = LOADED) -> None:
         """Record it; a file that cannot be written costs another look at the library, and no more."""
         try:
-            private_file(self.file).write_text(f"{what}\n", "utf-8")
+            private_file(self.file).write_text(f"{what}\n{REVISION}\n", "utf-8")
         except OSError as error:
             logger.info("that the starter compendium is loaded cannot be recorded: %s", error)
 
 
-async def is_missing(cache: SearchCache) -> bool:
-    """Whether a library has neither entries of the starter nor, of each of its types, entries of an SRD."""
+async def missing(cache: SearchCache, recorded: str) -> Sequence[Path]:
+    """What a library is to be given of the folders that ship.
+
+    All of them if it has the starter, whose entries may have changed, or if it was never given it and lacks entries of an SRD of
+    some type. Else the rules that no other book has.
+
+    Args:
+        recorded: what its record says, "" without one.
+    """
     counts = await cache.documents()
     if any(number for name, number in counts.get(STARTER_DOCUMENT, {}).items() if name != "documents"):
-        return False
-    return not all(any(counts.get(key, {}).get(name) for key in REFERENCES) for name in TYPES)
+        return SHIPPED_BOOKS
+    has_srd = all(any(counts.get(key, {}).get(name) for key in REFERENCES) for name in TYPES)
+    return (RULES_2024,) if recorded or has_srd else SHIPPED_BOOKS

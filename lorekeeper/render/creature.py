@@ -94,7 +94,16 @@ def creature(entity: Entity, source: Source) -> Iterator[str]:
     yield "\n".join(filter(None, (labelled(source, ABLE_TO), origin(source))))
     yield source.prose("desc", "description")
     yield from _sections(source)
+    if acts(entity):
+        source.skip(*entity.collection.filters)
     yield italic(NO_ACTIONS) if lacks_actions(entity) else ""
+
+
+def acts(creature: Entity) -> bool:
+    """Whether a creature of our own JSON shape says what it does, so that the values of its fields need not be listed."""
+    return creature.source_api == "lorekeeper" and any(
+        creature.data.get(key) for _, _, keys in SECTIONS for key in keys
+    )
 
 
 NO_ACTIONS = "The source lists no actions for this creature."
@@ -202,7 +211,8 @@ def _saves(source: Source) -> str:
 def _forced_saves(source: Source) -> str:
     """The abilities of saving throws that it forces on others: in our own JSON shape, "saves" is a list of them."""
     saves = source.raw("saves")
-    return words(saves) if isinstance(saves, list) else ""
+    told = any(source.raw(key) for _, _, keys in SECTIONS for key in keys)
+    return words(saves) if isinstance(saves, list) and not told else ""
 
 
 def _ability_place(name: str) -> int:

@@ -24,10 +24,13 @@ DERIVED = (
 
 def spell(entity: Entity, source: Source) -> Iterator[str]:
     """The blocks of a spell."""
-    source.skip(*() if entity.source_api == "lorekeeper" else DERIVED)
+    figures = source.prose("effects_desc")
+    source.skip(*DERIVED if figures or entity.source_api != "lorekeeper" else ())
+    source.skip(*("saves", "conditions", "attack", "heals") if figures else ())
     yield italic(_level(source), "(ritual)" if source.flag("ritual") else "")
     yield labelled(source, LINES)
     yield source.prose("desc", "description")
+    yield f"**In figures.** {figures}" if figures else ""
     higher = source.prose("higher_level", "higher_levels")
     yield f"**At Higher Levels.** {higher}" if higher else ""
 

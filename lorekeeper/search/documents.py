@@ -16,12 +16,15 @@ from lorekeeper.errors import CacheError, UnknownDocumentError
 from lorekeeper.filters import unknown_name
 from lorekeeper.folding import fold
 from lorekeeper.printable import shown
-from lorekeeper.text.phrases import STARTER_DOCUMENT
+from lorekeeper.text.phrases import STARTER_2024_DOCUMENT, STARTER_DOCUMENT
 
 logger = logging.getLogger(__name__)
 
 NEARLY_ALL = 0.9
 """Share of the starter's entries of a type that an SRD needs to hide them: a part of an SRD hides nothing."""
+
+STAND_INS = {STARTER_DOCUMENT: REFERENCES, STARTER_2024_DOCUMENT: ("srd-2024",)}
+"""The documents of the starter, and the books that hide them. The rules of 2024 are in no other book: nothing hides them."""
 
 MAX_AGE_SECONDS = 10.0
 """How long the list of documents is used before it is read again."""
@@ -174,12 +177,15 @@ def _book(record: Entity) -> Book:
         key=record.document,
         edition=edition_of(record.document, str(system) if system else None),
         published=str(record.data.get("publication_date") or ""),
-        last=record.document == STARTER_DOCUMENT,
+        last=record.document in STAND_INS,
     )
 
 
 def _without_starter(counts: dict[str, int]) -> list[str] | None:
-    """The documents of a type without the starter if an SRD has all its entries; None for all documents."""
-    largest = max((number for key, number in counts.items() if key in REFERENCES), default=0)
-    hidden = 0 < NEARLY_ALL * counts.get(STARTER_DOCUMENT, 0) <= largest
-    return [key for key in counts if key != STARTER_DOCUMENT] if hidden else None
+    """The documents of a type without those of the starter that an SRD has all entries of; None for all documents."""
+    hidden = {
+        key
+        for key, books in STAND_INS.items()
+        if 0 < NEARLY_ALL * counts.get(key, 0) <= max(counts.get(book, 0) for book in books)
+    }
+    return [key for key in counts if key not in hidden] if hidden else None

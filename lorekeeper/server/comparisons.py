@@ -201,7 +201,7 @@ COMPARE_ENTRIES = Tool(
     arguments=model(
         "compare_entries",
         {
-            "uris": (Texts | None, Field(None, description=f"2-{MAX_ENTRIES}")),
+            "uris": (Texts | None, Field(None, description=f"2-{MAX_ENTRIES}, as lore://spells/srd-2024/fireball")),
             "name": optional_text("all versions of it"),
         },
     ),

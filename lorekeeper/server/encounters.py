@@ -192,7 +192,8 @@ ENCOUNTERS: JsonObject = {
 PLAN_ENCOUNTER = Tool(
     name="plan_encounter",
     title="Plan an encounter",
-    description="Rate monsters for a party, or propose three encounters from the library.",
+    description="Rate monsters for a party, or propose three encounters from the library. "
+    "Example: party='4x5', monsters=['2 ogre'].",
     arguments=model(
         "plan_encounter",
         {
@@ -205,15 +206,18 @@ PLAN_ENCOUNTER = Tool(
                 Rules | None,
                 Field(None, description="2014, 2024; default: those of difficulty, else of your edition, else 2024"),
             ),
-            "monsters": (Texts | None, Field(None, description='to rate: "3 goblin" or uri; else filters to propose:')),
-            "environment": (Texts | None, Field(None)),
-            "type": (Texts | None, Field(None)),
-            "cr_min": (float | str | None, Field(None)),
-            "cr_max": (float | str | None, Field(None)),
-            "where": (str | None, Field(None)),
-            "semantic_query": (Wordings | None, Field(None)),
-            "documents": (Texts | None, Field(None)),
-            "seed": (int | None, Field(None)),
+            "monsters": (
+                Texts | None,
+                Field(None, description='to rate: "3 goblin" or a uri each; without it, the rest proposes'),
+            ),
+            "environment": (Texts | None, Field(None, description="where they live")),
+            "type": (Texts | None, Field(None, description="as undead")),
+            "cr_min": (float | str | None, Field(None, description="of each monster, at least")),
+            "cr_max": (float | str | None, Field(None, description="of each monster, at most")),
+            "where": (str | None, Field(None, description="tests as in lookup_creature")),
+            "semantic_query": (Wordings | None, Field(None, description="what they are like")),
+            "documents": (Texts | None, Field(None, description="keys: only these books")),
+            "seed": (int | None, Field(None, description="repeats proposals")),
         },
     ),
     run=plan,

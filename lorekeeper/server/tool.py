@@ -61,11 +61,12 @@ class Tool:
         return {"type": "object", "additionalProperties": False, "properties": properties, **required}
 
     def check(self, arguments: Mapping[str, object], *, strict: bool = False) -> Arguments:
-        """The arguments that are not null, checked; ToolError that names what is wrong and what is known.
+        """The arguments that are given, checked; ToolError that names what is wrong and what is known.
 
+        Null counts as not given, and so does an empty text where none is required: models fill in all parameters that they see.
         With ``strict`` values have to be of the declared types, and null only where it is declared; else "3" is 3.
         """
-        present = {name: value for name, value in arguments.items() if strict or value is not None}
+        present = {name: value for name, value in arguments.items() if strict or not self._is_left_out(name, value)}
         parameters = list(self.arguments.model_fields)
         for name in present:
             if name not in parameters:
@@ -75,6 +76,11 @@ class Tool:
         except ValidationError as error:
             raise ToolError(complaint(error)) from error
         return {name: value for name, value in checked.items() if value is not None}
+
+    def _is_left_out(self, name: str, value: object) -> bool:
+        field = self.arguments.model_fields.get(name)
+        blank = isinstance(value, str) and not value.strip()
+        return value is None or (blank and field is not None and not field.is_required())
 
 
 def optional_text(description: str) -> Parameter:

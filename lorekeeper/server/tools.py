@@ -42,6 +42,20 @@ WHERE_EXAMPLES = {
 """Tests that show the grammar of ``where``, by entity type."""
 
 
+MORE_KINDS = {"rules": ("table", "action", "hazard", "trap", "weapon mastery")}
+"""Kinds of an open type that its declaration does not name, and nobody would look for there."""
+
+EXAMPLES = {
+    "spells": "level=3, class_key='wizard', damage_type='fire'",
+    "creatures": "cr_max=2, environment='forest'",
+    "equipment": "kind='magic-item', rarity='rare'",
+    "character_options": "name='fighter', kind='class'",
+    "rules": "name='grappled', or semantic_query=['hold breath', 'drowning']",
+    "characters": "class_key='wizard', level_min=3",
+    "notes": "semantic_query='who owes the guild money', order='newest'",
+}
+"""One call of each lookup."""
+
 SUBJECTS = {
     "notes": "notes of the user's own campaign (people, places, sessions)",
     "characters": "the players' characters: what they can do, cast and carry",
@@ -84,20 +98,20 @@ def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> d
     return {
         "where": (str | None, Field(None, description=f"tests, as in {example}{further}")),
         "order": (str | None, Field(None, description=", ".join(orders))),
-        "seed": (int | None, Field(None)),
+        "seed": (int | None, Field(None, description="for random")),
     }
 
 
 _PAGING: dict[str, Parameter] = {
-    "similar_to": (str | None, Field(None, description="a uri", max_length=MAX_URI_LENGTH)),
-    "documents": (Texts | None, Field(None)),
+    "similar_to": (str | None, Field(None, description="uri of a like entry", max_length=MAX_URI_LENGTH)),
+    "documents": (Texts | None, Field(None, description="keys: only these books")),
     "edition": (
         str | None,
         Field(None, description=f"comes first: {', '.join(LABELS)} or keys", max_length=MAX_EDITION),
     ),
-    "limit": (int, Field(LIMIT, ge=1, le=MAX_LIMIT)),
-    "offset": (int, Field(0, ge=0)),
-    "detail": (Literal["concise", "full"], Field("concise")),
+    "limit": (int, Field(LIMIT, ge=1, le=MAX_LIMIT, description="fewer show more")),
+    "offset": (int, Field(0, ge=0, description="to skip")),
+    "detail": (Literal["concise", "full"], Field("concise", description="full: whole entries")),
 }
 
 
@@ -129,7 +143,8 @@ def _lookup(name: str, collection: Collection) -> Tool:
     return Tool(
         name=name,
         title=f"Look up {collection.label}s",
-        description=f"Find {SUBJECTS.get(collection.name, f'{collection.label}s')} by name, meaning or exact filters.",
+        description=f"Find {SUBJECTS.get(collection.name, f'{collection.label}s')} by name, meaning or exact filters. "
+        f"Example: {EXAMPLES[collection.name]}.",
         arguments=model(
             name,
             {
@@ -157,7 +172,7 @@ def _filters(collection: Collection) -> dict[str, _Filter]:
     """The filters of a lookup by the name of their parameter."""
     filters = {"name": _Filter("name", optional_text("or part of it"))}
     if len(collection.kinds) > 1 or collection.open_kinds:
-        kinds = [*collection.kinds, *(["..."] if collection.open_kinds else [])]
+        kinds = [*collection.kinds, *MORE_KINDS.get(collection.name, ()), *(["..."] if collection.open_kinds else [])]
         filters["kind"] = _Filter("kind", _typed(FieldType.TEXT, ", ".join(kinds)))
     for field in collection.fields:
         for name in field.tool:
@@ -173,7 +188,7 @@ _BOUNDS = {"_min": "at least", "_max": "at most", "_after": "", "_before": ""}
 def _help(field: entities.Field, bound: str) -> str:
     """Description of a field's parameter; a bound beside others of the same field need not repeat what it is about."""
     if field.type is FieldType.DATE:
-        return field.help if bound == "_after" else ""
+        return field.help if bound == "_after" else "the same"
     if not bound:
         return field.help
     return _BOUNDS[bound] if len(field.tool) > 1 else f"{_BOUNDS[bound]} {field.help}"
@@ -277,8 +292,8 @@ GATHER_TOPIC = Tool(
         "gather_topic",
         {
             "topic": (str, Field(description="name, words or uri", max_length=MAX_URI_LENGTH)),
-            "types": (Texts | None, Field(None)),
-            "limit": (int, Field(10, ge=1, le=MAX_LIMIT)),
+            "types": (Texts | None, Field(None, description="only these types")),
+            "limit": (int, Field(10, ge=1, le=MAX_LIMIT, description="lines of each kind")),
         },
     ),
     run=_gather_topic,

@@ -1,7 +1,7 @@
 """Phrases that people search for entries by, shipped with the package: plain descriptions and players' words.
 
-The starter compendium has those of the SRD, a folder of phrases those of other books that Open5e publishes. They are
-searched with the entries of the same name and type in every book, and never shown as their text.
+The starter compendium and the rules of 2024 have those of the SRDs, a folder of phrases those of other books that Open5e
+publishes. They are searched with the entries of the same name and type in every book, and never shown as their text.
 """
 
 from __future__ import annotations
@@ -24,8 +24,23 @@ PHRASES = STARTER.with_name("phrases")
 SHIPPED_VECTORS = STARTER.with_name("starter.npz")
 """Vectors of the starter's passages with the default model, made by `scripts/build_starter_vectors.py`."""
 
-STARTER_DOCUMENT = "lorekeeper-starter"
-"""Key of the starter compendium's document."""
+STARTER_2024 = STARTER.with_name("starter-2024")
+"""Creatures and spells of the rules of 2024, which stand in for the SRD 5.2 as the starter does for the SRD 5.1."""
+
+RULES_2024 = STARTER.with_name("rules-2024")
+"""The rules glossary and the gameplay toolbox of the SRD 5.2, which Open5e lacks, in our own words."""
+
+SHIPPED_BOOKS = (STARTER, STARTER_2024, RULES_2024)
+"""The folders of entries that a new library begins with."""
+
+STARTER_DOCUMENT, STARTER_2024_DOCUMENT, RULES_2024_DOCUMENT = (
+    "lorekeeper-starter",
+    "lorekeeper-starter-2024",
+    "lorekeeper-rules-2024",
+)
+"""Keys of their documents."""
+
+SHIPPED_DOCUMENTS = frozenset({STARTER_DOCUMENT, STARTER_2024_DOCUMENT, RULES_2024_DOCUMENT})
 
 
 @dataclass(frozen=True)
@@ -68,7 +83,7 @@ def shipped_phrases() -> dict[tuple[str, str], tuple[str, ...]]:
 @lru_cache(maxsize=1)
 def _shipped() -> Mapping[tuple[str, str], Hint]:
     hints: dict[tuple[str, str], Hint] = {}
-    for file in [*sorted(PHRASES.glob("*.jsonl")), *sorted(STARTER.glob("*.jsonl"))]:
+    for file in (file for folder in (RULES_2024, PHRASES, STARTER) for file in sorted(folder.glob("*.jsonl"))):
         for line in file.read_text("utf-8").splitlines():
             entry = json.loads(line)
             if "asked_as" in entry:
