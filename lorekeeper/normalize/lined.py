@@ -28,7 +28,8 @@ def entity(entry: Printed, origin: Origin) -> tuple[Entity, list[str]]:
 
 
 def spell(values: Mapping[str, Any], origin: Origin) -> Entity:
-    """A spell: ``level``, ``school``, ``ritual``, ``classes``, ``archetype``; lines ``time``, ``range``, ``components``, ``duration``; ``text``.
+    """A spell: ``level``, ``school``, ``ritual``, ``classes``, ``archetype``, ``text``, and the lines ``time``,
+    ``range``, ``components`` and ``duration``.
 
     Raises:
         FilterError: it cannot be stored; the message says why.
