@@ -383,7 +383,7 @@ def test_problems_are_ten_lines_loss_first_and_all_of_them_are_in_a_file(tmp_pat
         ImportFileError(f"n{n}.json: _meta", "the source 'X' is not declared in _meta.sources; ...") for n in range(30)
     ]
     lost = ImportFileError(
-        "z.json", "lore://spells/x/y is also in a.json, with other content; this one, the last, is kept"
+        "z.json", "lore://spells/x/y is also in a.json, with other content; this one, the last, is stored"
     )
     report.warnings += [*noise, ImportFileError("m.json", "a number was mended"), lost]
     report.failed.append(ImportFileError("f.json", "it is no JSON"))
@@ -393,18 +393,18 @@ def test_problems_are_ten_lines_loss_first_and_all_of_them_are_in_a_file(tmp_pat
     assert "with other content" in lines[1]
     assert lines[3] == "skipped 5 without lore in 2 files: note"
     assert len(lines) == 10
-    assert lines[-1].startswith("... and 25 more lines; all of them are in ")
+    assert lines[-1].startswith("... and 25 more lines; all are in ")
     assert len((tmp_path / "last-import.txt").read_text("utf-8").splitlines()) == 34
     assert (tmp_path / "last-import.txt").stat().st_mode & 0o077 == 0
 
 
 def test_entries_that_replace_those_of_another_file_are_one_line(tmp_path):
-    reason = "lore://spells/x/s{} is also in a.xml, with other content; this one, the last, is kept"
+    reason = "lore://spells/x/s{} is also in a.xml, with other content; this one, the last, is stored"
     report = ImportReport(warnings=[ImportFileError("b.xml", reason.format(number)) for number in range(5)])
     report.warnings.append(ImportFileError("c.xml", reason.format(9)))
     first, second = by_weight(report)
     assert first.startswith(
-        "warning b.xml: 5 entries are also in a.xml, with other content; these, the last, are kept: "
+        "warning b.xml: 5 entries are also in a.xml, with other content; these, the last, are stored: "
     )
     assert first.endswith("lore://spells/x/s0, lore://spells/x/s1, lore://spells/x/s2, ...")
     assert second == f"warning c.xml: {reason.format(9)}"

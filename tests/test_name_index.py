@@ -7,17 +7,18 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from lorekeeper.cache.formats import not_again
 from lorekeeper.cache.similar import MOST_COUNTED, LetterCounts
-from lorekeeper.cache.sqlite.catalogue import MAX_NAME_QUERY, NAMES, statements
+from lorekeeper.cache.sqlite.catalogue import MAX_NAME_QUERY, NAMES
 from lorekeeper.cache.sqlite.names import NameIndex
-from lorekeeper.cache.sqlite.sql import where
 from lorekeeper.cache.sqlite.store import SqliteStore
-from lorekeeper.entities import Entity
-from lorekeeper.filters import Selection, parse_filters
+from lorekeeper.entities import WHOLE_NAME, Entity
+from lorekeeper.filters import Condition, Selection, parse_filters
 from lorekeeper.folding import fold
 from lorekeeper.text.names import SIMILAR, name_key, similar_names
 from lorekeeper.text.passages import passages
@@ -60,8 +61,8 @@ def test_similar_names_are_those_of_a_comparison_with_every_name(seed: int) -> N
     queries += [chance.choice(names) + chance.randint(1, 40) * "e" for _ in range(60)]
     assert any(scanned(names, query) for query in queries)
     for query in queries:
-        assert index.similar(query, NAMES) == scanned(names, query), query
-        assert index.similar(query, None)[:NAMES] == scanned(names, query), query
+        assert index.spelt.like(query, NAMES) == scanned(names, query), query
+        assert index.spelt.like(query, None)[:NAMES] == scanned(names, query), query
 
 
 def test_few_names_are_compared() -> None:
@@ -80,8 +81,8 @@ def test_names_of_any_length_and_script_are_counted(text: str) -> None:
 
 def test_the_index_of_no_names_finds_nothing() -> None:
     index = index_of([])
-    assert index.similar("dragon", NAMES) == []
-    assert index.containing("d") == index.among(["dragon"]) == []
+    assert index.spelt.like("dragon", NAMES) == []
+    assert index.containing("d") == index.meeting(Condition(WHOLE_NAME, "any", ("dragon",))) == []
 
 
 @pytest.fixture
@@ -155,13 +156,19 @@ def test_the_index_follows_the_library(store: SqliteStore) -> None:
     assert store.rank_names(Selection("spells"), entity.name) == []
 
 
-def test_notes_are_filtered_and_listed_without_reading_them():
+def test_notes_are_filtered_and_listed_without_reading_them(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "cache.db", not_again)
     filters = {"tags": "npc", "aliases": "the grey one", "folder": "places", "session": 3}
-    with closing(sqlite3.connect(":memory:")) as c:
-        for statement in statements():
-            c.execute(statement)
-        test, values = where(Selection("notes", parse_filters("notes", filters)))
-        sql = f"SELECT document, slug FROM notes WHERE {test} ORDER BY name_folded, document, slug"
-        plan = [row[-1] for row in c.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
-    assert plan[0] == "SCAN notes USING COVERING INDEX notes_listed"
-    assert not [step for step in plan if "TEMP B-TREE" in step]
+    asked: list[str] = []
+    with closing(store):
+        store.file.read(lambda c: c.set_trace_callback(asked.append))
+        assert store.find(Selection("notes", parse_filters("notes", filters)), 10, 0) == []
+        assert store.find(Selection("notes"), 10, 0) == []
+        store.file.read(lambda c: c.set_trace_callback(None))
+
+        def explained(c: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
+            return {query: c.execute(f"EXPLAIN QUERY PLAN {query}").fetchall() for query in asked}
+
+        queries = store.file.read(explained)
+    plans = [[row[-1] for row in plan] for query, plan in queries.items() if " FROM notes" in query]
+    assert plans.count(["SCAN notes USING COVERING INDEX notes_listed"]) >= 2  # the fields, and the list by name

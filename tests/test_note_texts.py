@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lorekeeper.cache.sqlite.words import words_of
+from lorekeeper.cache.sqlite.keywords import words_of
 from lorekeeper.entities import Entity
 from lorekeeper.render import lean, markdown
 from lorekeeper.text.evidence import evidence

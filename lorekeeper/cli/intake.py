@@ -27,17 +27,15 @@ commands = Commands()
 
 @commands.add(
     "import",
-    "import files and folders: compendiums of Fight Club 5, 5etools homebrew, Foundry VTT, OrcBrew, bestiaries, books in Markdown, "
-    "Open5e JSON, and JSON as 'schema' describes it (also .gz); a stat block, spell or item as text",
+    "import books and homebrew from files, folders or pasted text",
     argument("paths", nargs="+", metavar="PATH", help="file or folder; - for text that is pasted or piped"),
-    argument("--document", metavar="KEY", help="put every entry into this document"),
+    argument("--document", metavar="KEY", help="store every entry in this document"),
     argument(
         "--audience",
         choices=[DM, PLAYERS],
-        help="who may see it: dm (the game master alone) or players (everybody, unless an entry says otherwise); without it, "
-        "new entries are for the players, and what was imported for the game master stays so",
+        help="who may see the entries: dm or players (default: players for new entries, and no change for existing ones)",
     ),
-    argument("--yes", action="store_true", help="store what was read from a text without asking"),
+    argument("--yes", action="store_true", help="do not ask before text is stored"),
     DRY_RUN,
     JSON,
     examples=(
@@ -55,7 +53,8 @@ async def import_files(call: Call) -> int:
     paths = [await asyncio.to_thread(_pasted) if path == "-" else Path(path) for path in call.arguments.paths]
     dry_run, agreed = call.arguments.dry_run, True
     async with call.library() as library:
-        with Bar("Importing", sizes=True) as bar:
+        with Bar("Reading", sizes=True) as bar:
+            bar.embedding(library)
 
             async def agree(entities: Sequence[Entity]) -> bool:
                 nonlocal agreed
@@ -135,7 +134,7 @@ def _agrees() -> bool:
 
 @commands.add(
     "sync",
-    "update the library from Open5e: add what is new, replace what has changed, remove what is gone",
+    "update the library from Open5e, which has the open books",
     argument("source", choices=["open5e"], help="the source: open5e"),
     DOCUMENT,
     TYPE,
@@ -149,6 +148,7 @@ async def sync(call: Call) -> int:
 
     async with call.library() as library:
         with Bars() as bars:
+            bars.embedding(library)
             report = await library.sync(call.arguments.type, call.arguments.document, bars.step)
     if call.json:
         print_problems(report, failed=False)

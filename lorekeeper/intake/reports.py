@@ -164,7 +164,7 @@ def by_weight(report: ImportReport, *, failed: bool = True) -> list[str]:
     return [*lines, *([f"skipped in folders: {by_suffix(report.other_files)}"] if report.other_files else [])]
 
 
-_REPLACED = re.compile(r"(lore://\S+) is also in (.+), with other content; this one, the last, is kept")
+_REPLACED = re.compile(r"(lore://\S+) is also in (.+), with other content; this one, the last, is stored")
 
 
 def _by_files(problems: Iterable[ImportFileError]) -> list[ImportFileError]:
@@ -189,10 +189,10 @@ def _by_files(problems: Iterable[ImportFileError]) -> list[ImportFileError]:
 def _replacing(where: str, earlier: str, uris: Sequence[str]) -> ImportFileError:
     if len(uris) == 1:
         return ImportFileError(
-            where, f"{uris[0]} is also in {earlier}, with other content; this one, the last, is kept"
+            where, f"{uris[0]} is also in {earlier}, with other content; this one, the last, is stored"
         )
     shown = ", ".join(uris[:SHOWN_URIS]) + (", ..." if len(uris) > SHOWN_URIS else "")
-    reason = f"{len(uris):,} entries are also in {earlier}, with other content; these, the last, are kept: {shown}"
+    reason = f"{len(uris):,} entries are also in {earlier}, with other content; these, the last, are stored: {shown}"
     return ImportFileError(where, reason)
 
 

@@ -28,8 +28,10 @@ def entity(entry: Printed, origin: Origin) -> tuple[Entity, list[str]]:
 
 
 def spell(values: Mapping[str, Any], origin: Origin) -> Entity:
-    """A spell: ``level``, ``school``, ``ritual``, ``classes``, ``archetype``, ``text``, and the lines ``time``,
-    ``range``, ``components`` and ``duration``.
+    """A spell.
+
+    Values: ``level``, ``school``, ``ritual``, ``classes``, ``archetype``; lines ``time``, ``range``, ``components``,
+    ``duration``; ``text``.
 
     Raises:
         FilterError: it cannot be stored; the message says why.

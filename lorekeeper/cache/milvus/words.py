@@ -18,7 +18,7 @@ from functools import lru_cache
 from lorekeeper.cache.milvus.backend import WordSearch
 from lorekeeper.cache.milvus.schema import WORDS, WORDS_BYTES, identity
 from lorekeeper.cache.protocol import Identity, Ranked
-from lorekeeper.cache.sqlite.words import words_of
+from lorekeeper.cache.sqlite.keywords import words_of
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.text.keywords import RELATED, KeywordQuery

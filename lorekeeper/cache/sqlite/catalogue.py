@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -16,19 +15,10 @@ import numpy as np
 from lorekeeper.cache.protocol import Choose, Identity, Ranked, ValueCounts
 from lorekeeper.cache.sqlite.columns import Columns, Rows
 from lorekeeper.cache.sqlite.file import SqliteFile, columns, read_format
-from lorekeeper.cache.sqlite.kept import Kept
+from lorekeeper.cache.sqlite.keywords import SPELT, Keywords, Spelling, Texts, fts_statement, insert_words
 from lorekeeper.cache.sqlite.names import NameIndex
-from lorekeeper.cache.sqlite.ranking import Keywords, Texts
 from lorekeeper.cache.sqlite.records import pack, unpack
-from lorekeeper.cache.sqlite.spelling import SPELT, Spelling
-from lorekeeper.cache.sqlite.sql import (
-    column_definitions,
-    column_value,
-    document_order,
-    index_statements,
-    where,
-)
-from lorekeeper.cache.sqlite.words import fts_statement, insert_words
+from lorekeeper.cache.sqlite.sql import column_definitions, column_value, document_order, index_statements
 from lorekeeper.entities import COLLECTIONS, Entity, Field, declared_type
 from lorekeeper.filters import Selection
 from lorekeeper.folding import fold, fold_kind
@@ -37,6 +27,9 @@ from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.names import name_key
 
 R = TypeVar("R")
+
+Read = Callable[[sqlite3.Connection, str], R]
+"""Reads something of a type."""
 
 NAMES = 40
 """How many of the most similar names are ranked."""
@@ -119,11 +112,6 @@ def load(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]
     return [entities[identity] for identity in identities if identity in entities]
 
 
-def ids_of(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> list[int]:
-    """Row ids of the entities of these identities that exist, in no particular order."""
-    return [row for (row,) in _looked_up(c, entity_type, "id", identities)]
-
-
 def _looked_up(
     c: sqlite3.Connection, entity_type: str, columns: str, identities: Sequence[Identity]
 ) -> list[tuple[Any, ...]]:
@@ -169,10 +157,7 @@ class Catalogue:
 
     def __init__(self, file: SqliteFile) -> None:
         self.file = file
-        self._columns = Kept[Columns]()
-        self._names = Kept[NameIndex]()
-        self._texts = Kept[Texts]()
-        self._spelling = {name: Spelling(name, partial(self.version, entity_type=name)) for name in SPELT}
+        self._memory: dict[tuple[Read[Any], str], tuple[object, Any]] = {}
 
     def catalogue(self, _entity_type: str) -> Self:
         """Itself: see `Store.catalogue`."""
@@ -182,12 +167,8 @@ class Catalogue:
         """Number of entities under the filters."""
 
         def count(c: sqlite3.Connection) -> int:
-            rows = self._rows_meeting(c, selection) if selection.conditions else None
-            if rows is not None:
-                return int(np.count_nonzero(rows))
-            test, values = where(selection)
-            (number,) = c.execute(f"SELECT count(*) FROM {selection.entity_type} WHERE {test}", values).fetchone()
-            return int(number)
+            rows = self._rows_meeting(c, selection)
+            return len(self._columns_of(c, selection.entity_type).ids) if rows is None else int(np.count_nonzero(rows))
 
         return self._read(count)
 
@@ -242,7 +223,7 @@ class Catalogue:
         def count(c: sqlite3.Connection) -> dict[str, ValueCounts]:
             columns, rows = self._columns_of(c, selection.entity_type), self._rows_meeting(c, selection)
             if among is not None:
-                given = columns.among(ids_of(c, selection.entity_type, among))
+                given = columns.among([row for (row,) in _looked_up(c, selection.entity_type, "id", among)])
                 rows = given if rows is None else rows & given
             return {column.field.name: column.counts(rows) for column in columns.columns(c, fields)}
 
@@ -267,9 +248,10 @@ class Catalogue:
             return []
 
         def rank(c: sqlite3.Connection) -> list[Ranked]:
-            spelling = self._spelling.get(selection.entity_type)
-            asked = spelling.corrected(c, query) if spelling else query
-            return self._keywords(c, selection.entity_type).rank(asked, limit, self._rows_meeting(c, selection))
+            asked, entity_type = query, selection.entity_type
+            if entity_type in SPELT:
+                asked = self._cached(c, entity_type, Spelling.of).corrected(query)
+            return self._keywords(c, entity_type).rank(asked, limit, self._rows_meeting(c, selection))
 
         return self._read(rank)
 
@@ -278,10 +260,8 @@ class Catalogue:
         name = fold(query)
         if not name or len(name) > MAX_NAME_QUERY:
             return []
-        everything = selection.everything
-        return self._read(
-            lambda c: self._named(c, selection, lambda index: index.similar(name, NAMES if everything else None))
-        )
+        limit = NAMES if selection.everything else None
+        return self._read(lambda c: self._named(c, selection, lambda index: index.spelt.like(name, limit)))
 
     def rank_beginnings(self, selection: Selection, text: str) -> list[Ranked]:
         """The entities whose names a text, the last word of which may go on, is a beginning of, best first; share 0 to 1."""
@@ -296,22 +276,21 @@ class Catalogue:
 
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         """The words that occur, in any form with the same stem, in an entity of the type."""
-        return set(self._read(lambda c: self._keywords(c, entity_type).counts(words)))
+        return set(self._read(lambda c: self._keywords(c, entity_type).counts(words)[0]))
 
     def word_scores(
         self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
     ) -> dict[Identity, float]:
         """What chosen words add to the scores of some entities, as `rank_keyword` scores them; those that have none are left out.
 
-        Words are counted in any form with the same stem.
+        Words are counted in any form with the same stem, among the entities of the same type, notes in the vaults of these alone.
         """
 
         def score(c: sqlite3.Connection) -> dict[Identity, float]:
             keywords = self._keywords(c, entity_type)
-            chosen = choose(keywords.counts(words), len(keywords.texts.ids))
-            rows = _looked_up(c, entity_type, "id, document, slug", list(among)) if chosen else []
+            rows = _looked_up(c, entity_type, "id, document, slug", list(among))
             identities = {row: (document, slug) for row, document, slug in rows}
-            scores = keywords.scores(chosen, identities)
+            scores = keywords.scores(choose(*keywords.counts(words, identities)), identities)
             return {identities[row]: score for row, score in scores.items()}
 
         return self._read(score)
@@ -325,52 +304,45 @@ class Catalogue:
         """Close the file; the next use opens it again."""
         self.file.close()
 
-    def _where(self, c: sqlite3.Connection, selection: Selection) -> tuple[str, list[str | int]]:
-        """`where`, with conditions tested in memory: in the file that would read every entry."""
-        if not selection.conditions:
-            return where(selection)
-        ids = self._columns_of(c, selection.entity_type).ids[self._rows_meeting(c, selection)]
-        return _AMONG, [json.dumps(ids.tolist())]
+    def _where(self, c: sqlite3.Connection, selection: Selection) -> tuple[str, list[str]]:
+        """The filters in SQL, and its parameters. They are tested in memory: in the file that would read every entry."""
+        rows = self._rows_meeting(c, selection)
+        if rows is None:
+            return "1", []
+        return _AMONG, [json.dumps(self._columns_of(c, selection.entity_type).ids[rows].tolist())]
 
     def _rows_meeting(self, c: sqlite3.Connection, selection: Selection) -> Rows | None:
         """The rows under the filters, of the columns of `_columns_of`; None for all of them."""
-        names = partial(self._name_index, c, selection.entity_type)
-        return self._columns_of(c, selection.entity_type).meeting(c, selection, names)
-
-    def _columns_of(self, c: sqlite3.Connection, entity_type: str) -> Columns:
-        """The columns of a type, kept until it changes."""
-        return self._columns.of(entity_type, self.version(c, entity_type), lambda: Columns.of(c, entity_type))
-
-    def _keywords(self, c: sqlite3.Connection, entity_type: str) -> Keywords:
-        """Keyword search in a type; its rows are kept until it changes."""
-        texts = self._texts.of(entity_type, self.version(c, entity_type), lambda: Texts.of(c, entity_type))
-        return Keywords(c, entity_type, texts)
+        entity_type = selection.entity_type
+        return self._columns_of(c, entity_type).meeting(c, selection, lambda: self._name_index(c, entity_type))
 
     def _named(
         self, c: sqlite3.Connection, selection: Selection, found: Callable[[NameIndex], list[tuple[int, float]]]
     ) -> list[Ranked]:
-        """The best of the names that are found, under the filters: these are tested on the names that are found."""
-        index = self._name_index(c, selection.entity_type)
-        similar = found(index)
-        test, values = self._where(c, selection)
-        sql = f"SELECT id, document, slug FROM {selection.entity_type} WHERE {_AMONG} AND {test}"
-        ranked: list[Ranked] = []
-        for start in range(0, len(similar), KEYS):
-            part = similar[start : start + KEYS]
-            rows = c.execute(sql, [json.dumps([index.ids[i] for i, _ in part]), *values])
-            identities = {row: (document, slug) for row, document, slug in rows}
-            ranked += [
-                Ranked(identities[index.ids[i]], index.folded[i], score)
-                for i, score in part
-                if index.ids[i] in identities
-            ]
-            if len(ranked) >= NAMES:
-                break
-        return ranked[:NAMES]
+        """The best of the names that are found, under the filters; names and columns have the same rows."""
+        index, rows = self._name_index(c, selection.entity_type), self._rows_meeting(c, selection)
+        best = [(i, score) for i, score in found(index) if rows is None or rows[i]][:NAMES]
+        sql = f"SELECT id, document, slug FROM {selection.entity_type} WHERE {_AMONG}"
+        found_rows = c.execute(sql, [json.dumps([index.ids[i] for i, _ in best])])
+        identities = {row: (document, slug) for row, document, slug in found_rows}
+        return [Ranked(identities[index.ids[i]], index.folded[i], score) for i, score in best]
+
+    def _columns_of(self, c: sqlite3.Connection, entity_type: str) -> Columns:
+        return self._cached(c, entity_type, Columns.of)
 
     def _name_index(self, c: sqlite3.Connection, entity_type: str) -> NameIndex:
-        """All names of a type, kept until it changes."""
-        return self._names.of(entity_type, self.version(c, entity_type), lambda: NameIndex.read(c, entity_type))
+        return self._cached(c, entity_type, NameIndex.read)
+
+    def _keywords(self, c: sqlite3.Connection, entity_type: str) -> Keywords:
+        return Keywords(c, entity_type, self._cached(c, entity_type, Texts.of))
+
+    def _cached(self, c: sqlite3.Connection, entity_type: str, read: Read[R]) -> R:
+        """What a function reads of a type, read again after the type has changed."""
+        version, known = self.version(c, entity_type), self._memory.get((read, entity_type))
+        if known is None or known[0] != version:
+            self._memory[read, entity_type] = known = version, read(c, entity_type)
+        value: R = known[1]
+        return value
 
     def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         return self._read(lambda c: c.execute(sql, values).fetchall())

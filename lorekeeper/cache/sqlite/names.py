@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -60,17 +60,12 @@ class NameIndex:
         if condition.op == "name":
             return self.containing(texts[0])
         if condition.field == WHOLE_NAME:
-            return self.among(texts)
+            return [row for row, name in zip(self.ids, self.folded, strict=True) if name in texts]
         return [row for text in texts for row in self.aliased.get(text, ())]
 
     def containing(self, text: str) -> list[int]:
         """Row ids of the names that contain a folded text."""
         return [self.ids[place] for place in self.folded.places(text)]
-
-    def among(self, names: Collection[str]) -> list[int]:
-        """Row ids of the names that are among some."""
-        wanted = frozenset(names)
-        return [row for row, name in zip(self.ids, self.folded, strict=True) if name in wanted]
 
     def beginning(self, text: str) -> list[tuple[int, float]]:
         """(index, share) of the names that somebody may be typing, best first, from a folded text whose last word may go on.
@@ -88,10 +83,6 @@ class NameIndex:
                 for place in (bisect_left(self.ids, row) for row in rows):
                     found[place] = max(found.get(place, 0.0), ALIAS * _begun(text, alias))
         return sorted(found.items(), key=lambda item: (-item[1], self.folded[item[0]], item[0]))
-
-    def similar(self, query: str, limit: int | None) -> list[tuple[int, float]]:
-        """(index, similarity) of the names most similar to a folded query."""
-        return self.spelt.like(query, limit)
 
 
 def _begun(text: str, name: str) -> float:

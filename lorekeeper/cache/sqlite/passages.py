@@ -10,6 +10,7 @@ import itertools
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +27,7 @@ from lorekeeper.cache.protocol import (
 )
 from lorekeeper.cache.sqlite.catalogue import Catalogue, changed
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
-from lorekeeper.cache.sqlite.kept import Kept
-from lorekeeper.cache.sqlite.ranking import described
+from lorekeeper.cache.sqlite.keywords import described
 from lorekeeper.cache.vectors import pack_vector, unpack_vectors
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
@@ -99,7 +99,6 @@ class PassageCatalogue(Catalogue):
 
     def __init__(self, file: SqliteFile) -> None:
         super().__init__(file)
-        self._matrices = Kept[Matrix | None]()
         self._known_matrices: dict[str, _Known] = {}
 
     def nearest(self, c: sqlite3.Connection, selection: Selection, vector: Vectors, limit: int) -> list[Ranked]:
@@ -120,7 +119,7 @@ class PassageCatalogue(Catalogue):
 
     def matrix(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
         """The vectors of a type in memory, kept until it changes; None if it has none."""
-        return self._matrices.of(entity_type, self.version(c, entity_type), lambda: self._current(c, entity_type))
+        return self._cached(c, entity_type, self._current)
 
     def _current(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
         """The matrix of a type; of one that was known before only the entities are read that have changed since."""
@@ -131,7 +130,8 @@ class PassageCatalogue(Catalogue):
         else:
             gone = [row for row, digest in known.hashes.items() if hashes.get(row) != digest]
             new = [row for row, digest in hashes.items() if known.hashes.get(row) != digest]
-            matrix = _updated(known.matrix, gone, _matrix(c, entity_type, new), entity_type)
+            with _damage_of(entity_type):
+                matrix = known.matrix.updated(gone, _matrix(c, entity_type, new))
         self._known_matrices[entity_type] = _Known(version, hashes, matrix)
         return matrix
 
@@ -155,10 +155,8 @@ def _matrix(c: sqlite3.Connection, entity_type: str, ids: Sequence[int] | None =
             places = np.array([row[:2] for row in batch], np.int64)
             yield Owned(_unpacked(entity_type, [row[2:] for row in batch]), places[:, 0], places[:, 1])
 
-    try:
+    with _damage_of(entity_type):
         return Matrix.of(batches())
-    except ValueError as error:
-        raise DamagedFileError(f"the vectors of {entity_type} are damaged") from error
 
 
 def _exact(c: sqlite3.Connection, entity_type: str, matrix: Matrix, query: Vectors, places: Places) -> list[_Scored]:
@@ -178,10 +176,11 @@ def _exact(c: sqlite3.Connection, entity_type: str, matrix: Matrix, query: Vecto
     return sorted(found, key=lambda passage: -passage.score)  # stable: of equal ones the first of an entity
 
 
-def _updated(matrix: Matrix, gone: Sequence[int], new: Matrix | None, entity_type: str) -> Matrix | None:
-    """`Matrix.updated`, with damage as an error of the file."""
+@contextmanager
+def _damage_of(entity_type: str) -> Iterator[None]:
+    """Vectors of different dimensions are damage to the file."""
     try:
-        return matrix.updated(gone, new)
+        yield
     except ValueError as error:
         raise DamagedFileError(f"the vectors of {entity_type} are damaged") from error
 
@@ -199,15 +198,17 @@ def _ranked(
     best = sorted(own, key=lambda entity: (-own[entity][0].score, identities[entity]))[:limit]
     names = {entity: entries[entity][2] for entity in best}
     names |= _without_aliases(c, entity_type, {e: name for e, name in names.items() if ALIASES_BETWEEN in name})
-    return [_entry(identities[entity], names[entity], own[entity], near) for entity in best]
-
-
-def _entry(
-    identity: Identity, name: str, passages: Sequence[_Scored], near: Mapping[Identity, tuple[tuple[str, float], ...]]
-) -> Ranked:
-    """An entity by its passages, best first."""
-    best, second = passages[0], passages[1].score if len(passages) > 1 else None
-    return Ranked(identity, name, best.score, best.text, best.section, second=second, near=near.get(identity, ()))
+    ranking: list[Ranked] = []
+    for entity in best:
+        first, *others = own[entity]
+        second = others[0].score if others else None
+        sections = near.get(identities[entity], ())
+        ranking.append(
+            Ranked(
+                identities[entity], names[entity], first.score, first.text, first.section, second=second, near=sections
+            )
+        )
+    return ranking
 
 
 def _without_aliases(c: sqlite3.Connection, entity_type: str, names: Mapping[int, str]) -> dict[int, str]:

@@ -1,14 +1,12 @@
-"""Columns and filter conditions in SQL, for everything that keeps entities in SQLite."""
+"""Filter fields as columns in SQL, for everything that has entities in SQLite."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache
 
 from lorekeeper.entities import Collection, Field, FieldType
-from lorekeeper.filters import COMPARISONS, Condition, Selection, loaded, stored
-from lorekeeper.text.keywords import KeywordQuery
+from lorekeeper.filters import loaded, stored
 
 _COLUMN = {
     FieldType.TEXT: "TEXT",
@@ -54,56 +52,7 @@ def item_value(field: Field, item: str | int) -> str | int | float | bool:
     return bool(value) if field.type is FieldType.FLAG else value
 
 
-def where(selection: Selection) -> tuple[str, list[str | int]]:
-    """A WHERE expression over the columns, and its parameters."""
-    parts, values = ["1"], []  # type: list[str], list[str | int]
-    for condition in selection.conditions:
-        part, parameters = _test(condition)
-        parts.append(part)
-        values += parameters
-    if selection.documents is not None:
-        parts.append(f"document IN ({_marks(selection.documents)})")
-        values += selection.documents
-    return " AND ".join(parts), values
-
-
 def document_order(documents: Sequence[str]) -> tuple[str, list[str]]:
     """A sort term that puts documents in this order and all others behind them, and its parameters; "" for none."""
     cases = "".join(f"WHEN ? THEN {place} " for place, _ in enumerate(documents))
     return (f"CASE document {cases}ELSE {len(documents)} END, " if cases else ""), list(documents)
-
-
-def fts_query(words: Sequence[str]) -> str | None:
-    """An FTS5 expression that matches any of the words or phrases; None without any."""
-    return " OR ".join(map(quoted, words)) or None
-
-
-def quoted(phrase: str) -> str:
-    """An FTS5 expression that matches a word or a phrase."""
-    return '"' + phrase.replace("\0", " ").replace('"', '""') + '"'
-
-
-@lru_cache(maxsize=4096)
-def fts_query_for_word(word: str) -> str | None:
-    """An expression that matches a word in any form; None for a word that says nothing."""
-    return fts_query(KeywordQuery.of(word).words)
-
-
-def _test(condition: Condition) -> tuple[str, list[str | int]]:
-    """One condition. A list has another name in its subquery: json_each has columns of its own, among them "type"."""
-    column, values = f'"{condition.field.name}"', list(condition.values)
-    if condition.op in COMPARISONS:
-        return f"{column} {COMPARISONS[condition.op]} ?", values
-    if condition.op == "outside":
-        return f"{column} NOT BETWEEN ? AND ?", values
-    if condition.op == "name":
-        test = "instr(name_folded, ?) > 0"
-    elif condition.field.type is FieldType.TEXTS:
-        test = f"EXISTS (SELECT 1 FROM (SELECT {column} AS texts), json_each(texts) WHERE value IN ({_marks(values)}))"
-    else:
-        test = f"{column} IN ({_marks(values)})"
-    return f"NOT ({test})" if condition.negate else test, values
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))
