@@ -18,7 +18,7 @@ from lorekeeper.cli.render import print_problems
 from lorekeeper.entities import AUDIENCE, Entity, Value
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.files import Reader
-from lorekeeper.intake.reports import ImportReport
+from lorekeeper.intake.reports import ImportReport, by_weight
 from lorekeeper.normalize.build import Origin
 from lorekeeper.normalize.lined import SOURCE, entity
 from lorekeeper.normalize.note_creatures import Creatures, creatures_of
@@ -383,7 +383,7 @@ def test_problems_are_ten_lines_loss_first_and_all_of_them_are_in_a_file(tmp_pat
         ImportFileError(f"n{n}.json: _meta", "the source 'X' is not declared in _meta.sources; ...") for n in range(30)
     ]
     lost = ImportFileError(
-        "z.json", "lore://spells/x/y is also in a.json, with other content; this one, the last, is kept"
+        "z.json", "lore://spells/x/y is also in a.json, with other content; this one, the last, is stored"
     )
     report.warnings += [*noise, ImportFileError("m.json", "a number was mended"), lost]
     report.failed.append(ImportFileError("f.json", "it is no JSON"))
@@ -393,9 +393,86 @@ def test_problems_are_ten_lines_loss_first_and_all_of_them_are_in_a_file(tmp_pat
     assert "with other content" in lines[1]
     assert lines[3] == "skipped 5 without lore in 2 files: note"
     assert len(lines) == 10
-    assert lines[-1].startswith("... and 25 more lines; all of them are in ")
+    assert lines[-1].startswith("... and 25 more lines; all are in ")
     assert len((tmp_path / "last-import.txt").read_text("utf-8").splitlines()) == 34
     assert (tmp_path / "last-import.txt").stat().st_mode & 0o077 == 0
+
+
+def test_entries_that_replace_those_of_another_file_are_one_line(tmp_path):
+    reason = "lore://spells/x/s{} is also in a.xml, with other content; this one, the last, is stored"
+    report = ImportReport(warnings=[ImportFileError("b.xml", reason.format(number)) for number in range(5)])
+    report.warnings.append(ImportFileError("c.xml", reason.format(9)))
+    first, second = by_weight(report)
+    assert first.startswith(
+        "warning b.xml: 5 entries are also in a.xml, with other content; these, the last, are stored: "
+    )
+    assert first.endswith("lore://spells/x/s0, lore://spells/x/s1, lore://spells/x/s2, ...")
+    assert second == f"warning c.xml: {reason.format(9)}"
+
+
+def test_files_of_a_folder_that_are_not_read_are_named_once_a_kind(tmp_path):
+    homebrew(tmp_path, "a.json", spell=[{"name": "Fog", "source": "PEAT", "level": 1, "entries": ["Fog."]}])
+    for name in ("a.pdf", "b.pdf", "c.zip", "d.png"):
+        (tmp_path / name).write_bytes(b"")
+    _, report = read(tmp_path)
+    pdf, archive, counts = [line for line in by_weight(report) if line.startswith("skipped in folders")]
+    assert pdf.startswith("skipped in folders: 2 times a PDF, which is not read; save its text as Markdown")
+    assert archive == "skipped in folders: 1 times a zip archive, which is not read; unpack it, and import the folder"
+    assert counts == "skipped in folders: 2 .pdf, 1 .zip, 1 .png"
+
+
+PAGE_SPELL = """Whispering Well
+Divination cantrip
+Casting Time
+1 minute
+Range
+60 feet
+Components
+V, S
+Duration
+Concentration, up to 1 minute
+You listen at a well.
+"""
+
+ONE_LINE_SPELL = """Thunder Stride
+2nd level transmutation
+Casting Time: 1 bonus action   Range: 60 feet
+Components: V   Duration: 1 round
+Classes: Sorcerer, Wizard
+Your step cracks like thunder.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        (PAGE_SPELL, {"casting_time": "1 minute", "range": 60, "concentration": True}),
+        (ONE_LINE_SPELL, {"range": 60, "classes": ("sorcerer", "wizard")}),
+        (
+            "Staff of Reeds\nStaff, rare (requires attunement by a druid,\nsorcerer, or warlock)\nIt has 10 charges.",
+            {"rarity": "rare", "requires_attunement": True},
+        ),
+        (
+            "Ember Kit\nTiny beast, unaligned\nArmor Class\n12\nHit Points\n3 (1d4 + 1)\nSpeed\n30 ft.\nChallenge 1/8 (25 XP)",
+            {"armor_class": 12, "hit_points": 3, "challenge_rating": 0.125},
+        ),
+    ],
+)
+def test_values_below_and_behind_each_other_are_read(tmp_path, text, values):
+    file = tmp_path / "pasted.txt"
+    file.write_text(text, "utf-8")
+    (found,), report = read(file)
+    assert {key: found.fields[key] for key in values} == values
+    assert report.warnings == []
+
+
+def test_a_block_of_homebrewery_is_no_json(tmp_path):
+    file = tmp_path / "pasted.txt"
+    file.write_text(
+        "{{monster,frame\n## Kit\n*Tiny beast, unaligned*\n**Armor Class** :: 12\n**Hit Points** :: 3\n}}\n"
+    )
+    (found,), _ = read(file)
+    assert (found.name, found.fields["armor_class"]) == ("Kit", 12)
 
 
 async def test_counts_of_an_import_add_up(tmp_path):

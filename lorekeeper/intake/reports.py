@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any, ClassVar, Protocol
 
 from lorekeeper.errors import ImportFileError
+from lorekeeper.normalize import foreign
 
 SAME_LISTED = 20
 """Failures of one file for one reason that `ImportReport.as_dict` lists one by one; more are listed as one."""
 
-SUFFIXES_SHOWN = 10
+SUFFIXES_SHOWN, SHOWN_URIS = 10, 3
 
 _PLACE = re.compile(r"(:\d+){1,2}$|\[\d+\]$")
 """What follows a file's name in ``ImportFileError.where``."""
@@ -133,7 +134,7 @@ def summary(group: list[ImportFileError]) -> ImportFileError:
 
 
 _LOSS = re.compile(
-    r"with other content; this one|is not in the files|which is not in|left out|not understood|was not read|replaced"
+    r"with other content; th|is not in the files|which is not in|left out|not understood|was not read|replaced"
 )
 _NOISE = re.compile(r"is not declared in _meta\.sources|has no source; assigned|stands twice")
 
@@ -145,7 +146,7 @@ def by_weight(report: ImportReport, *, failed: bool = True) -> list[str]:
     """
     groups = [("failed  ", grouped(report.failed))] if failed else []
     warned: dict[int, list[list[ImportFileError]]] = {0: [], 1: [], 2: []}
-    for group in grouped(report.warnings):
+    for group in grouped(_by_files(report.warnings)):
         is_loss, is_noise = (bool(sign.search(group[0].reason)) for sign in (_LOSS, _NOISE))
         warned[0 if is_loss else 1 + is_noise].append(group)
     groups += [("warning ", warned[weight]) for weight in (0, 1)]
@@ -158,7 +159,41 @@ def by_weight(report: ImportReport, *, failed: bool = True) -> list[str]:
         only = next(name for name in report.skipped if name.partition(": ")[2] == kind)
         lines.append(f"skipped {sum(numbers):,} without lore{files}: {(kind or 'entries') if files else only}")
     lines += [f"warning {summary(group)}" for group in warned[2]]
+    named = ((foreign.of_suffix(suffix), number) for suffix, number in report.other_files.most_common())
+    lines += [f"skipped in folders: {number:,} times {advice}" for advice, number in named if advice]
     return [*lines, *([f"skipped in folders: {by_suffix(report.other_files)}"] if report.other_files else [])]
+
+
+_REPLACED = re.compile(r"(lore://\S+) is also in (.+), with other content; this one, the last, is stored")
+
+
+def _by_files(problems: Iterable[ImportFileError]) -> list[ImportFileError]:
+    """Problems, with all entries of one file that replace those of another one as one problem, in the place of the first."""
+    found: list[ImportFileError | list[str]] = []
+    replaced: dict[tuple[str, str], list[str]] = {}
+    places: list[tuple[str, str]] = []
+    for problem in problems:
+        match = _REPLACED.fullmatch(problem.reason)
+        if match is None:
+            found.append(problem)
+            continue
+        place = _PLACE.sub("", problem.where), match[2]
+        if place not in replaced:
+            found.append(replaced.setdefault(place, []))
+            places.append(place)
+        replaced[place].append(match[1])
+    remaining = iter(places)
+    return [_replacing(*next(remaining), each) if isinstance(each, list) else each for each in found]
+
+
+def _replacing(where: str, earlier: str, uris: Sequence[str]) -> ImportFileError:
+    if len(uris) == 1:
+        return ImportFileError(
+            where, f"{uris[0]} is also in {earlier}, with other content; this one, the last, is stored"
+        )
+    shown = ", ".join(uris[:SHOWN_URIS]) + (", ..." if len(uris) > SHOWN_URIS else "")
+    reason = f"{len(uris):,} entries are also in {earlier}, with other content; these, the last, are stored: {shown}"
+    return ImportFileError(where, reason)
 
 
 def by_suffix(files: Mapping[str, int]) -> str:

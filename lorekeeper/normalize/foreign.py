@@ -87,6 +87,13 @@ BINARY = {
 }
 """How files of other programs begin that are no text, and what to do with them."""
 
+_SUFFIXES = {".pdf": "%PDF", ".zip": "PK\x03\x04", ".rar": "Rar!"}
+
+
+def of_suffix(suffix: str) -> str:
+    """What files with a suffix are that are not read, and what to do with them; "" for any other."""
+    return BINARY.get(_SUFFIXES.get(suffix, ""), "")
+
 
 def binary(head: str) -> str:
     """What a file is that is no text, and what to do with it; "" for any other."""

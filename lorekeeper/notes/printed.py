@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lorekeeper.terms import ABILITY_OF, CONDITIONS
 
 CREATURE, SPELL, ITEM = "creature", "spell", "item"
 
 _HINT = re.compile(
-    r"(?:armou?r class|\bAC\b)\W{0,12}\d|casting time|, (?:very )?(?:common|uncommon|rare|legendary|artifact|rarity)",
+    r"(?:armou?r class|\bAC\b)\W{0,12}(?:\d|$)|casting time|, (?:very )?(?:common|uncommon|rare|legendary|artifact|rarity)",
     re.IGNORECASE,
 )
 
@@ -77,7 +77,7 @@ def printed(written: Sequence[str]) -> list[Printed]:
     """The entries of a text, in its order."""
     if not any(map(_HINT.search, written)):
         return []
-    lines = [_line(line) for line in written[:MAX_LINES]]
+    lines = _rejoined([_line(line) for line in written[:MAX_LINES]])
     anchors = [(at, kind) for at, line in enumerate(lines) if (kind := _kind_at(lines, at))]
     found: list[Printed] = []
     starts = {at: _name_above(lines, at) for at, _ in anchors}
@@ -116,6 +116,20 @@ def _line(written: str) -> Line:
     heading = _HEADING.match(raw)
     text = plain(raw[heading.end() :].rstrip("# ") if heading else raw)
     return Line(raw, text, len(heading[1]) if heading else 0, bool(quote), closes)
+
+
+def _rejoined(lines: list[Line]) -> list[Line]:
+    """Lines of which the first of two has what belongs together: a key alone on its line, and a rarity within parentheses."""
+    for at, line in enumerate(lines[:-1]):
+        following = lines[at + 1]
+        if not line.text or not following.text or following.level or "|" in following.text:
+            continue
+        is_key = line.text.rstrip(": ").lower() in _ALONE and following.text.rstrip(": ").lower() not in _ALONE
+        is_open = line.text.count("(") > line.text.count(")") and _ITEM.fullmatch(line.text)
+        if is_key or is_open:
+            lines[at] = replace(line, raw=f"{line.raw} {following.raw}", text=f"{line.text} {following.text}")
+            lines[at + 1] = replace(following, raw="", text="")
+    return lines
 
 
 def plain(raw: str) -> str:
@@ -178,6 +192,11 @@ _ITEM = re.compile(
     r"(?P<rarity>[^.|]{0,90}?\b(?:common|uncommon|rare|legendary|artifact|rarity|varies)\b[^.]{0,160})",
     re.IGNORECASE,
 )
+_ALONE = frozenset(
+    "armor class|armour class|hit points|speed|casting time|range|range/area|components|duration".split("|")
+)
+"""Keys that a page prints above their values."""
+
 _HAS_ARMOR_CLASS = re.compile(r"(?:armou?r class|AC)\b:? ?\d", re.IGNORECASE)
 _HAS_CASTING_TIME = re.compile(r"casting time\b", re.IGNORECASE)
 
@@ -424,9 +443,13 @@ def _joined(lines: Sequence[Line], *, marked: bool) -> str:
 
 _SPELL_KEYS = {
     "casting time": "time", "range": "range", "components": "components", "component": "components", "duration": "duration",
-    "classes": "classes", "class": "classes", "spell lists": "classes", "spell list": "classes", "source": "",
+    "classes": "classes", "class": "classes", "spell lists": "classes", "spell list": "classes", "range/area": "range",
+    "source": "",
 }  # fmt: skip
 _SPELL_KEY = re.compile(rf"({'|'.join(sorted(_SPELL_KEYS, key=len, reverse=True))}):? ?(?=\S)", re.IGNORECASE)
+_SPELL_WITHIN = re.compile(r" (?=(?:Casting Time|Range|Components?|Duration|Classes): )")
+"""Where another value begins on the same line."""
+
 _HIGHER = re.compile(
     r"(?:\A|\n\s*)[*_]{0,3}(?:at higher levels?|using a higher[- ]level spell slot|cantrip upgrade)[.:]?[*_]{0,3}[.:]?\s*",
     re.IGNORECASE,
@@ -448,8 +471,10 @@ def _spell(entry: Printed, anchor: Line, lines: Sequence[Line]) -> None:
     for number, line in enumerate(lines):
         found = _SPELL_KEY.match(line.text)
         if found and (key or not values):
-            key = _SPELL_KEYS[found[1].lower()]
-            values[key] = line.text[found.end() :]
+            for part in _SPELL_WITHIN.split(line.text):
+                if found := _SPELL_KEY.match(part):
+                    key = _SPELL_KEYS[found[1].lower()]
+                    values[key] = part[found.end() :]
             size = number + 1
         elif key and line.text and not (number and not lines[number - 1].text) and "duration" not in values:
             values[key] += f" {line.text}"  # a line that was broken
