@@ -440,7 +440,7 @@ class Searcher:
         if search.topic and search.topic.doubtful:
             search.hits = [hit._replace(sure=hit.retriever == "name") for hit in search.hits]
         sure = sum(hit.sure for hit in search.hits)
-        return f"{len(search.hits)} of {ranked} kept, {sure} of them sure"
+        return f"{len(search.hits)} of {ranked} relevant, {sure} of them sure"
 
     def _few(self, search: Search) -> bool:
         """Whether nothing is left out: a list so short is wanted whole."""

@@ -3,9 +3,9 @@
 A score is a sum over words, so words of equal weight are scored by one query, and the weighted scores are added up here. A table of
 3,500 creatures takes 4 ms for a question of common words, and 0.5 ms for one of rare words.
 
-FTS5 counts over the whole table how rare a word is. Of notes it is counted within each vault, so that a vault ranks alike whatever
-else the library has, and no word counts nothing: FTS5 drops what more than half of the rows have, which in a small vault is what
-its campaign is about. nDCG@10 in three vaults, each alone: 0.683, 0.699 and 0.531 instead of 0.672, 0.675 and 0.500.
+FTS5 drops a word that more than half of the rows have: in a small vault that is what its campaign is about. Words of notes are as
+rare as Lucene takes them, so that none counts nothing. nDCG@10 in three vaults, each alone: 0.683, 0.699 and 0.531 instead of
+0.672, 0.675 and 0.500.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -146,14 +146,12 @@ class Texts:
     Attributes:
         ids: row ids, ascending, shape (rows,).
         phrased: which of them have phrases, shape (rows,).
-        vaults: of notes, the number of each row's document, shape (rows,); 0 for all rows of other types.
-        counts: how many rows of each vault an FTS5 expression matches, of other types one number: for those that were counted.
+        counts: how many rows an FTS5 expression matches, for the expressions that have been counted.
     """
 
     ids: npt.NDArray[np.int64]
     phrased: Rows
-    vaults: npt.NDArray[np.intp]
-    counts: dict[str, npt.NDArray[np.intp]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, c: sqlite3.Connection, entity_type: str) -> Self:
@@ -163,23 +161,10 @@ class Texts:
             DamagedFileError: they are not those of the type's entities.
         """
         rows = c.execute(f"SELECT rowid, phrases <> '' FROM {entity_type}_fts ORDER BY rowid").fetchall()
-        entities = c.execute(f"SELECT id, document FROM {entity_type} ORDER BY id").fetchall()
-        if [row for row, _ in rows] != [row for row, _ in entities]:
+        entities = c.execute(f"SELECT id FROM {entity_type} ORDER BY id").fetchall()
+        if [row for row, _ in rows] != [row for (row,) in entities]:
             raise DamagedFileError(f"the words of {entity_type} are incomplete")
-        numbers: dict[str, int] = {}
-        vaults = [
-            numbers.setdefault(document, len(numbers)) if entity_type == "notes" else 0 for _, document in entities
-        ]
-        return cls(
-            np.array([row for row, _ in rows], np.int64),
-            np.array([has for _, has in rows], np.bool_),
-            np.array(vaults, np.intp),
-        )
-
-    @cached_property
-    def sizes(self) -> npt.NDArray[np.intp]:
-        """How many rows each vault has."""
-        return np.bincount(self.vaults, minlength=1)
+        return cls(np.array([row for row, _ in rows], np.int64), np.array([has for _, has in rows], np.bool_))
 
 
 @dataclass(frozen=True)
@@ -219,7 +204,7 @@ class Keywords:
                 add(fts_query(words), weights)
             else:
                 for word in words:
-                    add(quoted(word), weights, self._scored_in_vault)
+                    add(quoted(word), weights, self._scored_of_notes)
 
         phrases = " AND ".join(f"{{name body}} : {quoted(phrase)}" for phrase in query.phrases)
         add(phrases, 2.0 if query.any else 1.0)
@@ -237,21 +222,15 @@ class Keywords:
         """What words add to the scores of some rows, by their ids; rows that have none of them are left out."""
         scores: defaultdict[int, float] = defaultdict(float)
         for word in words:
-            places, found = self._scored_in_vault(quoted(word), among)
+            places, found = self._scored_of_notes(quoted(word), among)
             for row, score in zip(self.texts.ids[places].tolist(), found.tolist(), strict=True):
                 scores[row] += score
         return scores
 
-    def counts(self, words: Iterable[str], among: Collection[int] | None = None) -> tuple[dict[str, int], int]:
-        """In how many rows each word occurs, in any form with the same stem, and how many rows there are.
-
-        Words that occur in none are left out. With ``among``, only the vaults of these rows count.
-        """
-        rows = slice(None) if among is None else np.searchsorted(self.texts.ids, sorted(among))
-        vaults = np.unique(self.texts.vaults[rows])
+    def counts(self, words: Iterable[str]) -> dict[str, int]:
+        """In how many rows each word occurs, in any form with the same stem; words that occur in none are left out."""
         expressions = ((word, _fts_query_for_word(word)) for word in words)
-        counted = {word: int(self._count(test)[vaults].sum()) for word, test in expressions if test}
-        return {word: number for word, number in counted.items() if number}, int(self.texts.sizes[vaults].sum())
+        return {word: number for word, test in expressions if test and (number := self._count(test))}
 
     def _best(
         self, places: npt.NDArray[np.intp], scores: npt.NDArray[np.float64], limit: int, query: KeywordQuery
@@ -275,19 +254,11 @@ class Keywords:
             return set()
         return {row for (row,) in self._matching("rowid", every, ids)}
 
-    def _count(self, expression: str) -> npt.NDArray[np.intp]:
-        """How many rows of each vault an expression matches."""
+    def _count(self, expression: str) -> int:
+        """How many rows an expression matches."""
         if expression not in self.texts.counts:
-            if len(self.texts.sizes) > 1:
-                rows = np.array(self._matching("rowid", expression), np.int64).reshape(-1)
-                self.texts.counts[expression] = self._by_vault(np.searchsorted(self.texts.ids, rows))
-            else:
-                self.texts.counts[expression] = np.array(self._matching("count(*)", expression)[0], np.intp)
+            ((self.texts.counts[expression],),) = self._matching("count(*)", expression)
         return self.texts.counts[expression]
-
-    def _by_vault(self, places: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """How many of some rows are in each vault."""
-        return np.bincount(self.texts.vaults[places], minlength=len(self.texts.sizes))
 
     def _scored(
         self, expression: str, ids: Collection[int] | None = None
@@ -297,18 +268,16 @@ class Keywords:
         found = np.array(rows, np.float64).reshape(-1, 2)
         return np.searchsorted(self.texts.ids, found[:, 0].astype(np.int64)), found[:, 1]
 
-    def _scored_in_vault(
+    def _scored_of_notes(
         self, word: str, ids: Collection[int] | None = None
     ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
-        """`_scored` of one word, as rare as it is in the vault of each row: ``ln(1 + (N - n + 0.5) / (n + 0.5))``, as in Lucene."""
+        """`_scored` of one word, of notes with a rarity above 0: ``ln(1 + (N - n + 0.5) / (n + 0.5))``, as in Lucene."""
         places, scores = self._scored(word, ids)
         if self.entity_type != "notes":
             return places, scores
-        having = self._by_vault(places) if ids is None else self._count(word)
-        rows, total = len(self.texts.ids), having.sum()
-        counted = max(math.log((rows - total + 0.5) / (total + 0.5)), LEAST_RARITY)
-        rarity = np.log1p((self.texts.sizes - having + 0.5) / (having + 0.5))
-        return places, scores / counted * rarity[self.texts.vaults[places]]
+        rows, having = len(self.texts.ids), len(places) if ids is None else self._count(word)
+        share = (rows - having + 0.5) / (having + 0.5)
+        return places, scores * (math.log1p(share) / max(math.log(share), LEAST_RARITY))
 
     def _matching(self, columns: str, expression: str, ids: Collection[int] | None = None) -> list[tuple[Any, ...]]:
         """Columns of the rows that an expression matches; of all rows, or of some ids, which are tested after the match."""
