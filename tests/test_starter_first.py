@@ -12,7 +12,7 @@ from lorekeeper.intake.starter_record import DECLINED, LOADED, NOT_NEEDED, TYPES
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.settings import Settings, load_settings
-from lorekeeper.text.phrases import RULES_2024_DOCUMENT, STARTER_DOCUMENT
+from lorekeeper.text.phrases import RULES_2024_DOCUMENT, STARTER_2024_DOCUMENT, STARTER_DOCUMENT
 from lorekeeper.views.view import ADDED, STARTED
 from tests.support.commands import STARTER_RECORDS, environment, run_lorekeeper
 from tests.support.entities import make
@@ -94,7 +94,8 @@ async def test_a_question_first_and_a_starter_that_was_deleted_is_not_loaded_aga
         page = await library.search(FIREBALL)
         assert (page.results[0].entity.name, STARTED in (page.note or "")) == ("Fireball", True)
         await library.cache.store_entities([make("own", "Mine.")], "spells")
-        await library.cache.delete_document(STARTER_DOCUMENT)
+        for document in (STARTER_DOCUMENT, STARTER_2024_DOCUMENT):
+            await library.cache.delete_document(document)
     async with Library.from_settings(of(tmp_path)) as library:
         page = await library.search(FIREBALL)
         assert page.total == 0
